@@ -85,7 +85,7 @@ def site_file(made: Installation, directory: Path, origin: int, port: int) -> st
     [site] = made.client.get("/v1/sites").json()["data"]
     text: str = made.client.get(f"/v1/sites/{site['id']}/proxy-config", params={"for": "nginx"}).json()["content"]
     for given, own in (
-        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{made.port};"),
+        ("server 127.0.0.1:8000", f"server 127.0.0.1:{made.port}"),
         ("server 127.0.0.1:8080;", f"server 127.0.0.1:{origin};"),
         ("listen 80", f"listen 127.0.0.1:{port}"),
         ("/var/cache/nginx-licensing", f"{directory}/cache-{port}"),

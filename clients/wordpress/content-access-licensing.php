@@ -10,7 +10,8 @@
  *
  *   CONTENT_LICENSING_URL         address of the service
  *   CONTENT_LICENSING_KEY         a key with access:check and allowedHosts
- *   CONTENT_LICENSING_OPEN_PATHS  optional: regular expression of the paths that stay open while the service is down
+ *   CONTENT_LICENSING_OPEN_PATHS  once the site enforces: regular expression of the paths that everybody may read, '' for
+ *                                 none. Only they stay open while the service is down; without it, every page does
  *
  * Filters: content_licensing_requester (the visitor's requester id; '' if unknown) and content_licensing_address (the
  * visitor's IP address; by default the connection's).
@@ -27,8 +28,9 @@ const SENT = [
 const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'crawler-error', 'crawler-charged', 'accept-signature'];
 const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
-const UNREACHABLE = [502, 503, 504]; // answers of a gateway while the service is down
 const TIMEOUT = 2; // seconds that a visitor waits
+const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
+const PAUSED = 'content_licensing_paused'; // transient
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const DOUBTFUL = '#[%;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const TERMS_SECONDS = 300; // that robots.txt is kept
@@ -182,7 +184,7 @@ function decide(string $url, string $method): Verdict
     }
     $answer = ask('/v1/access/middleware', $asked);
     $status = is_wp_error($answer) ? 0 : (int) wp_remote_retrieve_response_code($answer);
-    if ($status === 0 || in_array($status, UNREACHABLE, true)) {
+    if ($status === 0 || $status >= 500) {
         $why = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status";
         error_log("The licensing service cannot be reached: $why");
         return stays_open() ? new Verdict(null) : undecided();
@@ -192,13 +194,17 @@ function decide(string $url, string $method): Verdict
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
         $said = substr(wp_remote_retrieve_body($answer), 0, 300);
         error_log("The licensing service did not decide about $url: $status $said");
-        return undecided();
+        return observes() ? new Verdict(null) : undecided();
     }
     $shown = picked($answer, SHOWN);
     if ($is_allowed) {
-        return new Verdict(null, $shown + new_cookie($answer), '', picked($answer, FACTS));
+        $shown += new_cookie($answer);
+        if (isset($shown['crawler-charged']) || isset($shown['set-cookie'])) {
+            $shown['cache-control'] = 'private'; // one visitor's: no shared cache may keep it
+        }
+        return new Verdict(null, $shown, '', picked($answer, FACTS));
     }
-    $shown += picked($answer, ['content-type']) + ['cache-control' => 'no-store'];
+    $shown += picked($answer, ['content-type', 'vary']) + ['cache-control' => 'no-store'];
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
 }
 
@@ -226,12 +232,24 @@ function question(string $url, string $method): array
     return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $asked);
 }
 
-/** @return array|\WP_Error */
+/**
+ * Ask the service. After a timeout it is not asked for PAUSE seconds.
+ *
+ * @return array|\WP_Error
+ */
 function ask(string $path, array $headers)
 {
+    if (get_transient(PAUSED)) {
+        return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
+    }
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
     $options['user-agent'] = $headers['user-agent'] ?? ''; // or WordPress would send its own
-    return wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
+    $begin = microtime(true);
+    $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
+    if (is_wp_error($answer) && microtime(true) - $begin >= TIMEOUT / 2) { // not a refused connection
+        set_transient(PAUSED, 1, PAUSE);
+    }
+    return $answer;
 }
 
 function picked(array $answer, array $names): array
@@ -247,17 +265,28 @@ function new_cookie(array $answer): array
     return $cookies ? ['set-cookie' => reset($cookies)] : [];
 }
 
+/** Whether the site observes: it refuses nobody, so every page stays open. */
+function observes(): bool
+{
+    return !defined('CONTENT_LICENSING_OPEN_PATHS');
+}
+
 function stays_open(): bool
 {
+    if (observes()) {
+        return true;
+    }
     $path = (string) strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
-    return defined('CONTENT_LICENSING_OPEN_PATHS') && !preg_match(DOUBTFUL, $path)
+    return !preg_match(DOUBTFUL, $path)
         && preg_match('#^(?:' . str_replace('#', '\#', CONTENT_LICENSING_OPEN_PATHS) . ')$#D', $path) === 1
         && empty($_GET) && empty($_POST); // WordPress reads queries from both
 }
 
 function undecided(): Verdict
 {
-    return refusal(503, 'Access cannot be checked at the moment.');
+    $verdict = refusal(503, 'Access cannot be checked at the moment.');
+    $verdict->headers['retry-after'] = (string) PAUSE;
+    return $verdict;
 }
 
 function refusal(int $status, string $text): Verdict

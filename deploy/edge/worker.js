@@ -1,7 +1,10 @@
 // A Cloudflare Worker in front of a site: the service decides about each request before it goes to the origin
-// (docs/reference/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS, a regular expression of the pages that
-// stay open while the service cannot be reached or cannot decide. Name only pages that everybody may read, by plain spellings:
-// no "%", no ";" and no dot segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/.
+// (docs/reference/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS once the site enforces.
+// OPEN_PATHS is a regular expression of the pages that everybody may read, by plain spellings: no "%", no ";" and no dot
+// segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/; "" if there are none. The
+// service is asked about these pages only for crawlers, and for visitors who send a token, a signature or a price. They stay
+// open while the service cannot be reached or cannot decide, all others are refused. Without OPEN_PATHS, as for a site that
+// observes, the service is asked about every page, and every page stays open.
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.
 
 // The service gets these headers of the visitor's and no others.
@@ -44,11 +47,21 @@ const forwarded = (request, env, url) => ({
   "x-licensing-visitor": visitorOf(request),
 });
 
-// The service cannot decide (503: its database is down), or cannot be reached: for that Cloudflare answers 520 to 530.
-const isUnavailable = (status) => [502, 503, 504].includes(status) || status >= 520;
+const CRAWLER = /bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)/i;
+const DECISIVE = ["authorization", "signature", "signature-input", "signature-agent", "crawler-exact-price",
+  "crawler-max-price"];
+
+// People: their User-Agent names no crawler, and they send nothing to be decided about.
+const isPerson = ({ headers }) =>
+  !CRAWLER.test(headers.get("user-agent") ?? "") && !DECISIVE.some((name) => headers.has(name));
+
+// A service that stalls is not asked again for ten seconds (by this instance of the Worker).
+const PAUSE = 10_000;
+let pausedUntil = 0;
 
 // The service's answer, or null while it is unavailable.
 async function ask(request, env) {
+  if (Date.now() < pausedUntil) return null;
   const url = new URL(request.url);
   try {
     const answer = await fetch(`${env.LICENSING_URL}/v1/access/forward`, {
@@ -56,8 +69,9 @@ async function ask(request, env) {
       signal: AbortSignal.timeout(2000),
       redirect: "manual", // what something before the service redirects to, such as a login page, is no decision
     });
-    return isUnavailable(answer.status) ? null : answer;
-  } catch {
+    return answer.status >= 500 ? null : answer;
+  } catch (error) {
+    if (error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
     return null;
   }
 }
@@ -65,16 +79,23 @@ async function ask(request, env) {
 async function terms(request, env, url) {
   try {
     const signal = AbortSignal.timeout(2000);
-    return await fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url), signal });
+    const headers = { ...picked(request.headers, ["if-none-match"]), ...forwarded(request, env, url) };
+    return await fetch(env.LICENSING_URL + url.pathname, { headers, signal });
   } catch {
-    return new Response("The terms could not be read.", { status: 503 });
+    return unavailable("The terms could not be read.");
   }
 }
 
 const pathOf = (request) => uriOf(request).replace(/\?.*/s, "");
 
+const isOpen = (request, env) =>
+  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(pathOf(request));
+
 const staysOpen = (request, env) =>
-  PUBLIC.test(pathOf(request)) || Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(pathOf(request));
+  env.OPEN_PATHS === undefined || PUBLIC.test(pathOf(request)) || isOpen(request, env);
+
+const unavailable = (text) =>
+  new Response(text, { status: 503, headers: { "retry-after": "10", "cache-control": "no-store" } });
 
 export default {
   async fetch(request, env) {
@@ -82,17 +103,18 @@ export default {
     if (TERMS.includes(url.pathname)) {
       return terms(request, env, url);
     }
-    const isAsset = ASSETS.test(pathOf(request));
-    const answer = isAsset ? null : await ask(request, env);
-    const isAllowed = answer?.status === 200 && answer.headers.get("x-access-decision") === "allow";
-    const isError = answer !== null && !isAllowed && (answer.status < 400 || answer.status >= 500);
-    if (isError || (answer === null && !isAsset && !staysOpen(request, env))) {
-      return new Response("Access could not be checked.", { status: 503 });
-    }
-    if (answer !== null && !isAllowed) {
-      const headers = picked(answer.headers, [...SHOWN, "content-type"]);
+    const isUnasked = ASSETS.test(pathOf(request)) || (isPerson(request) && isOpen(request, env));
+    const answer = isUnasked ? null : await ask(request, env);
+    const decision = answer?.headers.get("x-access-decision");
+    const isAllowed = answer?.status === 200 && decision === "allow";
+    const isRefused = answer?.status >= 400 && (decision === "deny" || env.OPEN_PATHS !== undefined);
+    if (isRefused) {
+      const headers = { "cache-control": "no-store", ...picked(answer.headers, [...SHOWN, "content-type", "vary"]) };
       return new Response(answer.body, { status: answer.status, headers });
     }
+    // What something before the service answers, such as a login page, is no decision: it opens no page by name.
+    const isOpened = answer === null ? isUnasked || staysOpen(request, env) : env.OPEN_PATHS === undefined;
+    if (!isAllowed && !isOpened) return unavailable("Access could not be checked.");
     // What a visitor sends under these names never reaches the origin.
     const headers = new Headers(request.headers);
     for (const name of [...headers.keys()]) {
@@ -103,6 +125,10 @@ export default {
     const shown = new Response(response.body, response);
     for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.append(name, value);
     if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
+    // A page that was charged for, or counted for a cookie, is for one visitor: no shared cache may keep it.
+    if (["crawler-charged", "set-cookie"].some((name) => answer?.headers.has(name))) {
+      shown.headers.set("cache-control", "private");
+    }
     return shown;
   },
 };

@@ -18,8 +18,10 @@ from licensing.edge.visitors import Visitor
 from licensing.sites.identification import Identification
 
 NOT_IN_KEY = (b"signature", b"signature-input", b"signature-agent", b"crawler-exact-price", b"crawler-max-price")
+# Parameters that campaigns and social networks add. They choose no page.
+TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igshid|ttclid|twclid|yclid)=[\w.~-]*"
 # A URL with one reading: all origins take it for the same page.
-IS_PLAIN = re.compile(r"https?://[^/]+(/[\w~-][\w.~-]*)*/?", re.ASCII).fullmatch
+IS_PLAIN = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 
 
 def is_cacheable(head: Head, original: Original) -> bool:

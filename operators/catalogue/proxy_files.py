@@ -4,8 +4,8 @@ from io import BytesIO
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 
+from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.files import KINDS, proxy_file
-from licensing.edge.proxies.open_pages import open_pages
 from licensing.sites.models import Site
 from operators.base.frame import page
 from operators.base.links import change_url
@@ -21,7 +21,7 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         title=f"Proxy files of {site.host}",
         original=site,
         proxies=KINDS,
-        pages=open_pages(site),
+        pages=describe(site),
         back=change_url(site),
     )
 

@@ -54,6 +54,12 @@ saw.slowFile = await client
 answer = () => {};
 const stalled = new Client({ apiKey: "svc_sk_x", baseUrl, timeout: 100, retries: 0 });
 saw.stalledFile = await stalled.export("/v1/content", { format: "csv" }).catch((error) => error.name);
+const limit = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = () => limit(100);
+asked = [];
+const statuses = [];
+for (const path of ["/", "/a", "/b"]) statuses.push((await licensed(new Request(`https://pub.example${path}`))).refusal);
+saw.stalledGate = [asked.length, ...statuses.map((one) => `${one.status} ${one.headers.get("retry-after")}`)];
 server.closeAllConnections();
 server.close();
 console.log(JSON.stringify(saw));

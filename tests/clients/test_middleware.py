@@ -5,6 +5,7 @@ import itertools
 import logging
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import Any, cast
@@ -319,6 +320,29 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and never replies
         assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
+
+
+@pytest.mark.parametrize("name", ["WSGI", "Flask", "Django"])
+def test_a_service_that_stalled_is_not_asked_for_ten_seconds(
+    name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    settings.ALLOWED_HOSTS = ["*"]
+    monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        answer = WAYS[name]({"url": url, "key": "svc_sk_x", "fail_open": lambda path: path == "/about"})
+        replies = [answer(Visit(target)) for target in ("/about", "/premium/a", "/about")]
+        assert [reply.status for reply in replies] == [200, 503, 200]
+        assert replies[1].headers["retry-after"] == "10"
+        assert replies[1].headers["cache-control"] == "no-store"
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+        later = time.monotonic() + paywall.PAUSE
+        monkeypatch.setattr(paywall, "monotonic", lambda: later)
+        assert answer(Visit("/about")).is_page
+        silent.accept()[0].close()
 
 
 @pytest.mark.parametrize(

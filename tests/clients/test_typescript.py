@@ -66,4 +66,5 @@ def test_lost_replies_are_retried_redirects_are_errors_and_files_may_take_long()
         "below": ["/licensing/v1/content/cnt_1", "/licensing/v1/access/middleware"],
         "slowFile": "a\r\nb\r\n",
         "stalledFile": "TimeoutError",
+        "stalledGate": [1, "503 10", "503 10", "503 10"],
     }

@@ -1,5 +1,6 @@
 """The WordPress plugin in Debian's WordPress, against a running service."""
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -205,3 +206,22 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         assert (form.status_code, SECRET in form.text) == (503, False)
         assert visit.get("/wp-login.php").status_code == 200
         assert eventually(lambda: "cannot be reached" in alone.log.read_text())
+
+
+def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        wordpress(
+            tmp_path_factory.mktemp("observing"),
+            f"http://127.0.0.1:{silent.getsockname()[1]}",
+            "svc_sk_x",
+            enforces=False,
+        ) as alone,
+        alone.client() as visit,
+    ):
+        for path in ("/premium/premium-post/", "/free/free-post/?x=1"):
+            assert visit.get(path).status_code == 200
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # it is not asked again for ten seconds
+            silent.accept()

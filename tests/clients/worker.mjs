@@ -12,7 +12,7 @@ async function visit(answer, target = "/about") {
     asked.push(request.redirect);
     return answer();
   };
-  const reply = await worker.fetch(new Request(`https://pub.example${target}`), env);
+  const reply = await worker.fetch(new Request(`https://pub.example${target}`, { headers: { "user-agent": "GPTBot/1.0" } }), env);
   return { status: reply.status, link: reply.headers.get("link"), redirect: asked[0] };
 }
 

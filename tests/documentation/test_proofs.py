@@ -140,7 +140,10 @@ PROOFS = {
         f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages"
     ),
     ("docs/guides/wordpress.md", "api"): f"{HERE}/test_guides.py::test_the_site_of_the_guide_to_wordpress",
-    ("docs/guides/wordpress.md", "define("): (
+    ("docs/guides/wordpress.md", "define('CONTENT_LICENSING_URL'"): (
+        "tests/clients/test_wordpress.py::test_while_the_service_stalls_a_site_that_observes_stays_open"
+    ),
+    ("docs/guides/wordpress.md", "define('CONTENT_LICENSING_OPEN_PATHS'"): (
         "tests/clients/test_wordpress.py::test_while_the_service_is_down_only_open_paths_are_read"
     ),
     ("docs/guides/wordpress.md", "add_filter("): (

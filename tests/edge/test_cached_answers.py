@@ -78,6 +78,12 @@ def test_urls_that_origins_may_read_differently_are_not_cacheable(ask, site, uri
     assert seconds(ask(uri)) is None
 
 
+def test_parameters_of_campaigns_leave_a_page_cacheable(ask, site):
+    site(READERS)
+    assert seconds(ask("/premium/a?utm_source=mail&utm_campaign=a-1&fbclid=Iw.x_y")) == 30
+    assert seconds(ask("/premium/a?utm_source=mail&id=5")) is None
+
+
 def test_an_end_in_sight_ends_the_cache_too(ask, site):
     site({**READERS, "conditions": {"before": "2999-01-01"}})
     assert seconds(ask("/premium/a")) == 30

@@ -24,25 +24,32 @@ const cases = JSON.parse(require("fs").readFileSync(0));
     }
     asked.push({ url: request.url, ...Object.fromEntries(request.headers) });
     if (cases.status === 0) throw new Error("down");
+    if (cases.status === "stalled") throw new DOMException("The operation timed out.", "TimeoutError");
     return new Response(cases.status === 200 ? null : "refused", { status: cases.status, headers: cases.headers });
   };
-  const visit = new Request(cases.url, { headers: cases.visitor });
-  const reply = await worker.fetch(visit, { LICENSING_URL: "http://licensing", LICENSING_KEY: "key", ...cases.env });
+  let reply;
+  for (let count = 0; count < cases.visits; count++) {
+    const visit = new Request(cases.url, { headers: cases.visitor });
+    reply = await worker.fetch(visit, { LICENSING_URL: "http://licensing", LICENSING_KEY: "key", ...cases.env });
+  }
   const body = await reply.text();
   console.log(JSON.stringify({ status: reply.status, headers: Object.fromEntries(reply.headers), body, asked }));
 })();
 """
 
 
-def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1", **env):
-    """Return the Worker's reply to forged headers if the service gives this answer; status 0: the service is down."""
+def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1", *, visitor=None, visits=1, **env):
+    """Return the Worker's last reply to forged headers if the service gives this answer.
+
+    Status 0: the service is down; "stalled": it does not answer in time.
+    """
     node = shutil.which("node")
     if node is None:
         pytest.skip("No test of the Worker ran: Node is not installed.")
     worker = tmp_path / "worker.mjs"
     worker.write_text((ROOT / "deploy" / "edge" / "worker.js").read_text())
     case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env, "url": url,
-            "visitor": {**FORGED, "User-Agent": "GPTBot/1.0"}}  # fmt: skip
+            "visits": visits, "visitor": {**FORGED, **(visitor or {"User-Agent": "GPTBot/1.0"})}}  # fmt: skip
     done = subprocess.run([node, "-e", WORKER], input=json.dumps(case), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -62,25 +69,59 @@ def test_the_worker_asks_about_the_page_and_passes_on_who_asks(tmp_path):
 
 @pytest.mark.parametrize("status", [401, 402, 403, 429])
 def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
-    reply = worked(tmp_path, status, {"crawler-price": "USD 0.01", "x-access-id": "dec_x"})
+    denied = {"x-access-decision": "deny", "crawler-price": "USD 0.01", "x-access-id": "dec_x"}
+    reply = worked(tmp_path, status, denied)
     assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
     assert "x-access-id" not in reply["headers"]
 
 
 @pytest.mark.parametrize(
     ("env", "status"),
-    [({}, 503), ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200), ({"OPEN_PATHS": OPEN_PATHS}, 503)],
+    [
+        ({}, 200),
+        ({"OPEN_PATHS": ""}, 503),
+        ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200),
+        ({"OPEN_PATHS": OPEN_PATHS}, 503),
+    ],
 )
 def test_the_worker_keeps_open_only_pages_that_are_named_while_the_service_is_down(tmp_path, env, status):
-    assert [worked(tmp_path, down, **env)["status"] for down in (0, 502, 503, 504, 522)] == [status] * 5
+    assert [worked(tmp_path, down, **env)["status"] for down in (0, 500, 502, 503, 504, 522)] == [status] * 6
 
 
-def test_an_error_of_the_service_opens_nothing_in_the_worker(tmp_path):
-    opened = {"OPEN_PATHS": "/premium(/[\\w-]+)*"}
-    assert {worked(tmp_path, status, **opened)["status"] for status in (500, 501)} == {503}
+@pytest.mark.parametrize("error", [302, 401, 403, 404])
+def test_an_answer_that_is_no_decision_opens_a_page_only_on_a_site_that_observes(tmp_path, error):
+    assert worked(tmp_path, error)["status"] == 200
+    assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] != 200
 
 
 def test_the_worker_keeps_public_pages_open_while_the_service_is_down(tmp_path):
     pages = ["/robots.txt", "/.well-known/acme-challenge/a", "/.well-known/tdmrep.json", "/.well-known/..;/a"]
-    replies = [worked(tmp_path, 0, url=f"https://pub.example{page}")["status"] for page in pages]
+    replies = [worked(tmp_path, 0, url=f"https://pub.example{page}", OPEN_PATHS="")["status"] for page in pages]
     assert replies == [200, 200, 503, 503]
+
+
+def test_the_worker_asks_about_people_only_on_pages_that_are_not_open_to_them(tmp_path):
+    person = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/131"}
+    allowed = {"x-access-decision": "allow"}
+
+    def questions(visitor, url):
+        return len(worked(tmp_path, 200, allowed, url, visitor=visitor, OPEN_PATHS="/open/a")["asked"])
+
+    assert questions(person, "https://pub.example/open/a") == 0
+    assert questions(person, "https://pub.example/premium/a") == 1
+    assert questions({**person, "Authorization": "License x"}, "https://pub.example/open/a") == 1
+    assert questions({"User-Agent": "GPTBot/1.0"}, "https://pub.example/open/a") == 1
+
+
+def test_a_page_that_was_charged_for_is_kept_by_no_shared_cache(tmp_path):
+    charged = {"x-access-decision": "allow", "crawler-charged": "USD 0.01"}
+    assert worked(tmp_path, 200, charged)["headers"]["cache-control"] == "private"
+    assert "cache-control" not in worked(tmp_path, 200, {"x-access-decision": "allow"})["headers"]
+    assert worked(tmp_path, 402, {"x-access-decision": "deny"})["headers"]["cache-control"] == "no-store"
+
+
+def test_the_worker_does_not_ask_a_service_that_stalled_for_ten_seconds(tmp_path):
+    replies = [worked(tmp_path, "stalled", OPEN_PATHS=paths, visits=2) for paths in ("", "/premium/a")]
+    assert [reply["status"] for reply in replies] == [503, 200]
+    assert [len(reply["asked"]) for reply in replies] == [1, 1]
+    assert replies[0]["headers"]["retry-after"] == "10"

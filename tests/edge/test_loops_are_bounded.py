@@ -22,8 +22,8 @@ from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
-from licensing.edge.proxies.open_pages import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
-from licensing.edge.proxies.open_pages import pages_inside
+from licensing.edge.proxies.descriptions import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
+from licensing.edge.proxies.descriptions import pages_inside
 from licensing.edge.publishing.documents import terms_of_site, write_documents
 from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication

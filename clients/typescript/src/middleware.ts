@@ -2,6 +2,7 @@ import { checkedKey, urlBelow } from "./protocol.js";
 
 const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
+const PAUSE = 10_000; // milliseconds without questions after a timeout, so that a stalled service blocks no workers
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
 const SHOWN = [
@@ -10,12 +11,12 @@ const SHOWN = [
 const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];
 const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed
-const UNREACHABLE = [502, 503, 504]; // what a gateway answers while the service is down
 const MAX_HEADER = 8 * 1024; // characters of one
 const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
 const DOUBTFUL = /[%;\\]|\/\/|\/\./; // paths that a site may read in another way than `failOpen`
 const ASSET =
   /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
+const PLAIN_TEXT = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** What a visit is decided by. `url` is as the visitor sent it. */
@@ -73,19 +74,26 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     const replyHeaders = picked(answer?.headers, SHOWN);
     const cookie = answer?.headers.get("set-cookie");
     if (cookie?.startsWith("licensing_visitor=")) replyHeaders.append("set-cookie", cookie);
+    if (replyHeaders.has("set-cookie") || replyHeaders.has("crawler-charged")) {
+      replyHeaders.set("cache-control", "private"); // one visitor's: no shared cache may keep it
+    }
     return { requestHeaders, replyHeaders };
   };
   const refused = (visit: Visit, status: number, body: BodyInit, headers: Headers): Verdict => ({
     ...admitted(visit),
     refusal: new Response(visit.method === "HEAD" ? null : body, { status, headers }),
   });
-  const text = (visit: Visit, status: number, body: string) =>
-    refused(visit, status, body, new Headers({ "content-type": "text/plain; charset=utf-8" }));
-  const undecided = (visit: Visit) => text(visit, 503, "Access cannot be checked at the moment.");
+  const text = (visit: Visit, status: number, body: string, more = {}) =>
+    refused(visit, status, body, new Headers({ ...PLAIN_TEXT, ...more }));
+  const undecided = (visit: Visit) =>
+    text(visit, 503, "Access cannot be checked at the moment.", { "retry-after": String(PAUSE / 1000) });
+  const unreachable = (visit: Visit, page: Page) => (isChosen(failOpen, page) ? admitted(visit) : undecided(visit));
+  let pausedUntil = 0;
 
   return async (visit, request) => {
     const page = pageOf(visit.url, options.host);
     if (isChosen(skipAssets === true ? isAsset : skipAssets, page)) return admitted(visit);
+    if (Date.now() < pausedUntil) return unreachable(visit, page);
     const asked = question(visit, page, key, options.address(request), await options.requester?.(request));
     if (isTooLarge(asked)) return text(visit, 431, "The request's headers are too large.");
     const init = new Request(urlBelow(options.url, PATH), { headers: asked, redirect: "manual" });
@@ -96,11 +104,12 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       body = await answer.arrayBuffer();
     } catch (error) {
       log(`The licensing service cannot be reached: ${String(error)}`);
-      return isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
+      if (error instanceof Error && error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
+      return unreachable(visit, page);
     }
-    if (UNREACHABLE.includes(answer.status)) {
+    if (answer.status >= 500) {
       log(`The licensing service cannot be reached: ${answer.status}`);
-      return isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
+      return unreachable(visit, page);
     }
     if (!isDecision(answer)) {
       const said = new TextDecoder().decode(body).slice(0, 300);
@@ -108,7 +117,8 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       return undecided(visit);
     }
     if (answer.ok) return admitted(visit, answer);
-    const headers = picked(answer.headers, [...SHOWN, "content-type"]);
+    const headers = picked(answer.headers, [...SHOWN, "content-type", "vary"]);
+    headers.set("cache-control", "no-store");
     return refused(visit, answer.status, body, headers);
   };
 }

@@ -1,22 +1,31 @@
-"""Writes the file of a site's proxy from the one in deploy/edge: with its host, and the pages that stay open."""
+"""Writes the file of a site's proxy from the one in deploy/edge.
+
+The file says for each page whether the service is asked, and whether the page stays open while the service is down.
+All of that comes from the site's description; the files have no rules of their own.
+"""
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
 
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.proxies.open_pages import ASSET_FOLDERS, OpenPages, open_pages
-from licensing.edge.proxies.paths import naming
-from licensing.edge.publishing.documents import DOCUMENTS
+from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, Entry, describe
+from licensing.edge.proxies.paths import ESCAPED, naming
 from licensing.sites.models import Site
 
 HOST = "pub.example"
+NAME = "pub_example"  # of the site in names that have to differ between files
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
-NOT_POSSIBLE = "This proxy cannot keep pages open while the service is down."
-TERMS = [path for path in DOCUMENTS if path != "/robots.txt"]  # robots.txt is the site's own
-FILTER = '{"@type": type.googleapis.com/envoy.config.route.v3.FilterConfig'
+SENT = (
+    "authorization",
+    "signature",
+    "signature-input",
+    "signature-agent",
+    "crawler-exact-price",
+    "crawler-max-price",
+)
+CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)"  # in their User-Agents
 
 
 class ProxyFile(Struct, frozen=True):
@@ -29,69 +38,120 @@ class ProxyFile(Struct, frozen=True):
     omitted: Sequence[tuple[str, str]]
 
 
-def nginx_crawlers(pages: OpenPages) -> list[str]:
-    """Return lines of the map of $access_crawler."""
-    return [f'    "~*{naming([token])}" crawler;' for token in pages.refused_crawlers]
+def nginx_crawlers(site: Description) -> list[str]:
+    """Return the lines of the known crawlers, whom the service is asked about."""
+    return [f'    "~*{CRAWLERS}" crawler;', *(f'    "~*{naming([token])}" crawler;' for token in site.crawlers)]
 
 
-def nginx(pages: OpenPages) -> list[str]:
-    """Return lines of the map of $access_undecided, of which the first that matches counts."""
+def nginx_refused(site: Description) -> list[str]:
+    return [f'    "~*{naming([token])}" refused;' for token in site.refused_crawlers]
+
+
+def nginx_default(site: Description) -> list[str]:
+    return [f"    default {site.default};"]
+
+
+def nginx_pages(site: Description) -> list[str]:
+    """Return lines of the map of pages, of which the first that matches counts."""
     return [
-        rf'    "~^50[234] {one.expression}(\?|$)" open;'
-        if one.is_open
-        else f'    "~*^50[234] {one.expression}" closed;'
-        for one in pages.entries
+        f'    "{"~" if one.is_whole else "~*"}^{one.expression}{end_of(one)}" {one.access};' for one in site.entries
     ]
 
 
-def caddy(pages: OpenPages) -> list[str]:
-    """Return a matcher whose expression takes the first group of entries that matches."""
-    choice = "false"
-    groups = [(is_open, list(group)) for is_open, group in groupby(pages.entries, lambda one: one.is_open)]
-    for is_open, group in reversed(groups):
-        either = "|".join(one.expression for one in group)
-        whole = rf"^({either})(\\?|$)" if is_open else f"(?i)^({either})"
-        choice = f'({{http.request.orig_uri}}.matches("{whole}") ? {str(is_open).lower()} : {choice})'
-    matcher = ["@open {", f"\texpression `{choice}`", f"\tnot path {' '.join(TERMS)}"]
-    if pages.refused_crawlers:
-        matcher.append(f"\tnot header_regexp User-Agent (?i){naming(pages.refused_crawlers)}")
-    return [f"\t\t{line}" for line in (*matcher, "}", "route @open {", "\timport origin", "}")]
+def caddy_pages(site: Description) -> list[str]:
+    """Return lines of the map of pages, of which the first that matches counts."""
+    return [
+        f"\t\t~{'' if one.is_whole else '(?i)'}^{one.expression}{end_of(one)} {one.access}" for one in site.entries
+    ]
 
 
-def envoy(pages: OpenPages) -> list[str]:
-    """Return routes, of which the first match counts. Routes of closed pages ask the service, like all others."""
+def end_of(entry: Entry) -> str:
+    """Return what follows the expression of a path: its query, or anything."""
+    return r"(\?|$)" if entry.is_whole else ""
+
+
+def caddy_default(site: Description) -> list[str]:
+    return [f"\t\tdefault {site.default}"]
+
+
+def caddy_crawlers(site: Description) -> list[str]:
+    return [f"\t\tnot header_regexp User-Agent (?i)({CRAWLERS}|{naming(site.crawlers)})"]
+
+
+def caddy_refused(site: Description) -> list[str]:
+    if not site.refused_crawlers:
+        return []
+    return [f"\t\t\tnot header_regexp User-Agent (?i){naming(site.refused_crawlers)}"]
+
+
+def traefik_people(site: Description) -> list[str]:
+    """Return the condition on the paths of people whom the service is not asked about."""
+    condition = "PathPrefix(`/`)" if site.default != Access.CLOSED else "!PathPrefix(`/`)"
+    for first, expressions in reversed(site.groups):
+        either = "|".join(expressions).replace(ESCAPED, r"[\x{80}-\x{efff}]")  # Traefik compares decoded paths
+        whole = f"PathRegexp(`^({either})$`)" if first.is_whole else f"PathRegexp(`(?i)^({either})`)"
+        is_open = first.access == Access.OPEN or (not site.enforces and first.access == Access.ASK)
+        condition = f"({whole} || {condition})" if is_open else f"(!{whole} && {condition})"
+    return [
+        f"        Host(`{HOST}`) && {condition}",
+        f"        && !HeaderRegexp(`User-Agent`, `(?i)({CRAWLERS}|{naming(site.crawlers)})`)",
+    ]
+
+
+def envoy_pages(site: Description) -> list[str]:
+    """Return routes, of which the first match counts. Routes without a filter ask the service and close."""
     lines: list[str] = []
-    for one in pages.entries:
-        expression = one.expression if one.is_open else f"(?i){one.expression}.*"
-        visitors = envoy_visitors(pages.refused_crawlers, lines) if one.is_open else ""
-        lines += [f"- match: {{safe_regex: {{regex: '{expression}'}}{visitors}}}", "  route: {cluster: origin}"]
-        if one.is_open:
-            lines += [
-                "  typed_per_filter_config:",
-                f"    licensing: {FILTER}, disabled: true}}",
-                f"    licensing-or-open: {FILTER}, config: {{}}}}",
-            ]
+    people, others = envoy_people(site), envoy_others(site)
+    for one in site.entries:
+        path = f"safe_regex: {{regex: '{one.expression if one.is_whole else f'(?i){one.expression}.*'}'}}"
+        if one.access == Access.OPEN:
+            lines += envoy_route(path, f", headers: {people}", "*unasked")
+            people = "*people"
+        if one.access == Access.CLOSED:
+            lines += envoy_route(path, "", "")
+        else:
+            lines += envoy_route(path, f", headers: {others}" if others else "", "*ask")
+            others = "*others" if others else ""
+    return lines
+
+
+def envoy_default(site: Description) -> list[str]:
+    return envoy_route("prefix: /", "", "" if site.default == Access.CLOSED else "*ask")
+
+
+def envoy_route(path: str, visitors: str, filters: str) -> list[str]:
+    lines = [f"- match: {{{path}{visitors}}}", f"  route: {{cluster: origin_{NAME}}}"]
+    if filters:
+        lines.append(f"  typed_per_filter_config: {filters}")
     return [" " * 24 + line for line in lines]
 
 
-def envoy_visitors(refused: Sequence[str], lines: Sequence[str]) -> str:
-    """Return the condition of an open route on visitors, in full for the first one."""
-    if not refused or any("&people" in line for line in lines):
-        return ", headers: *people" if refused else ""
-    named = f"name: user-agent, string_match: {{safe_regex: {{regex: '(?i).*{naming(refused)}.*'}}}}"
-    return f", headers: &people [{{{named}, invert_match: true, treat_missing_header_as_empty: true}}]"
+def envoy_people(site: Description) -> str:
+    """Return the conditions of people: they name no crawler, and send nothing to be decided about."""
+    absent = ", ".join(f"{{name: {name}, present_match: false}}" for name in SENT)
+    return f"&people [{envoy_agent(f'({CRAWLERS}|{naming(site.crawlers)})')}, {absent}]"
+
+
+def envoy_others(site: Description) -> str:
+    """Return the condition of visitors for whom pages stay open; empty if they do for all."""
+    return f"&others [{envoy_agent(naming(site.refused_crawlers))}]" if site.refused_crawlers else ""
+
+
+def envoy_agent(expression: str) -> str:
+    named = f"name: user-agent, string_match: {{safe_regex: {{regex: '(?i).*{expression}.*'}}}}"
+    return f"{{{named}, invert_match: true, treat_missing_header_as_empty: true}}"
 
 
 class Example(Struct, frozen=True):
-    """An example in a file: the beginning of its first line, its length in lines, and what writes the site's lines."""
+    """Lines of a file: the beginning of the first one, how many there are, and what writes those of the site."""
 
     start: str
     length: int
-    write: Callable[[OpenPages], list[str]]
+    write: Callable[[Description], list[str]]
 
 
 class Kind(Struct, frozen=True):
-    """A proxy: its file, and the examples in it of pages that stay open.
+    """A proxy: its file, and the lines in it that are the site's own.
 
     `service`, `origin` and `key` are the texts in the file that publishers replace.
     """
@@ -100,23 +160,52 @@ class Kind(Struct, frozen=True):
     file: str
     service: str
     origin: str
+    examples: Sequence[Example]
     key: str = "svc_sk_PUT-THE-KEY-HERE"
-    examples: Sequence[Example] = ()
 
 
 KINDS = {
     "nginx": Kind(
-        *("nginx", "nginx.conf", "127.0.0.1:8000", "127.0.0.1:8080"),
-        examples=[Example('# "~*', 1, nginx_crawlers), Example('# "~^50[234] ', 1, nginx)],
+        "nginx",
+        "nginx.conf",
+        "127.0.0.1:8000",
+        "127.0.0.1:8080",
+        [
+            Example("default ask;", 1, nginx_default),
+            Example('# "~^/(about', 1, nginx_pages),
+            Example(f'"~*{CRAWLERS}" crawler', 1, nginx_crawlers),
+            Example('# "~*gptbot', 1, nginx_refused),
+        ],
     ),
     "caddy": Kind(
-        *("Caddy", "Caddyfile", "licensing:8000", "origin:8080", "{env.LICENSING_KEY}"),
-        examples=[Example("# @open {", 7, caddy)],
+        "Caddy",
+        "Caddyfile",
+        "licensing:8000",
+        "origin:8080",
+        [
+            Example("# ~^/(about", 1, caddy_pages),
+            Example("default ask", 1, caddy_default),
+            Example("not header_regexp User-Agent (?i)(bot", 1, caddy_crawlers),
+            Example("# not header_regexp User-Agent", 1, caddy_refused),
+        ],
+        "{env.LICENSING_KEY}",
     ),
-    "traefik": Kind("Traefik", "traefik.yml", "licensing:8000", "origin:8080"),
+    "traefik": Kind(
+        "Traefik",
+        "traefik.yml",
+        "licensing:8000",
+        "origin:8080",
+        [Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 2, traefik_people)],
+    ),
     "envoy": Kind(
-        *("Envoy", "envoy.yaml", "address: licensing, port_value: 8000", "address: origin, port_value: 8080"),
-        examples=[Example("# - match: {safe_regex", 5, envoy)],
+        "Envoy",
+        "envoy.yaml",
+        "address: licensing, port_value: 8000",
+        "address: origin, port_value: 8080",
+        [
+            Example("# - match: {safe_regex: {regex: '/(about|open(/[\\w-][\\w.-]*)*)/?'}, headers", 6, envoy_pages),
+            Example("- match: {prefix: /}", 3, envoy_default),
+        ],
     ),
 }
 
@@ -125,16 +214,13 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     """Return the file for one of KINDS. It has a placeholder for the key, and names the service and the origin as the
     file in deploy/edge does.
     """
-    kind, pages = KINDS[proxy], open_pages(site)
+    kind, description = KINDS[proxy], describe(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
-    text = with_folders(with_hosts(text, site.hosts).replace(HOST, site.host), pages)
-    if not kind.examples:
-        unnamed = [(pattern, NOT_POSSIBLE) for pattern in pages.patterns]
-        return ProxyFile(proxy, kind.file, text, (), [*unnamed, *pages.omitted])
-    if pages.patterns:
-        for example in kind.examples:
-            text = with_lines(text, example, example.write(pages))
-    return ProxyFile(proxy, kind.file, text, pages.patterns, pages.omitted)
+    for example in kind.examples:
+        text = with_lines(text, example, example.write(description))
+    text = with_folders(with_hosts(text, site.hosts).replace(HOST, site.host), description)
+    text = text.replace(NAME, name_of(site.host))
+    return ProxyFile(proxy, kind.file, text, description.patterns, description.omitted)
 
 
 def with_hosts(text: str, hosts: Sequence[str]) -> str:
@@ -151,12 +237,17 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     return text
 
 
-def with_folders(text: str, pages: OpenPages) -> str:
-    return text.replace(FOLDERS, f"({'|'.join(pages.asset_folders) or NO_FOLDER})")
+def name_of(host: str) -> str:
+    """Return the host as a name of letters, digits and underscores that no other host has."""
+    return host.replace("-", "__").replace(".", "_")
+
+
+def with_folders(text: str, site: Description) -> str:
+    return text.replace(FOLDERS, f"({'|'.join(site.asset_folders) or NO_FOLDER})")
 
 
 def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:
-    """Replace the example in the text by the lines."""
+    """Replace the lines of the example in the text."""
     given = text.split("\n")
     [at] = [number for number, line in enumerate(given) if line.strip().startswith(example.start)]
     return "\n".join([*given[:at], *lines, *given[at + example.length :]])

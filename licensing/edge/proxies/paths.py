@@ -1,7 +1,8 @@
 """Turns patterns of pages into regular expressions for proxies (PCRE and RE2).
 
 A pattern that opens pages becomes an expression that matches some of its pages, by plain spellings only: letters,
-digits, `_`, `-`, `.`, and no dot segments or empty segments. One that closes pages matches all of them and more.
+digits, `_`, `-`, `.`, escaped letters of other scripts, and no dot segments or empty segments. One that closes pages
+matches all of them and more.
 Expressions contain neither quotes, backslashes, braces nor spaces, so they can stand in any of the files.
 """
 
@@ -11,8 +12,14 @@ from collections.abc import Iterable
 from licensing.sites.patterns import Pattern
 
 MAX_LENGTH, MAX_WILDCARDS = 500, 3
+MAX_OPENING = 3_000  # nginx reads 4,096 characters
 PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*").fullmatch
-SEGMENT = "[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+# Characters from U+0080 to U+EFFF in their shortest form. Those above have look-alikes of "/" and ".".
+TWO_OCTETS, FURTHER_OCTET = "[Cc][2-9A-Fa-f]|[Dd][0-9A-Fa-f]", "%[89ABab][0-9A-Fa-f]"
+THREE_OCTETS = f"[Ee]0%[ABab][0-9A-Fa-f]|[Ee][1-9A-Ea-e]{FURTHER_OCTET}"
+ESCAPED = f"%({TWO_OCTETS}|{THREE_OCTETS}){FURTHER_OCTET}"
+REST = f"([A-Za-z0-9_.-]|{ESCAPED})*"
+SEGMENT = f"([A-Za-z0-9_-]|{ESCAPED}){REST}"
 FURTHER = f"(/{SEGMENT})*"
 
 
@@ -29,21 +36,29 @@ def opening(pattern: Pattern) -> str | None:
         is_tail = place == len(parts) and not part
         follows_slash = before.endswith("/")
         if is_tail:
-            text += f"({SEGMENT}{FURTHER}/?)?" if follows_slash else f"[A-Za-z0-9_.-]*{FURTHER}/?"
+            text += f"({SEGMENT}{FURTHER}/?)?" if follows_slash else f"{REST}{FURTHER}/?"
         else:
-            text += (f"{SEGMENT}{FURTHER}" if follows_slash else f"[A-Za-z0-9_.-]*{FURTHER}") + quoted(part)
+            text += (f"{SEGMENT}{FURTHER}" if follows_slash else f"{REST}{FURTHER}") + quoted(part)
         before = part
-    return text if len(text) <= MAX_LENGTH else None
+    return text if len(text) <= MAX_OPENING else None
 
 
 def closing(pattern: Pattern) -> str | None:
     """Return the expression of the beginning of paths, in any case; None if no plain path matches the pattern."""
     if not all(map(PLAIN, pattern.parts)):
-        return None
+        return closing_escaped(pattern)
     first, *others = pattern.parts
     text = quoted((first if others else first.rstrip("/"))[: MAX_LENGTH // 3])
     rest = "".join(f".*{quoted(part.rstrip('/'))}" for part in others if part.rstrip("/"))
     return text + rest if len(text + rest) <= MAX_LENGTH else text
+
+
+def closing_escaped(pattern: Pattern) -> str | None:
+    """Return the expression of all paths with escapes, up to the first one in the pattern; None if it has none."""
+    if not any(character > "\x7f" for part in pattern.parts for character in part):
+        return None  # an ASCII character that has to be escaped is in no plain path
+    before = re.match(r"[A-Za-z0-9_.~/-]*", pattern.parts[0])
+    return f"{quoted(before[0][: MAX_LENGTH // 3]) if before else ''}.*%"
 
 
 def naming(tokens: Iterable[str]) -> str:

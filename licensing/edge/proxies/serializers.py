@@ -23,7 +23,8 @@ class ProxyConfigSerializer(serializers.Serializer):
     fileName = serializers.CharField(help_text="Usual name of the file.")
     content = serializers.CharField(help_text="The file, with a placeholder for the key.")
     openPatterns = serializers.ListField(
-        child=serializers.CharField(), help_text="Patterns whose pages stay open while the service is down."
+        child=serializers.CharField(),
+        help_text="Patterns whose pages stay open while the service is down. `/*` includes pages without a pattern.",
     )
     omitted = OmittedPatternSerializer(many=True, help_text="Open patterns that do not stay open.")
 

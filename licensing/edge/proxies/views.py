@@ -29,9 +29,9 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
     def proxy_config(self, request: Request, id: str) -> Response:
         """Returns the configuration of a proxy for the site, made from the files in `deploy/edge/`.
 
-        Put in the addresses of the service and your origin, and the key. Pages that everybody may read at any time,
-        without a price or a limit, stay open while the service or its database is down. Get the file again when other
-        pages are to stay open, and before you restrict one of them.
+        Put in the addresses of the service and your origin, and the key. While the service or its database is down,
+        pages stay open that people may read without a licence; on a site that observes, all pages do. Get the file
+        again when you enforce, when other pages are to stay open, and before you restrict one of them.
         """
         site = self.get_object()
         proxy = request.query_params.get("for", "")

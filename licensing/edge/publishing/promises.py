@@ -33,14 +33,14 @@ def promised_uses(policy: CompiledPolicy | None) -> Promise:
     return frozenset(use for use in USES if always_allows(policy, use))
 
 
-def always_allows(policy: CompiledPolicy, permission: str) -> bool:
-    """Whether the policy allows the permission to everybody at any time."""
+def always_allows(policy: CompiledPolicy, permission: str, *, within_limits: bool = False) -> bool:
+    """Whether the policy allows the permission to everybody at any time. `within_limits` ignores rate limits."""
     permission = meant_at_edge(policy, permission)
     for rule in policy.rules:
         if not may_match(rule, permission):
             continue
-        is_open = rule.action == "allow" and rule.rate_limit is None and rule.price is None
-        if not is_open or not rule.grants_at_edge(permission):
+        is_free = rule.action == "allow" and rule.price is None and (within_limits or rule.rate_limit is None)
+        if not is_free or not rule.grants_at_edge(permission):
             return False
         if all(condition.name in SETTLED for condition in rule.conditions):
             return True

@@ -104,8 +104,8 @@ def started(*command: object, log: Path) -> Iterator[None]:
 
 
 @contextmanager
-def wordpress(directory: Path, url: str, key: str) -> Iterator[WordPress]:
-    """Run a WordPress whose plugin asks the service at `url`."""
+def wordpress(directory: Path, url: str, key: str, *, enforces: bool = True) -> Iterator[WordPress]:
+    """Run a WordPress whose plugin asks the service at `url`; with the constant of sites that enforce, or without."""
     if reason := missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"No test of WordPress ran: {reason}.")
     site, data, socket = directory / "site", directory / "data", directory / "db.sock"
@@ -114,8 +114,11 @@ def wordpress(directory: Path, url: str, key: str) -> Iterator[WordPress]:
     )
     data.mkdir()
     shutil.copy(PLUGIN, site / "wp-content" / "plugins")
-    guide = block(GUIDE, "define(").replace("https://licensing.example", url).replace("svc_sk_…", key)
-    (site / "wp-config.php").write_text(CONFIG % {"socket": socket, "guide": guide.replace("/(about/)?", OPEN_PATHS)})
+    service = block(GUIDE, "define('CONTENT_LICENSING_URL'")
+    guide = service.replace("https://licensing.example", url).replace("svc_sk_…", key)
+    if enforces:
+        guide += block(GUIDE, "define('CONTENT_LICENSING_OPEN_PATHS'").replace("/(about/)?", OPEN_PATHS)
+    (site / "wp-config.php").write_text(CONFIG % {"socket": socket, "guide": guide})
     (site / "router.php").write_text(ROUTER)
     (site / "wp-content" / "mu-plugins").mkdir()
     shutil.copy(HERE / "shows_requester.php", site / "wp-content" / "mu-plugins")

@@ -64,7 +64,7 @@ def publisher(deployment: Deployment, keys: Iterator[str]) -> Publisher:
             }
             for folder, own in FOLDERS.items()
         ]
-        site = api.post("/sites", json={"host": HOST, "rules": rules})
+        site = api.post("/sites", json={"host": HOST, "mode": "enforce", "rules": rules})
         assert site.status_code == 201, site.text
         edge = api.post(
             "/api-keys",

@@ -25,6 +25,7 @@ FORGED = {
 }
 
 
+CRAWLER = "GPTBot/1.0"
 FROM_THE_ORIGIN = b'"page": "of the origin"'
 
 
@@ -70,12 +71,13 @@ DOUBTFUL = (
 )  # fmt: skip
 
 
-def is_served(port: int, path: str) -> bool:
-    return FROM_THE_ORIGIN in visited(port, path)
+def is_served(port: int, path: str, agent: str = "Mozilla/5.0") -> bool:
+    return FROM_THE_ORIGIN in visited(port, path, agent)
 
 
-def visited(port: int, path: str) -> bytes:
+def visited(port: int, path: str, agent: str = "Mozilla/5.0") -> bytes:
     """Return the reply to a visitor who waits six seconds; empty if none came."""
+    head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n"
     with suppress(TimeoutError):
-        return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), 6)
+        return exchange(port, head.encode(), 6)
     return b""

@@ -1,6 +1,7 @@
 """The proxies, each started with its file from deploy/edge, filled in as a publisher would."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tests.faults.harness import eventually
 
 HOST = "pub.example"
 KEY = "svc_sk_PUT-THE-KEY-HERE"
-NAMED_IN_NGINX = '"~^50[234] /(about'  # begins the line of pages that stay open
+NAMED_IN_NGINX = '"~^/(about'  # begins the line of pages that stay open
 NPM = Path(__file__).parent / "node_modules" / "@cloudflare" / "workerd-linux-64" / "bin"
 
 
@@ -24,6 +25,7 @@ class Place:
     """The ports, the key and the directory of a proxy.
 
     `keeps_open`: whether /about and /open/ stay open while the service is down, as the files suggest.
+    `observes`: whether the file is that of a site which refuses nobody, as it is shipped.
     """
 
     key: str
@@ -32,8 +34,10 @@ class Place:
     port: int
     directory: Path
     keeps_open: bool = False
+    observes: bool = False
     generated: str = ""  # a site's own file, instead of the one in deploy/edge
     host: str = HOST
+    behind_cdn: bool = False  # visitors' addresses come in X-Forwarded-For, from 127.0.0.1
     behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
@@ -43,6 +47,13 @@ class Place:
             assert given in text, f"{name} lacks {given!r}"
             text = text.replace(given, own)
         return text
+
+    def closed(self, text: str, shipped: str, enforcing: str) -> str:
+        """Return the text for a site that enforces, as the comment in the file says."""
+        if self.generated or self.observes:
+            return text
+        assert text.count(shipped) == 1
+        return text.replace(shipped, enforcing)
 
     def opened(self, text: str, first: str, lines: int) -> str:
         """Return the text with the suggested lines for pages that stay open, if any do; `first` begins them."""
@@ -63,12 +74,16 @@ def nginx(at: Place) -> list[str]:
     protocol = " proxy_protocol" if at.behind_balancer else ""
     text = at.filled_in(
         "nginx.conf",
-        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{at.licensing};"),
+        ("server 127.0.0.1:8000", f"server 127.0.0.1:{at.licensing}"),
         ("server 127.0.0.1:8080;", f"server 127.0.0.1:{at.origin};"),
         ("listen 80", f"listen 127.0.0.1:{at.port}{protocol}"),
         ("/var/cache/nginx-licensing", f"{at.directory}/cache"),
         (KEY, at.key),
     )
+    text = at.closed(text, "default ask;", "default closed;")
+    if at.behind_cdn:
+        text = text.replace("# set_real_ip_from 192.0.2.0/24;", "set_real_ip_from 127.0.0.1;")
+        text = text.replace("# real_ip_", "real_ip_")
     return nginx_arguments(at, at.opened(text, NAMED_IN_NGINX, 1))
 
 
@@ -90,12 +105,15 @@ def caddy(at: Place) -> list[str]:
         "Caddyfile",
         ("licensing:8000", f"127.0.0.1:{at.licensing}"),
         ("origin:8080", f"127.0.0.1:{at.origin}"),
-        ("pub.example {", f"http://pub.example:{at.port} {{\n\tbind 127.0.0.1"),
         ("{env.LICENSING_KEY}", at.key),
     )
-    text = at.opened(text, "@open {", 7)
+    text = at.closed(at.opened(text, "~^/(about", 1), "\t\tdefault ask", "\t\tdefault closed")
+    text = re.sub(r"(?m)^(\S+\.example) \{", rf"http://\1:{at.port} {{\n\tbind 127.0.0.1", text)
+    trusted = (
+        "servers { \n trusted_proxies static 127.0.0.1/32 \n trusted_proxies_strict \n}\n" if at.behind_cdn else ""
+    )
     wrapper = "servers { \n listener_wrappers { \n proxy_protocol { \n allow 127.0.0.1/32 \n}\n}\n}\n"
-    protocol = wrapper if at.behind_balancer else ""
+    protocol = wrapper if at.behind_balancer else trusted
     file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n{protocol}}}\n{text}")
     return ["run", "--config", file, "--adapter", "caddyfile"]
 
@@ -107,8 +125,13 @@ def traefik(at: Place) -> list[str]:
         ("origin:8080", f"127.0.0.1:{at.origin}"),
         (KEY, at.key),
     )
-    file = at.written("site.yml", text)
+    if at.behind_cdn:
+        text = text.replace("# trustForwardHeader", "trustForwardHeader")
+    suggested = text.partition("# PathRegexp(")[2].partition("\n")[0]
+    people = f"PathRegexp({suggested}" if at.keeps_open else "!PathPrefix(`/`)"
+    file = at.written("site.yml", at.closed(text, f"Host(`{HOST}`) && PathPrefix(`/`)", f"Host(`{HOST}`) && {people}"))
     protocol = ["--entrypoints.web.proxyprotocol.trustedips=127.0.0.1/32"] if at.behind_balancer else []
+    protocol += ["--entrypoints.web.forwardedheaders.trustedips=127.0.0.1/32"] if at.behind_cdn else []
     return [
         *protocol, f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
         "--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=ERROR",
@@ -124,7 +147,11 @@ def envoy(at: Place) -> list[str]:
         ("address: origin, port_value: 8080", f"address: 127.0.0.1, port_value: {at.origin}"),
         (KEY, at.key),
     )
-    file = at.written("envoy.yaml", at.opened(text, "- match: {safe_regex", 5))
+    text = at.opened(text, "- match: {safe_regex", 6)
+    if at.behind_cdn:
+        text = text.replace("# xff_num_trusted_hops", "xff_num_trusted_hops").replace("# skip_xff", "skip_xff")
+    others = "- match: {prefix: /}\n" + 26 * " " + "route: {cluster: origin_pub_example}\n"
+    file = at.written("envoy.yaml", at.closed(text, f"{others}{26 * ' '}typed_per_filter_config: *ask\n", others))
     return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
 
 
@@ -171,7 +198,10 @@ def workerd(at: Place) -> list[str]:
     at.written("worker.js", at.filled_in("worker.js"))
     at.written("internet.js", INTERNET)
     open_paths = r"/(about|open(/[\\w-][\\w.-]*)*)/?" if at.keeps_open else ""
-    return ["serve", at.written("config.capnp", WORKERD % {**vars(at), "open_paths": open_paths})]
+    config = WORKERD % {**vars(at), "open_paths": open_paths}
+    if at.observes:
+        config = config.replace('    (name = "OPEN_PATHS", text = ""),\n', "")
+    return ["serve", at.written("config.capnp", config)]
 
 
 @dataclass(frozen=True)
@@ -179,16 +209,21 @@ class Proxy:
     """A proxy program. `down` is the status of replies to visitors while the service is down.
 
     `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
+    `can_open`: whether pages that the service is asked about can stay open while it is down.
+    `marks_paid_pages`: whether the file says `private` on pages that were charged for.
+    `names_retry_after`: whether refusals while the service is down have `Retry-After`.
+    `merges_slashes`: whether the origin gets `//` as `/`.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
-    `tells_errors_apart`: whether an error of the service (500) differs from a service that cannot decide (503).
     """
 
     arguments: Callable[[Place], list[str]]
     down: int
-    can_keep_open: bool = True
+    can_open: bool = True
+    merges_slashes: bool = False
+    marks_paid_pages: bool = True
+    names_retry_after: bool = True
     is_patient: bool = False
     shows_headers: bool = True
-    tells_errors_apart: bool = True
 
     @property
     def name(self) -> str:
@@ -205,8 +240,17 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(traefik, 500, can_keep_open=False, is_patient=True, shows_headers=False),
-    Proxy(envoy, 503, tells_errors_apart=False),
+    Proxy(
+        traefik,
+        500,
+        can_open=False,
+        merges_slashes=True,
+        marks_paid_pages=False,
+        names_retry_after=False,
+        is_patient=True,
+        shows_headers=False,
+    ),
+    Proxy(envoy, 503, marks_paid_pages=False),
     Proxy(workerd, 503),
 ]
 

@@ -58,14 +58,14 @@ def served(at: Place, paths: tuple[str, ...]) -> list[str]:
     return [path for path, is_open in zip(paths, replies, strict=True) if is_open]
 
 
-def test_only_open_pages_stay_open_while_the_database_is_stopped(at, proxy, server, publisher):
+def test_only_open_pages_stay_open_while_the_database_is_stopped(at, server, publisher):
     with server.client_of_each_worker(publisher.edge_key) as workers:
         for worker in workers:
             assert answers(worker, publisher.edge_key) == [200, 402]
         with stopped_database(server):
             for worker in workers:
                 assert answers(worker, publisher.edge_key) == [503, 503]
-            assert served(at, (*OPEN, *CLOSED, *DOUBTFUL)) == (list(OPEN) if proxy.can_keep_open else [])
+            assert served(at, (*OPEN, *CLOSED, *DOUBTFUL)) == list(OPEN)
             assert status_at(at, CLOSED[0]) == 503
             assert is_served(at.port, "/robots.txt")
     assert eventually(lambda: is_served(at.port, OPEN[0]), 30)

@@ -1,7 +1,7 @@
 """Middleware for ASGI, WSGI and Django that asks the service about each visit before the site answers.
 
 Every visit is checked separately, counted and perhaps charged. It waits up to 2 seconds for the reply; then
-`fail_open` decides.
+`fail_open` decides about all visits of the next 10 seconds.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -122,12 +122,15 @@ def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
 
 
 def replying(send: Any, verdict: Verdict) -> Any:
-    """Add the verdict's headers to a reply, except those it already has. Links and cookies are added beside them."""
+    """Add the verdict's headers to a reply, except those it already has.
+
+    Links, cookies and `private` are added beside the site's own.
+    """
 
     async def reply(message: Any) -> None:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", []))
-            names = {name.lower() for name, _ in own} - {b"set-cookie", b"link"}
+            names = {name.lower() for name, _ in own} - {b"set-cookie", b"link", b"cache-control"}
             message = {**message, "headers": [*own, *(line for line in latin(verdict) if line[0] not in names)]}
         await send(message)
 
@@ -164,7 +167,7 @@ class WsgiMiddleware:
         if verdict.status is None:
 
             def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-                names = {name.lower() for name, _ in headers} - {"set-cookie", "link"}
+                names = {name.lower() for name, _ in headers} - {"set-cookie", "link", "cache-control"}
                 added = [(name, value) for name, value in verdict.headers if name not in names]
                 return start_response(status, [*headers, *added], *exc_info)
 
@@ -280,7 +283,7 @@ class DjangoMiddleware:
 
     def served(self, response: Any, verdict: Verdict) -> Any:
         for name, value in verdict.headers:
-            if name == "link" and name in response.headers:
+            if name in ("link", "cache-control") and name in response.headers:
                 response.headers[name] += f", {value}"
             else:
                 response.headers.setdefault(name, value)

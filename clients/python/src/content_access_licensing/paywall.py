@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from time import monotonic
 from urllib.parse import quote
 
 import httpx
@@ -13,6 +14,7 @@ from content_access_licensing.protocol import checked_key
 
 PATH = "/v1/access/middleware"
 TIMEOUT = 2.0  # seconds to wait for the whole reply
+PAUSE = 10.0  # seconds without questions after a timeout, so that a stalled service does not use up the site's workers
 SENT = (
     *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
@@ -29,9 +31,10 @@ SHOWN = (
     "crawler-charged",
     "accept-signature",
 )
+ONE_VISITORS = frozenset({"crawler-charged", "set-cookie"})  # headers of replies that no shared cache may keep
+
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
-UNREACHABLE = frozenset({502, 503, 504})  # replies of a gateway while the service is down
 MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
 DOUBTFUL = re.compile(r"[%;\\]|//|/\.|^[^/]")  # paths that the site may read differently from `fail_open`
 ASSET = re.compile(
@@ -88,16 +91,21 @@ class Paywall:
 
     `fail_open` decides while the service is unreachable: True, False, or a function of the path. `skip_assets` names
     the paths that are served without a check: True for those of ASSET, or a function of the path.
+
+    After a timeout, the service counts as unreachable for PAUSE seconds.
     """
 
     def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
         self.key, self.fail_open = checked_key(key), fail_open
         self.skip_assets = is_asset if skip_assets is True else skip_assets
+        self.paused_until = 0.0  # by monotonic()
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:
         """Return the headers to send, or a verdict if the service need not or cannot be asked."""
         if is_chosen(self.skip_assets, visit.path):
             return Verdict(None)
+        if monotonic() < self.paused_until:
+            return self.unreachable(visit)
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
             "x-licensing-key": self.key,
@@ -114,7 +122,9 @@ class Paywall:
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if is_unreachable(answer):
             log.warning("The licensing service cannot be reached: %r", answer)
-            return Verdict(None) if is_chosen(self.fail_open, visit.path) else undecided()
+            if isinstance(answer, httpx.TimeoutException):
+                self.paused_until = monotonic() + PAUSE
+            return self.unreachable(visit)
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
             told = (
                 repr(answer) if isinstance(answer, httpx.RequestError) else f"{answer.status_code} {answer.text[:300]}"
@@ -124,9 +134,16 @@ class Paywall:
         shown = chosen(answer.headers, SHOWN)
         if answer.is_success:
             shown += new_cookies(answer.headers)
+            if any(name in ONE_VISITORS for name, _ in shown):
+                shown.append(("cache-control", "private"))
             return Verdict(None, shown, facts=chosen(answer.headers, FACTS))
         kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
-        return Verdict(answer.status_code, [("content-type", kind), *shown], answer.content)
+        own = [("content-type", kind), ("cache-control", "no-store"), *chosen(answer.headers, ("vary",))]
+        return Verdict(answer.status_code, [*own, *shown], answer.content)
+
+    def unreachable(self, visit: Visit) -> Verdict:
+        """Return the verdict without the service."""
+        return Verdict(None) if is_chosen(self.fail_open, visit.path) else undecided()
 
 
 def is_chosen(choice: PathChoice, raw: str | bytes) -> bool:
@@ -154,7 +171,7 @@ def is_unreachable(answer: httpx.Response | httpx.RequestError) -> bool:
     A request that cannot be sent or parsed does not count, so it never opens a page.
     """
     if isinstance(answer, httpx.Response):
-        return answer.status_code in UNREACHABLE
+        return answer.is_server_error
     return isinstance(answer, httpx.TransportError) and not isinstance(
         answer, httpx.LocalProtocolError | httpx.UnsupportedProtocol
     )
@@ -184,11 +201,13 @@ def new_cookies(headers: httpx.Headers) -> Headers:
 
 
 def undecided() -> Verdict:
-    return refusal(503, "Access cannot be checked at the moment.")
+    later = ("retry-after", str(int(PAUSE)))
+    return refusal(503, "Access cannot be checked at the moment.", later)
 
 
-def refusal(status: int, text: str) -> Verdict:
-    return Verdict(status, [("content-type", "text/plain; charset=utf-8")], text.encode())
+def refusal(status: int, text: str, *headers: tuple[str, str]) -> Verdict:
+    own = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")]
+    return Verdict(status, [*own, *headers], text.encode())
 
 
 def known_address(text: str | None) -> str:

@@ -1,0 +1,237 @@
+"""Describes a site for its proxy: whom the service is asked about, and which pages stay open while it is down."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+
+from django.db.models import prefetch_related_objects
+from msgspec import Struct
+
+from accounts.models import Unknown
+from licensing.access.lookup.policies import compiled_policies
+from licensing.edge.crawlers import current_table
+from licensing.edge.proxies.paths import closing, opening
+from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
+from licensing.edge.publishing.promises import READ, always_allows
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.modes import Mode
+from licensing.sites.models import Ask, Site
+from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
+
+MAX_CLOSED_ITEMS = 500
+MAX_COMPARISONS = 5_000_000  # about a second
+ASSET_FOLDERS = ("assets", "static")
+EVERY_PAGE = "/*"
+NOT_PLAIN = "It needs characters that have to be escaped, dot segments, or too many wildcards."
+TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."
+
+
+class Access(StrEnum):
+    """What the proxy does with a page. From the strictest to the most lenient.
+
+    - CLOSED: the service is asked about everybody. Refused while it is down.
+    - ASK: the service is asked about everybody. Stays open while it is down.
+    - OPEN: the service is asked about crawlers, and about visitors who send a token, a signature or a price. Stays
+      open while it is down.
+    """
+
+    CLOSED = "closed"
+    ASK = "ask"
+    OPEN = "open"
+
+    @property
+    def strictness(self) -> int:
+        return list(Access).index(self)
+
+
+class Entry(Struct, frozen=True):
+    """An expression for paths. The first one that matches a path decides.
+
+    `is_whole`: whether the expression matches whole paths. Others match the beginning of paths, in any case.
+    """
+
+    expression: str
+    access: Access
+    is_whole: bool
+
+
+class Description(Struct, frozen=True):
+    """A site as its proxy has to know it.
+
+    `default` is the access of pages that no entry matches. `patterns` are those whose pages stay open while the
+    service is down. `omitted` are patterns that everybody may read, but that a file cannot name, with the reason.
+    `asset_folders` are the asset folders in the files of deploy/edge that have no restricted page. `refused_crawlers`
+    are the User-Agents of known crawlers for whom no page stays open: some page does not allow everybody their use.
+    `crawlers` are the User-Agents of all known crawlers.
+    """
+
+    enforces: bool
+    entries: Sequence[Entry]
+    default: Access
+    patterns: Sequence[str]
+    omitted: Sequence[tuple[str, str]]
+    asset_folders: Sequence[str]
+    refused_crawlers: Sequence[str]
+    crawlers: Sequence[str]
+
+    @property
+    def groups(self) -> list[tuple[Entry, list[str]]]:
+        """Return the entries in groups of neighbours that differ in their expressions only."""
+        alike = groupby(self.entries, lambda one: (one.access, one.is_whole))
+        found = [list(group) for _, group in alike]
+        return [(group[0], [one.expression for one in group]) for group in found]
+
+
+def describe(site: Site) -> Description:
+    prefetch_related_objects([site], "rules__policy")
+    rules = list(compiled_rules(site))
+    registered = registered_items(site)
+    pages = Pages(site)
+    for text, policy in rules:
+        pages.add_pattern(text, policy)
+    pages.add_unknown_pages(rules)
+    pages.add_items(registered)
+    entries, patterns, omitted = pages.entries()
+    used = [*(policy for _, policy in rules), *(item.policy for item in registered)]
+    policies = {id(policy): policy for policy in used if policy is not None}.values()
+    lasting = [policy for policy in policies if pages.may_refuse_crawlers(policy)]
+    known = current_table.get().crawlers
+    return Description(
+        pages.enforces,
+        entries,
+        pages.default,
+        patterns,
+        omitted,
+        unrestricted_folders(pages.restricted()),
+        crawlers_refused_by(lasting) if pages.enforces else [],
+        [crawler.user_agent for crawler in known if crawler.user_agent is not None],
+    )
+
+
+class Pages:
+    """Collects the patterns and items of a site."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.enforces = site.mode == Mode.ENFORCE
+        self.default = Access.CLOSED if self.enforces else Access.ASK
+        self.open = Access.ASK if site.ask == Ask.EVERYONE else Access.OPEN
+        self.rules: list[tuple[str, Pattern, Access]] = []
+        self.items: dict[str, Access] = {}
+
+    def access_of(self, policy: CompiledPolicy | None) -> Access:
+        """Return what people need for pages with this policy; those without one are unknown pages."""
+        if policy is None:
+            return self.open if self.site.unknown == Unknown.ALLOW else self.default
+        if always_allows(policy, READ):
+            return self.open
+        if policy.mode != Mode.ENFORCE or always_allows(policy, READ, within_limits=True):
+            return Access.ASK
+        return self.default
+
+    def may_refuse_crawlers(self, policy: CompiledPolicy) -> bool:
+        """Whether pages with this policy stay open to people, but perhaps not to crawlers."""
+        return policy.mode == Mode.ENFORCE and self.access_of(policy) != Access.CLOSED
+
+    def add_pattern(self, text: str, policy: CompiledPolicy | None) -> None:
+        self.rules.append((text, compiled(text), self.access_of(policy)))
+
+    def add_unknown_pages(self, rules: Sequence[tuple[str, CompiledPolicy | None]]) -> None:
+        """Add the pages without a pattern if they are open to everybody."""
+        has_others = not any(compiled(text).matches_every_path for text, _ in rules)
+        if has_others and self.site.unknown == Unknown.ALLOW:
+            self.add_pattern(EVERY_PAGE, None)
+
+    def add_items(self, registered: Iterable[Item]) -> None:
+        """Add the items that are not open to everybody. Of several at one page, the strictest counts."""
+        for item in registered:
+            access = self.default if item.policy is None else self.access_of(item.policy)
+            if access != self.open:
+                strictest = min(access, self.items.get(item.page.path, access), key=lambda one: one.strictness)
+                self.items[item.page.path] = strictest
+
+    def entries(self) -> tuple[list[Entry], list[str], list[tuple[str, str]]]:
+        """Return the entries, the patterns that stay open, and those that cannot be named, with the reason."""
+        # The longest pattern decides; of two that are alike the strictest.
+        rules = sorted(self.rules, key=lambda rule: (-rule[1].length, rule[2].strictness))
+        lasting = [pattern for _, pattern, access in rules if access != Access.CLOSED]
+        items = {Pattern((path,), is_anchored=True): access for path, access in self.items.items()}
+        inside = pages_inside(lasting, list(items))
+        has_too_many = len(inside) > MAX_CLOSED_ITEMS
+        entries: list[Entry] = []
+        for item in inside[:MAX_CLOSED_ITEMS]:
+            entries += self.entries_of(item, items[item])
+        patterns, omitted = [], []
+        for text, pattern, access in rules:
+            entries += self.entries_of(pattern, self.default if has_too_many else access)
+            if access == Access.CLOSED:
+                continue
+            if self.enforces and has_too_many:
+                omitted.append((text, TOO_MANY_ITEMS))
+            elif self.enforces and opening(pattern) is None:
+                omitted.append((text, NOT_PLAIN))
+            else:
+                patterns.append(text)
+        while entries and entries[-1].access == self.default:
+            entries.pop()
+        return entries, patterns, omitted
+
+    def entries_of(self, pattern: Pattern, access: Access) -> list[Entry]:
+        """Return the entry of an open pattern, or those of another one.
+
+        Its own pages are named first. Whatever else its origin may take for one of them gets the default.
+        """
+        whole = opening(pattern) if access != self.default else None
+        entries = [] if whole is None else [Entry(whole, access, is_whole=True)]
+        rest = None if access == self.open else closing(pattern)
+        return entries if rest is None else [*entries, Entry(rest, self.default, is_whole=False)]
+
+    def restricted(self) -> list[Pattern]:
+        items = [Pattern((path,), is_anchored=True) for path in self.items]
+        return [*(pattern for _, pattern, access in self.rules if access != self.open), *items]
+
+
+def pages_inside(opened: Sequence[Pattern], pages: Sequence[Pattern]) -> list[Pattern]:
+    """Return the pages that one of the opened patterns matches, up to one more than MAX_CLOSED_ITEMS.
+
+    SAME_PAGE may leave out a final slash, so pages are matched with it, too. After MAX_COMPARISONS with parts of
+    patterns, all further pages count as inside.
+    """
+    index = PatternIndex(opened)
+    comparisons = 0
+    inside: list[Pattern] = []
+    for page in pages:
+        path = page.parts[0]
+        places = list(index.candidates(f"{path}/"))
+        comparisons += 2 * sum(len(opened[place].parts) for place in places)
+        if comparisons > MAX_COMPARISONS or any(
+            opened[place].matches(path) or opened[place].matches(f"{path}/") for place in places
+        ):
+            inside.append(page)
+        if len(inside) > MAX_CLOSED_ITEMS:
+            break
+    return inside
+
+
+def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
+    """Return the User-Agents of the known crawlers that one of the policies does not always allow."""
+    known = current_table.get().crawlers
+    uses = {crawler.permission for crawler in known} - {READ}
+    refused = {use for use in uses if not all(always_allows(policy, use) for policy in policies)}
+    return [
+        crawler.user_agent for crawler in known if crawler.user_agent is not None and crawler.permission in refused
+    ]
+
+
+def registered_items(site: Site) -> list[Item]:
+    items = items_of(site)
+    return list(registered_at(site, items, compiled_policies.get(linked_revisions(items))))
+
+
+def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
+    """Return the asset folders that no closed pattern names; one for all pages does not."""
+    named = [one for one in closed if any(part.strip("/") for part in one.parts)]
+    folders: Mapping[str, Pattern] = {
+        folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS
+    }
+    return [folder for folder, of_it in folders.items() if not any(overlap(one, of_it) for one in named)]

@@ -1,0 +1,100 @@
+"""The headers that each proxy sends to the service, to the origin and to visitors, with a service that is scripted."""
+
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from tests.faults.proxies.origin import Origin, serving
+from tests.faults.proxies.programs import HOST, Place, Proxy, running
+from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
+from tests.services import free_port
+
+CHARGED, REFUSED, DOWN = "/charged", "/refused", "/down"
+ADDRESS, FORGED_ADDRESS = "203.0.113.7", "198.51.100.9"
+ANSWERS = {
+    CHARGED: (200, {"X-Access-Decision": "allow", "crawler-charged": "USD 0.01"}),
+    REFUSED: (
+        403,
+        {"X-Access-Decision": "deny", "X-Access-Status": "402", "Cache-Control": "no-store", "Vary": "Accept"},
+    ),
+    DOWN: (503, {}),
+}
+
+
+class Service(BaseHTTPRequestHandler):
+    """A service that answers by the page, and keeps the addresses that proxies report."""
+
+    addresses: list[str]
+
+    def do_GET(self) -> None:
+        self.addresses.append(self.headers.get("X-Forwarded-For", ""))
+        page = self.headers.get("X-Forwarded-Uri") or self.path.removeprefix("/v1/access/envoy")
+        status, headers = ANSWERS.get(page, (200, {"X-Access-Decision": "allow"}))
+        self.send_response(status)
+        for name, value in {"Content-Length": "0", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Cacheable(Origin):
+    """An origin whose pages may be cached, and that keeps the names of the protocols which visitors want."""
+
+    upgrades: list[str | None]
+
+    def end_headers(self) -> None:
+        self.upgrades.append(self.headers.get("Upgrade"))
+        self.send_header("Cache-Control", "public, max-age=60")
+        super().end_headers()
+
+
+@pytest.fixture
+def service() -> type[Service]:
+    return type("Recording", (Service,), {"addresses": []})
+
+
+@pytest.fixture
+def cacheable() -> type[Cacheable]:
+    return type("RecordingOrigin", (Cacheable,), {"upgrades": []})
+
+
+@pytest.fixture
+def port(proxy: Proxy, service: type[Service], cacheable: type[Cacheable], tmp_path) -> Iterator[int]:
+    """The port of a proxy behind a CDN at 127.0.0.1, before a site that enforces."""
+    with serving(service) as licensing, serving(cacheable) as origin:
+        at = Place("svc_sk_of_the_edge", licensing, origin, free_port(), tmp_path, behind_cdn=True)
+        with running(proxy, at):
+            yield at.port
+
+
+def visit(port: int, path: str, **headers: str) -> bytes:
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{lines}\r\n".encode(), 6)
+
+
+def test_headers_behind_a_cdn_of_refusals_of_paid_pages_and_of_websockets(port, proxy, service, cacheable):
+    addresses = {"X_Forwarded_For": f"{FORGED_ADDRESS}, {ADDRESS}", "CF_Connecting_IP": ADDRESS}
+    service.addresses.clear()
+    assert FROM_THE_ORIGIN in visit(port, "/", **addresses, Connection="close")
+    [address] = service.addresses
+    # Traefik adds the address of the CDN, which is in the service's TRUSTED_PROXIES.
+    assert address.removesuffix(", 127.0.0.1").endswith(ADDRESS)
+
+    charged = visit(port, CHARGED, Connection="close")
+    assert FROM_THE_ORIGIN in charged
+    assert (b"private" in charged) is proxy.marks_paid_pages
+
+    refused = visit(port, REFUSED, Connection="close")
+    assert FROM_THE_ORIGIN not in refused
+    assert b"cache-control: no-store" in refused
+    assert b"vary: accept" in refused
+
+    down = visit(port, DOWN, Connection="close")
+    assert FROM_THE_ORIGIN not in down
+    assert (b"retry-after: 10" in down) is proxy.names_retry_after
+
+    assert b" 200 ok" in visit(port, "/socket", Connection="Upgrade, close", Upgrade="websocket")
+    assert cacheable.upgrades[-1] == "websocket"
