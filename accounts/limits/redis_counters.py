@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import Any
 
 import hiredis
 import redis
+from msgspec import msgpack
 from prometheus_client import Counter
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import RedisCluster as AsyncRedisCluster
@@ -37,40 +37,35 @@ Answers = Mapping[str, Sequence[Answer]]  # of the servers that were asked
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
-# Counts in several buckets. ARGV has for each its number of windows, cost and time, then each window's limit and
-# seconds. KEYS has a hash for each window; windows of the same part of a bucket share one. Returns for each bucket how
-# much is granted, and its windows' former counts.
+# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
+# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
 CONSUME = """
-local reply, key, at = {}, 0, 0
-while key < #KEYS do
-  local windows, cost, now = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+local reply, first = {}, 0
+for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local cost, now, windows = unpack(bucket)
   local granted, numbers, counts, longest = cost, {}, {}, {}
-  for i = 1, windows do
-    local hash, limit, seconds = KEYS[key + i], tonumber(ARGV[at + 2 + 2 * i]), tonumber(ARGV[at + 3 + 2 * i])
-    local kept = redis.call('HMGET', hash, 'n' .. seconds, 'c' .. seconds)
+  for i, window in ipairs(windows) do
+    local key, limit, seconds = KEYS[first + i], unpack(window)
+    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
     numbers[i], counts[i] = math.floor(now / seconds), 0
     local former = tonumber(kept[1] or 0)
     if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
       numbers[i], counts[i] = former, tonumber(kept[2])
     end
     granted = math.max(math.min(granted, limit - counts[i]), 0)
-    longest[hash] = math.max(longest[hash] or 0, seconds)
-  end
-  table.insert(reply, granted)
-  for i = 1, windows do
-    table.insert(reply, counts[i])
-    if granted > 0 then
-      local seconds = ARGV[at + 3 + 2 * i]
-      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
-      redis.call('HSET', KEYS[key + i], 'n' .. seconds, number, 'c' .. seconds, count)
-    end
+    longest[key] = math.max(longest[key] or 0, seconds)
   end
   if granted > 0 then
-    for hash, seconds in pairs(longest) do
-      redis.call('EXPIRE', hash, seconds * 2)
+    for i, window in ipairs(windows) do
+      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
+      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
+    end
+    for key, seconds in pairs(longest) do
+      redis.call('EXPIRE', key, seconds * 2)
     end
   end
-  key, at = key + windows, at + 3 + 2 * windows
+  table.insert(reply, {granted, counts})
+  first = first + #windows
 end
 return reply
 """.replace("MOST_AHEAD", str(MOST_AHEAD))
@@ -265,7 +260,7 @@ def ask(client: Client, consumes: Sequence[Consume], now: int) -> Sequence[Answe
     answers: list[Answer] = []
     try:
         for call in calls:
-            answers += parse(call, client.execute_command(*command(call, now)))
+            answers += read(client.execute_command(*command(call, now)))
     except ERRORS as error:
         answers += [error] * (len(consumes) - len(answers))
     return answers
@@ -280,15 +275,12 @@ async def ask_on_loop(client: AsyncClient, consumes: Sequence[Consume], now: int
             for consume in consumes:
                 pipeline.execute_command(*command([consume], now))
             replies = await pipeline.execute(raise_on_error=False)
-            return [
-                reply if isinstance(reply, Exception) else parse([consume], reply)[0]
-                for consume, reply in zip(consumes, replies, strict=True)
-            ]
+            return [reply if isinstance(reply, Exception) else read(reply)[0] for reply in replies]
         # The client's own call takes twice as long: it packs the command in Python.
         connection = await client.connection_pool.get_connection()
         try:
             await connection.send_packed_command(hiredis.pack_command(command(consumes, now)))
-            return parse(consumes, await connection.read_response())
+            return read(await connection.read_response())
         finally:
             await client.connection_pool.release(connection)
     except ERRORS as error:
@@ -300,24 +292,17 @@ def key_of(bucket: str, part: str = "") -> str:
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
-    """Return the command that counts them."""
-    keys: list[str] = []
-    arguments: list[int] = []
-    for consume in consumes:
-        arguments += [len(consume.windows), consume.cost, consume.moment(now)]
-        for window in consume.windows:
-            keys.append(key_of(consume.bucket, window.part))
-            arguments += [NO_LIMIT if consume.is_meter else window.limit, window.seconds]
-    return "EVAL", CONSUME, len(keys), *keys, *arguments
+def command(consumes: Sequence[Consume], now: int) -> tuple[str | int | bytes, ...]:
+    """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
+    keys = [key_of(consume.bucket, window.part) for consume in consumes for window in consume.windows]
+    buckets = [(consume.cost, consume.moment(now), limits_of(consume)) for consume in consumes]
+    return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)
 
 
-def parse(consumes: Sequence[Consume], reply: Sequence[int]) -> list[Consumed]:
+def limits_of(consume: Consume) -> list[tuple[int, int]]:
+    return [(NO_LIMIT if consume.is_meter else window.limit, window.seconds) for window in consume.windows]
+
+
+def read(reply: Sequence[tuple[int, list[int]]]) -> list[Consumed]:
     """Read the script's reply."""
-    counted: list[Consumed] = []
-    place = 0
-    for consume in consumes:
-        end = place + 1 + len(consume.windows)
-        counted.append((reply[place], list(reply[place + 1 : end])))
-        place = end
-    return counted
+    return [(granted, counts) for granted, counts in reply]
