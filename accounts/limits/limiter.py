@@ -12,10 +12,9 @@ from accounts.limits.events import note_use
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_faults import Fault
-from accounts.limits.windows import Consume, LimitState, Window
+from accounts.limits.windows import Consume, Group, LimitState
 
 Counters = ProcessCounters | RedisCounters
-Group = tuple[str, tuple[Window, ...]]  # of a Consume
 
 
 class Limiter:

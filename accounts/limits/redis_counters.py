@@ -20,7 +20,7 @@ from redis.exceptions import RedisClusterException
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_faults import Fault, fault_of_server, fault_of_settings, fault_of_topology, info_of
-from accounts.limits.windows import MOST_AHEAD, Consume
+from accounts.limits.windows import MOST_AHEAD, Consume, Group
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
@@ -171,13 +171,13 @@ class RedisCounters:
         self, client: AnyClient, wanted: Sequence[Consume], shares: Shares, answers: Answers, now: int
     ) -> list[Consumed]:
         """Return the counts in the order of `wanted`. Notes outages, and counts here what was not counted there."""
-        counted: dict[int, Consumed] = {}
+        counted: dict[Group, Consumed] = {}
         for server, share in shares.items():
             counts = self.counts_of(client, server, share, answers.get(server), now)
             if len(shares) == 1:
                 return counts
-            counted.update(zip(map(id, share), counts, strict=True))
-        return [counted[id(consume)] for consume in wanted]
+            counted.update(zip([consume.group for consume in share], counts, strict=True))
+        return [counted[consume.group] for consume in wanted]
 
     def counts_of(
         self, client: AnyClient, server: str, share: Sequence[Consume], answers: Sequence[Answer] | None, now: int

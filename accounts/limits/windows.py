@@ -22,6 +22,9 @@ class Window(Struct, frozen=True, gc=False):
     part: str = ""
 
 
+Group = tuple[str, tuple[Window, ...]]  # bucket and windows of a Consume
+
+
 class LimitState(Struct, frozen=True, gc=False):
     """The content of the rate-limit headers, for the window with the least left."""
 
@@ -69,7 +72,7 @@ class Consume(Struct, frozen=True, gc=False):
     at: int | None = None
 
     @property
-    def group(self) -> tuple[str, tuple[Window, ...]]:
+    def group(self) -> Group:
         """Return what simultaneous requests have in common if they are counted together."""
         return self.bucket, self.windows
 
