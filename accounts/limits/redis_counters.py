@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
+from typing import Any
 
 import hiredis
 import redis
@@ -292,7 +293,7 @@ def key_of(bucket: str, part: str = "") -> str:
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def command(consumes: Sequence[Consume], now: int) -> tuple[str | int | bytes, ...]:
+def command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
     keys = [key_of(consume.bucket, window.part) for consume in consumes for window in consume.windows]
     buckets = [(consume.cost, consume.moment(now), limits_of(consume)) for consume in consumes]
