@@ -80,9 +80,7 @@ class Outages:
         self.since: float | None = None
 
     def allows(self, server: str = "") -> bool:
-        """Whether to ask the server: not within RETRY_REDIS_AFTER of a failure, so that requests do not wait for a
-        dead one.
-        """
+        """Whether to ask the server. Requests do not wait for one that has just failed."""
         return time.monotonic() >= self.retry_at.get(server, 0.0)
 
     def note_failure(self, error: Exception, server: str = "") -> None:
@@ -148,12 +146,9 @@ class RedisCounters:
             self.outages.note_failure(error)
             return self.consume_here(wanted, now)
         allowed = self.allowed(shares)
-        if len(allowed) == 1:
-            [(server, share)] = allowed.items()
-            answers = {server: await ask_on_loop(client, share, now)}
-        else:
-            calls = [ask_on_loop(client, share, now) for share in allowed.values()]
-            answers = dict(zip(allowed, await asyncio.gather(*calls), strict=True))
+        calls = [ask_on_loop(client, share, now) for share in allowed.values()]
+        results = [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
+        answers = dict(zip(allowed, results, strict=True))
         if isinstance(client, AsyncRedisCluster) and any(map(error_in, answers.values())):
             # Unlike single commands, pipelines do not look for the replica that has replaced a primary.
             with suppress(*ERRORS):
@@ -174,29 +169,27 @@ class RedisCounters:
         """Return the counts in the order of `wanted`. Notes outages, and counts here what was not counted there."""
         counted: dict[Group, Consumed] = {}
         for server, share in shares.items():
-            counts = self.counts_of(client, server, share, answers.get(server), now)
+            if server in answers:
+                counts = self.counts_of(share, answers[server], now)
+                self.note(client, server, error_in(answers[server]))
+            else:
+                counts = self.consume_here(share, now)
             if len(shares) == 1:
                 return counts
             counted.update(zip([consume.group for consume in share], counts, strict=True))
         return [counted[consume.group] for consume in wanted]
 
-    def counts_of(
-        self, client: AnyClient, server: str, share: Sequence[Consume], answers: Sequence[Answer] | None, now: int
-    ) -> list[Consumed]:
-        """Return the counts of one server's share. It was not asked if there are no answers."""
-        if answers is None:
-            return self.consume_here(share, now)
-        if (error := error_in(answers)) is None:
-            self.note_success(client, server)
-        else:
-            self.outages.note_failure(error, server)
+    def counts_of(self, share: Sequence[Consume], answers: Sequence[Answer], now: int) -> list[Consumed]:
         return [
             self.consume_here([consume], now)[0] if isinstance(answer, Exception) else answer
             for consume, answer in zip(share, answers, strict=True)
         ]
 
-    def note_success(self, client: AnyClient, server: str) -> None:
-        if self.outages.since is not None:
+    def note(self, client: AnyClient, server: str, error: Exception | None) -> None:
+        """Note whether the server has answered."""
+        if error is not None:
+            self.outages.note_failure(error, server)
+        elif self.outages.since is not None:
             if isinstance(client, RedisCluster | AsyncRedisCluster):
                 self.outages.forget_all_but({node.name for node in client.get_primaries()})
             self.outages.note_success(server)
@@ -215,19 +208,18 @@ class RedisCounters:
         """Inspect all servers that count, and note which of them answer."""
         if not isinstance(client, RedisCluster):
             fault = fault_of_server(client)
-            self.note_success(client, "")
+            self.note(client, "", None)
             return fault
-        faults, has_failed = [], False
+        faults: list[Fault | None] = []
         for primary in client.get_primaries():
+            error: Exception | None = None
             try:
                 faults.append(fault_of_settings(info_of(client.get_redis_connection(primary))))
-            except (redis.ConnectionError, redis.TimeoutError) as error:
-                self.outages.note_failure(error, primary.name)
-                has_failed = True
-            else:
-                self.note_success(client, primary.name)
-        if has_failed:
-            client.nodes_manager.initialize()  # a replica may have replaced it
+            except (redis.ConnectionError, redis.TimeoutError) as failure:
+                error = failure
+            self.note(client, primary.name, error)
+        if len(faults) < len(client.get_primaries()):
+            client.nodes_manager.initialize()  # a replica may have replaced a primary
         return next((fault for fault in faults if fault is not None), None)
 
     def forget_all(self) -> None:
@@ -254,9 +246,7 @@ def error_in(answers: Sequence[Answer]) -> Exception | None:
 
 @traced("EVAL limits", system="redis")
 def ask(client: Client, consumes: Sequence[Consume], now: int) -> Sequence[Answer]:
-    """Run the script, once for each slot of a Cluster. The client follows MOVED and ASK, before which nothing was
-    counted.
-    """
+    """Run the script, in a Cluster once for each bucket. MOVED and ASK, which it follows, have counted nothing."""
     calls = [[consume] for consume in consumes] if isinstance(client, RedisCluster) else [consumes]
     answers: list[Answer] = []
     try:
@@ -296,12 +286,11 @@ def key_of(bucket: str, part: str = "") -> str:
 def command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
     keys = [key_of(consume.bucket, window.part) for consume in consumes for window in consume.windows]
-    buckets = [(consume.cost, consume.moment(now), limits_of(consume)) for consume in consumes]
+    buckets = []
+    for consume in consumes:
+        limits = [(NO_LIMIT if consume.is_meter else window.limit, window.seconds) for window in consume.windows]
+        buckets.append((consume.cost, consume.moment(now), limits))
     return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)
-
-
-def limits_of(consume: Consume) -> list[tuple[int, int]]:
-    return [(NO_LIMIT if consume.is_meter else window.limit, window.seconds) for window in consume.windows]
 
 
 def read(reply: Sequence[tuple[int, list[int]]]) -> list[Consumed]:
