@@ -21,7 +21,6 @@ LAYERS = {
     "protocol": "uvicorn's protocol",
     "whole_request": "uvicorn's request",
     "async_postgres": "psycopg's cursors",
-    "limiter_async": "redis-py's pipelines",
     "light_tasks": "asyncio tasks",
     "microbatch": "each request alone",
 }  # in benchmarks.without, and what replaces them there

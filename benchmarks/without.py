@@ -7,13 +7,10 @@ from functools import cached_property
 from typing import Any, cast
 from uuid import UUID
 
-import redis.asyncio
 import uvicorn
 from django.core.management import execute_from_command_line
 from psycopg_pool import AsyncConnectionPool
 
-from accounts.limits import limiter_async
-from accounts.limits.redis_counters import command
 from config.management.commands import serve
 from config.server import protocol
 from kit.storage import async_postgres, light_tasks, microbatch
@@ -71,18 +68,6 @@ def to_python(parameter: Parameter) -> object:
 def without_async_postgres() -> None:
     """Run statements on psycopg's cursors, with its pool."""
     async_postgres.Sessions.__new__ = lambda cls, *_: PooledSessions()  # type: ignore[assignment, method-assign]
-
-
-def without_limiter_async() -> None:
-    """Count plan limits by redis-py's pipelines."""
-
-    async def ask(self: Any, wanted: Sequence[Any], now: int) -> list[tuple[int, list[int]]]:
-        pipeline = redis.asyncio.Redis(connection_pool=self.pool).pipeline(transaction=False)
-        for consume in wanted:
-            pipeline.execute_command(*command(consume, now))
-        return [(granted, used) for granted, *used in await pipeline.execute()]
-
-    limiter_async.AsyncLimiter.ask = ask  # type: ignore[method-assign]
 
 
 def without_light_tasks() -> None:

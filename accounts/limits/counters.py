@@ -1,4 +1,4 @@
-"""Counters of limits: what any of them does, and those of one process.
+"""Counters of limits in one process.
 
 A caller has a bucket, and a bucket has windows (the UTC minute and day), some of them in parts of the bucket. A
 request passes if every window has room, and then counts in all. A rejected request costs nothing.
@@ -6,21 +6,11 @@ request passes if every window has room, and then counts in all. A rejected requ
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Protocol
 
-from accounts.limits.windows import MINUTE, MOST_AHEAD, Consume
+from accounts.limits.windows import ADDRESS, MINUTE, MOST_AHEAD, PUBLIC_ADDRESS, Consume
 
-ADDRESS = "address:"  # prefix of the buckets of addresses without a key
-PUBLIC_ADDRESS = "public:address:"  # prefix of the part of an address that uses public keys
 # The number of granted requests, and each window's count before.
 Consumed = tuple[int, list[int]]
-
-
-class Counters(Protocol):
-    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
-        """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
-
-    def forget_all(self) -> None: ...
 
 
 def is_of_address(counter: str) -> bool:
@@ -39,6 +29,7 @@ class ProcessCounters:
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (counter, seconds) → (window number, count)
 
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
         with self.lock:
             if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
                 self.tidy(now)

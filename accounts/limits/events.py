@@ -5,7 +5,7 @@ window once, as far as it remembers; the database prevents duplicate events.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 
@@ -17,12 +17,14 @@ from msgspec import Struct
 from accounts.events import recording
 from accounts.events.types import LIMIT_REACHED
 from accounts.limits.models import LimitNotice
+from accounts.limits.windows import ACCOUNT, AT_EDGE, Consume
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
 MOST_WAITING = 10_000
 MOST_REMEMBERED = 100_000
 PLAN, EDGE = "plan", "edge"  # scopes of an account's limits
+SCOPES = {ACCOUNT: PLAN, AT_EDGE: EDGE}
 CHUNK = 500
 Requesters = Collection[tuple[str, str]]  # by account and the publisher's own id
 Names = Mapping[tuple[str, str], str | None]  # of those that still exist
@@ -57,6 +59,15 @@ def is_new(*key: object) -> bool:
         noted.clear()
     noted.add(key)
     return True
+
+
+def note_use(consume: Consume, used: Sequence[int], now: int) -> None:
+    """Queue an event if a plan is nearly used up. Requests without a key have no plan."""
+    kind, colon, account_id = consume.bucket.partition(":")
+    if (scope := SCOPES.get(kind + colon)) is not None:
+        for window, count in zip(consume.windows, used, strict=True):
+            if not window.part and count * 5 >= window.limit * 4:
+                note_plan(scope, account_id, window.seconds, window.limit, count, now)
 
 
 def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, now: int) -> None:

@@ -7,27 +7,14 @@ from threading import Lock
 from django.conf import settings
 from msgspec.structs import replace
 
-from accounts.limits.cluster_counters import ClusterCounters
-from accounts.limits.counters import Consumed, Counters, ProcessCounters
-from accounts.limits.events import EDGE, PLAN, note_plan
+from accounts.limits.counters import Consumed, ProcessCounters
+from accounts.limits.events import note_use
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_counters import RedisCounters, SharedCounters
+from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_faults import Fault
-from accounts.limits.windows import Consume, LimitState, Window
+from accounts.limits.windows import Consume, Group, LimitState
 
-Group = tuple[str, tuple[Window, ...]]  # of a Consume
-ACCOUNT = "account:"  # prefix of plan buckets; the account id follows
-AT_EDGE = "edge:"  # prefix of the plan's meter at the edge
-SCOPES = {ACCOUNT: PLAN, AT_EDGE: EDGE}
-
-
-def note(consume: Consume, used: Sequence[int], now: int) -> None:
-    """Queue an event if a plan is nearly used up. Requests without a key have no plan."""
-    kind, colon, account_id = consume.bucket.partition(":")
-    if (scope := SCOPES.get(kind + colon)) is not None:
-        for window, count in zip(consume.windows, used, strict=True):
-            if not window.part and count * 5 >= window.limit * 4:
-                note_plan(scope, account_id, window.seconds, window.limit, count, now)
+Counters = ProcessCounters | RedisCounters
 
 
 class Limiter:
@@ -46,11 +33,9 @@ class Limiter:
                     self.made = self.make()
         return self.made
 
-    def make(self) -> Counters:
-        if not settings.REDIS_URL:
-            return ProcessCounters()
-        address = RedisAddress(settings.REDIS_URL)
-        return ClusterCounters(address) if address.topology == "cluster" else RedisCounters(address)
+    @staticmethod
+    def make() -> Counters:
+        return RedisCounters(RedisAddress(settings.REDIS_URL)) if settings.REDIS_URL else ProcessCounters()
 
     def consume(self, consume: Consume) -> LimitState:
         """Count one request and return the state of its limit."""
@@ -59,7 +44,7 @@ class Limiter:
 
     def known_here(self, consume: Consume) -> LimitState:
         """Return the limit as this process knows it, without counting and without waiting for Redis."""
-        counters = self.counters.fallback if isinstance(self.counters, SharedCounters) else self.counters
+        counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
         [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
         return state
@@ -112,26 +97,43 @@ class Limiter:
             used = [count + served[group] for count in before]
             state = LimitState.of(consume.windows, used, consume.moment(now), allowed=allowed)
             if state.is_near and consume.cost:
-                note(consume, used, now)
+                note_use(consume, used, now)
             states.append(state)
         return states
 
     def inspect(self) -> None:
         """Connect to Redis, and see whether it counts limits as it should."""
-        if isinstance(self.counters, SharedCounters):
+        if isinstance(self.counters, RedisCounters):
             self.fault = self.counters.find_fault()
 
     def state(self) -> str:
         """Describe where requests are currently counted, or what is wrong there, for the admin and /readyz."""
         if self.fault is not None:
             return self.fault.code
-        if isinstance(self.counters, SharedCounters):
+        if isinstance(self.counters, RedisCounters):
             return "redis" if self.counters.outages.since is None else "per process: Redis does not answer"
         return "this process"
 
     def forget_all(self) -> None:
         """Reset all counts, for tests."""
         self.counters.forget_all()
+
+
+class AsyncLimiter:
+    """The limiter on one event loop, which needs no threads for Redis."""
+
+    def __init__(self, limiter: Limiter) -> None:
+        self.limiter = limiter
+        self.client = RedisAddress(settings.REDIS_URL).async_client()
+
+    async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
+        """Count like Limiter.consume_many, in one round trip."""
+        counters, now = self.limiter.counters, int(time.time())
+        if not isinstance(counters, RedisCounters):
+            return self.limiter.consume_many(wanted)
+        together = self.limiter.together(wanted)
+        consumed = await counters.consume_on_loop(self.client, together, now)
+        return self.limiter.states(wanted, together, consumed, now)
 
 
 limiter = Limiter()

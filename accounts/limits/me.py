@@ -1,7 +1,6 @@
 """/v1/accounts/me: the requesting key, its account, and what is left of the plan."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -142,7 +141,7 @@ def window(used: WindowUse, seconds: int, now: int) -> dict[str, int]:
     }
 
 
-def render_account(account: Account, key: ApiKey) -> dict[str, Any]:
+def render_account(account: Account, key: ApiKey) -> dict[str, object]:
     use, now = plan_use([account])[account.pk], int(timezone.now().timestamp())
     return {
         "id": account.pk,

@@ -8,28 +8,25 @@ from functools import cached_property
 from typing import Any
 
 import redis
-from django_redis.pool import ConnectionFactory
-from redis import cluster
-from redis.asyncio import cluster as async_cluster
-from redis.asyncio import connection as async_connection
-from redis.asyncio import sentinel as async_sentinel
+from redis import asyncio, cluster
 from redis.backoff import NoBackoff
 from redis.connection import SSLConnection, parse_url
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 SECONDS_TO_WAIT = 0.5
-TIMEOUTS = {"socket_timeout": SECONDS_TO_WAIT, "socket_connect_timeout": SECONDS_TO_WAIT}
-POOL_SIZE = 256
-FACTORY = {  # as in OPTIONS of a cache of django-redis
-    "SOCKET_CONNECT_TIMEOUT": SECONDS_TO_WAIT,
-    "SOCKET_TIMEOUT": SECONDS_TO_WAIT,
-    "CONNECTION_POOL_KWARGS": {"max_connections": POOL_SIZE},
-}
-PORTS = {"sentinel": 26_379, "cluster": 6379}
-SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
 Host = tuple[str, int]
 Options = dict[str, Any]  # keyword arguments of redis-py's clients
+CLIENT_OPTIONS: Options = {
+    "protocol": 2,
+    "socket_timeout": SECONDS_TO_WAIT,
+    "socket_connect_timeout": SECONDS_TO_WAIT,
+    "max_connections": 256,
+    "retry": Retry(NoBackoff(), 0),  # a script call sent twice could count twice
+}
+ON_LOOP: Options = {"retry": asyncio.retry.Retry(NoBackoff(), 0)}
+PORTS = {"sentinel": 26_379, "cluster": 6379}
+SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
 
 
 class RedisAddress:
@@ -61,7 +58,7 @@ class RedisAddress:
         named = [parsed(f"redis://{host}") for host in hosts.split(",")]
         self.hosts = [(host["host"], host.get("port", port)) for host in named]
         at = f"{user}@" if user else ""
-        self.options: Options = {**TIMEOUTS, "protocol": 2, **parsed(f"{scheme}://{at}h/{path}?{query}")}
+        self.options: Options = {**CLIENT_OPTIONS, **parsed(f"{scheme}://{at}h/{path}?{query}")}
         del self.options["host"]
         if self.options.pop("connection_class", None) is SSLConnection:
             self.options["ssl"] = True
@@ -69,55 +66,45 @@ class RedisAddress:
         own = {name: self.options.pop(name) for name in list(self.options) if name.startswith(prefix)}
         shared = {name: value for name, value in self.options.items() if name.startswith(("ssl", "socket_"))}
         self.sentinel_options = {
+            **CLIENT_OPTIONS,
             **shared,
-            "protocol": 2,
-            "retry": no_retry(),
             **{name.removeprefix(prefix): value for name, value in own.items()},
         }
 
-    @property
-    def seconds_to_connect(self) -> float:
-        """Time for a connection, including the question to each Sentinel."""
-        return SECONDS_TO_WAIT * (1 + len(self.hosts))
-
-    def client(self) -> redis.Redis:
-        """Return a client of the server, or of the primary that Sentinels name when it connects."""
+    def client(self) -> redis.Redis | cluster.RedisCluster:
+        """Return a client for threads. A Cluster's connects at once, others when they are first used."""
         if self.topology == "sentinel":
-            return self.sentinel.master_for(self.primary, max_connections=POOL_SIZE)
-        made: redis.Redis = ConnectionFactory(FACTORY).connect(self.url)
-        return made
+            return self.sentinel.master_for(self.primary)
+        if self.topology == "cluster":
+            nodes = [cluster.ClusterNode(*host) for host in self.hosts]
+            return cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
+        return redis.Redis.from_url(self.url, **CLIENT_OPTIONS)
+
+    def async_client(self) -> asyncio.Redis | asyncio.RedisCluster:
+        """Return a client for one event loop, which connects when it is first used."""
+        if self.topology == "sentinel":
+            options = {**self.options, **ON_LOOP}
+            sentinel = asyncio.Sentinel(self.hosts, sentinel_kwargs={**self.sentinel_options, **ON_LOOP}, **options)
+            return sentinel.master_for(self.primary)
+        if self.topology == "cluster":
+            nodes = [asyncio.cluster.ClusterNode(*host) for host in self.hosts]
+            # No steps: an initialization after several MOVED would close connections that others await replies on.
+            options = {**self.cluster_options, **ON_LOOP, "reinitialize_steps": 0}
+            return asyncio.RedisCluster(startup_nodes=nodes, **options)
+        return asyncio.Redis.from_url(self.url, **{**CLIENT_OPTIONS, **ON_LOOP})
 
     @cached_property
     def sentinel(self) -> Sentinel:
         return Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
 
-    def async_pool(self) -> async_connection.ConnectionPool:
-        """Return a pool to make connections with, on the event loop."""
-        if self.topology == "sentinel":
-            sentinel = async_sentinel.Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
-            return async_sentinel.SentinelConnectionPool(self.primary, sentinel, **self.options)
-        return async_connection.ConnectionPool.from_url(self.url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
-
-    def cluster(self) -> cluster.RedisCluster:
-        """Connect to the Cluster."""
-        nodes = [cluster.ClusterNode(*host) for host in self.hosts]
-        return cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
-
-    def async_cluster(self) -> async_cluster.RedisCluster:
-        """Return a client that connects when it is first used."""
-        nodes = [async_cluster.ClusterNode(*host) for host in self.hosts]
-        # No steps: an initialization after several MOVED would close connections that others await replies on.
-        return async_cluster.RedisCluster(startup_nodes=nodes, reinitialize_steps=0, **self.cluster_options)
-
     def node(self, host: Host) -> redis.Redis:
         """Return a client of one named node of a Cluster."""
-        return redis.Redis(*host, retry=no_retry(), **self.options)
+        return redis.Redis(*host, **self.options)
 
     @property
     def cluster_options(self) -> Options:
         return {
             **self.options,
-            "retry": no_retry(),
             "require_full_coverage": False,  # slots without a primary concern only their own keys
             "dynamic_startup_nodes": False,  # a cluster that moved is found again by the names in REDIS_URL
         }
@@ -129,8 +116,3 @@ def parsed(url: str) -> Options:
     except ValueError:  # whose message may show a part of the password
         raise ValueError("percent-encode special characters of the password, and check ports and options") from None
     return found
-
-
-def no_retry() -> Retry:
-    """Return a policy without retries: a script call sent twice could count twice."""
-    return Retry(NoBackoff(), 0)

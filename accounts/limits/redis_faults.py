@@ -38,11 +38,11 @@ SLOTS = 16_384
 REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
 
 
-def find_fault(address: RedisAddress, client: redis.Redis) -> Fault | None:
-    """Inspect the servers. Raises redis.RedisError if they do not answer."""
-    if address.topology == "sentinel" and (fault := fault_of_sentinels(address)) is not None:
-        return fault
-    return fault_of_server(client)
+def fault_of_topology(address: RedisAddress) -> Fault | None:
+    """Inspect the Sentinels or nodes that the address names. Raises redis.RedisError if they do not answer."""
+    if address.topology == "sentinel":
+        return fault_of_sentinels(address)
+    return fault_of_cluster(address) if address.topology == "cluster" else None
 
 
 def fault_of_sentinels(address: RedisAddress) -> Fault | None:

@@ -12,9 +12,19 @@ from rest_framework.throttling import BaseThrottle
 
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, bearer_token, grant_of, is_within
-from accounts.limits.counters import ADDRESS, PUBLIC_ADDRESS
-from accounts.limits.limiter import ACCOUNT, AT_EDGE, limiter
-from accounts.limits.windows import DAY, HOUR, MINUTE, Consume, LimitState, Window
+from accounts.limits.limiter import limiter
+from accounts.limits.windows import (
+    ACCOUNT,
+    ADDRESS,
+    AT_EDGE,
+    DAY,
+    HOUR,
+    MINUTE,
+    PUBLIC_ADDRESS,
+    Consume,
+    LimitState,
+    Window,
+)
 from kit.http.admission import done_before
 from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_address_of, network_of

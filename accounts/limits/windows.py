@@ -3,6 +3,9 @@
 from msgspec import Struct
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+# Prefixes of buckets: of an account's plan, of its meter at the edge, and of an address without a key.
+ACCOUNT, AT_EDGE, ADDRESS = "account:", "edge:", "address:"
+PUBLIC_ADDRESS = "public:address:"  # prefix of the part of an account's bucket that counts an address with public keys
 # Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
 # further ahead comes from a clock that has been set back, and would refuse requests until its time.
 MOST_AHEAD = 300
@@ -17,6 +20,9 @@ class Window(Struct, frozen=True, gc=False):
     limit: int
     seconds: int
     part: str = ""
+
+
+Group = tuple[str, tuple[Window, ...]]  # bucket and windows of a Consume
 
 
 class LimitState(Struct, frozen=True, gc=False):
@@ -66,7 +72,7 @@ class Consume(Struct, frozen=True, gc=False):
     at: int | None = None
 
     @property
-    def group(self) -> tuple[str, tuple[Window, ...]]:
+    def group(self) -> Group:
         """Return what simultaneous requests have in common if they are counted together."""
         return self.bucket, self.windows
 

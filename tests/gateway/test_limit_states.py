@@ -1,10 +1,15 @@
 """The state of a limit as replies report it, and the counts of simultaneous requests."""
 
-import pytest
+import asyncio
 
+import pytest
+from django.test import override_settings
+
+from accounts.limits import events
 from accounts.limits.counters import ProcessCounters
-from accounts.limits.limiter import Limiter
+from accounts.limits.limiter import AsyncLimiter, Limiter
 from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
+from tests.clock import Clock
 
 NOON = 20_000 * DAY + DAY // 2
 ENDS = {MINUTE: (NOON + MINUTE, MINUTE), DAY: (NOON + DAY // 2, DAY // 2)}
@@ -73,3 +78,18 @@ def test_a_request_without_cost_passes_until_the_limit_is_exceeded(limiter: Limi
     assert limiter.consume(consume(cost=0)).allowed
     limiter.consume(Consume("account:a", WINDOWS, 1, is_meter=True))
     assert not limiter.consume(consume(cost=0)).allowed
+
+
+def test_a_look_at_a_limit_that_others_have_used_announces_nothing(limiter: Limiter, clock: Clock) -> None:
+    limiter.counters.consume([consume(cost=9)], int(clock.timestamp()))
+    waiting = len(events.waiting)
+    assert limiter.consume(consume(cost=0)).is_near
+    assert len(events.waiting) == waiting
+
+
+def test_without_redis_threads_and_the_event_loop_count_in_this_process(limiter: Limiter, clock: Clock) -> None:
+    with override_settings(REDIS_URL="redis://127.0.0.1:9/0"):
+        on_loop = AsyncLimiter(limiter)
+    [state] = asyncio.run(on_loop.consume_many([consume(cost=4)]))
+    assert (state.remaining, limiter.state()) == (6, "this process")
+    assert limiter.consume(consume(cost=4)).remaining == 2

@@ -101,7 +101,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(log: Log):
     url = f"redis://:{PASSWORD}@127.0.0.1:1/0"
     counters = RedisCounters(RedisAddress(url))
     counters.consume([], 0)
-    counters.note_failure(redis.ConnectionError(f"cannot connect to {url}"))
+    counters.outages.note_failure(redis.ConnectionError(f"cannot connect to {url}"))
     assert "Redis does not answer" in log.text
     assert PASSWORD not in log.text
 

@@ -11,10 +11,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
-from accounts.limits.cluster_async import AsyncClusterLimiter
-from accounts.limits.limiter import limiter
-from accounts.limits.limiter_async import AsyncLimiter
-from accounts.limits.redis_address import RedisAddress
+from accounts.limits.limiter import AsyncLimiter, limiter
 from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
@@ -42,9 +39,7 @@ class Callers:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL:
-            address = RedisAddress(settings.REDIS_URL)
-            kind = AsyncClusterLimiter if address.topology == "cluster" else AsyncLimiter
-            self.limits = MicroBatch(kind(limiter, address).consume_many, gather=read_on)
+            self.limits = MicroBatch(AsyncLimiter(limiter).consume_many, gather=read_on)
         on_postgresql = connection.vendor == "postgresql"
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(
             AsyncKeys().find if on_postgresql else InThread("keys", find_grants_now)

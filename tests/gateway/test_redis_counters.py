@@ -1,0 +1,68 @@
+"""Counters in Redis grant and count the same as those of one process, for threads and on the event loop."""
+
+import asyncio
+from random import Random
+
+import pytest
+from django.conf import settings
+
+from accounts.limits.counters import Consumed, ProcessCounters
+from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Window
+
+pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")
+
+NOON = 20_000 * DAY + DAY // 2
+WINDOWS = (
+    (Window(5, MINUTE), Window(12, DAY)),
+    (Window(5, MINUTE), Window(12, DAY), Window(3, MINUTE, "key:a")),
+    (Window(4, MINUTE, "public"), Window(6, DAY, "public")),
+)
+
+
+def batches(seed: int) -> list[tuple[list[Consume], int]]:
+    """Return what is wanted together, and when. Minutes pass, and sometimes the clock is set back."""
+    random, now, made = Random(seed), NOON, []
+    for _ in range(60):
+        now += random.choice((0, 1, 20, MINUTE, -MINUTE, -MOST_AHEAD - 2 * MINUTE))
+        wanted: dict[object, Consume] = {}
+        for _ in range(random.randint(1, 6)):
+            cost, at = random.randint(0, 4), random.choice((None, None, now + DAY))
+            bucket = f"account:{random.choice('abc')}"
+            consume = Consume(bucket, random.choice(WINDOWS), cost, is_meter=random.random() < 0.1, at=at)
+            wanted.setdefault(consume.group, consume)
+        made.append((list(wanted.values()), now))
+    return made
+
+
+@pytest.fixture
+def counters() -> RedisCounters:
+    assert settings.REDIS_URL
+    return RedisCounters(RedisAddress(settings.REDIS_URL))
+
+
+@pytest.fixture(params=range(3))
+def history(request: pytest.FixtureRequest) -> tuple[list[tuple[list[Consume], int]], list[list[Consumed]]]:
+    """Return batches, and what one process grants and has counted before."""
+    made, alone = batches(request.param), ProcessCounters()
+    return made, [alone.consume(wanted, now) for wanted, now in made]
+
+
+def test_threads_get_what_one_process_grants(counters: RedisCounters, history) -> None:
+    made, expected = history
+    assert [counters.consume(wanted, now) for wanted, now in made] == expected
+    assert counters.outages.since is None
+
+
+def test_the_event_loop_gets_what_one_process_grants(counters: RedisCounters, history) -> None:
+    made, expected = history
+
+    async def count() -> list[list[Consumed]]:
+        client = counters.address.async_client()
+        counted = [await counters.consume_on_loop(client, wanted, now) for wanted, now in made]
+        await client.aclose()
+        return counted
+
+    assert asyncio.run(count()) == expected
+    assert counters.outages.since is None
