@@ -36,6 +36,13 @@ def wanted(account, requester_id="org_acme"):
     return LookupRequest(account.pk, set(), {requester_id})
 
 
+def unique_indexes():
+    """Return the names of the database's unique indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexrelid::regclass::text FROM pg_index WHERE indisunique")
+        return {name for [name] in cursor.fetchall()}
+
+
 def make(account, requester_id="org_acme", name=None):
     return Requester.objects.create(account=account, requester_id=requester_id, name=name)
 
@@ -117,10 +124,10 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
                 close(lookup)
 
         plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
-        assert set(re.findall(r"Scan using (\w+)", plan)) == {
-            *("accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique")
-        }
-        assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function", "Subquery"}
+        assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function", "Subquery"}  # no table is read as a whole
+        used = set(re.findall(r"Scan using (\w+)", plan))
+        assert used
+        assert used <= unique_indexes()
 
     # --- All of a check's look-up ------------------------------------------------------------------------------------
 
