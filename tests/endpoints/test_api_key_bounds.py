@@ -33,8 +33,8 @@ def narrow(account):
     return factories.api_key(account, allowed_ips=[HERE, "10.0.0.0/25", "10.0.0.128/25"])
 
 
-def refused(reply, param):
-    return (reply.status, reply.error["code"], reply.error.get("param")) == (403, "insufficient_permissions", param)
+def assert_refused(reply, param):
+    assert (reply.status, reply.error["code"], reply.error.get("param")) == (403, "insufficient_permissions", param)
 
 
 def test_a_key_without_an_expiry_of_its_own_ends_with_the_key_that_created_it(short, end):
@@ -45,7 +45,7 @@ def test_a_key_without_an_expiry_of_its_own_ends_with_the_key_that_created_it(sh
 @pytest.mark.parametrize("seconds", [1, 86_400, None])
 def test_a_key_creates_none_that_outlives_it(short, end, seconds):
     wanted = None if seconds is None else render_timestamp(end + timedelta(seconds=seconds))
-    assert refused(ApiClient(short[1]).post("/v1/api-keys", {**BODY, "expiresAt": wanted}), "expiresAt")
+    assert_refused(ApiClient(short[1]).post("/v1/api-keys", {**BODY, "expiresAt": wanted}), "expiresAt")
 
 
 @pytest.mark.parametrize("seconds", [0, -60])
@@ -65,7 +65,7 @@ def test_a_key_without_addresses_of_its_own_has_those_of_the_key_that_created_it
     [[], ["198.51.100.7"], ["0.0.0.0/0"], ["::/0"], ["127.0.0.1", "::1"], ["126.0.0.0/7"], ["10.0.0.0/23"]],
 )
 def test_a_key_creates_none_for_addresses_outside_its_own(narrow, addresses):
-    assert refused(ApiClient(narrow[1]).post("/v1/api-keys", {**BODY, "allowedIps": addresses}), "allowedIps")
+    assert_refused(ApiClient(narrow[1]).post("/v1/api-keys", {**BODY, "allowedIps": addresses}), "allowedIps")
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], [HERE], ["127.1.0.0/16", "10.0.0.9"], ["10.0.0.0/24"]])
@@ -76,13 +76,13 @@ def test_a_key_creates_one_for_addresses_within_its_own(narrow, addresses):
 
 def test_a_key_rotates_none_that_outlives_it(account, short):
     lasting, text = factories.api_key(account)
-    assert refused(ApiClient(short[1]).post(f"/v1/api-keys/{lasting.pk}/rotate", {}), "expiresAt")
+    assert_refused(ApiClient(short[1]).post(f"/v1/api-keys/{lasting.pk}/rotate", {}), "expiresAt")
     assert ApiClient(text).get("/v1/content").status == 200
 
 
 def test_a_key_rotates_none_for_addresses_outside_its_own(account, narrow):
     anywhere, text = factories.api_key(account)
-    assert refused(ApiClient(narrow[1]).post(f"/v1/api-keys/{anywhere.pk}/rotate", {}), "allowedIps")
+    assert_refused(ApiClient(narrow[1]).post(f"/v1/api-keys/{anywhere.pk}/rotate", {}), "allowedIps")
     assert ApiClient(text).get("/v1/content").status == 200
 
 
@@ -105,13 +105,13 @@ def test_no_replay_hands_out_a_key_that_outlives_the_one_that_asks(api, account,
     body = BODY if made_by == "creation" else {}
     made = api.post(path, body, headers=KEY)
     reply = ApiClient(short[1]).post(path, body, headers=KEY)
-    assert refused(reply, "expiresAt")
+    assert_refused(reply, "expiresAt")
     assert made["key"].encode() not in reply.content
 
 
 def test_no_replay_hands_out_a_key_for_addresses_outside_those_of_the_one_that_asks(api, narrow):
     api.post("/v1/api-keys", BODY, headers=KEY)
-    assert refused(ApiClient(narrow[1]).post("/v1/api-keys", BODY, headers=KEY), "allowedIps")
+    assert_refused(ApiClient(narrow[1]).post("/v1/api-keys", BODY, headers=KEY), "allowedIps")
 
 
 def test_a_key_that_rotated_itself_gets_the_lost_reply_again_within_the_overlap(account):

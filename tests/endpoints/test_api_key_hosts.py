@@ -16,8 +16,8 @@ def manager(account):
     return ApiClient(factories.key_text(account, permissions=MANAGER, allowed_hosts=hosts))
 
 
-def refused(reply):
-    return (reply.status, reply.error["code"], reply.error["param"]) == (
+def assert_refused(reply):
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (
         403,
         "insufficient_permissions",
         "allowedHosts",
@@ -68,14 +68,14 @@ def test_a_key_passes_its_hosts_on_to_the_keys_that_it_creates(manager):
 
 @pytest.mark.parametrize("hosts", [[], ["other.example"], ["pub.example", "other.example"]])
 def test_a_key_opens_no_further_hosts(manager, account, hosts):
-    assert refused(manager.post("/v1/api-keys", {**NEW, "allowedHosts": hosts}))
+    assert_refused(manager.post("/v1/api-keys", {**NEW, "allowedHosts": hosts}))
     narrow, _ = factories.api_key(account, permissions=["access:check"], allowed_hosts=["pub.example"])
-    assert refused(manager.patch(f"/v1/api-keys/{narrow.pk}", {"allowedHosts": hosts}))
+    assert_refused(manager.patch(f"/v1/api-keys/{narrow.pk}", {"allowedHosts": hosts}))
 
 
 def test_a_key_does_not_rotate_one_for_further_hosts(manager, account):
     wide, _ = factories.api_key(account, permissions=["access:check"])
-    assert refused(manager.post(f"/v1/api-keys/{wide.pk}/rotate", {}))
+    assert_refused(manager.post(f"/v1/api-keys/{wide.pk}/rotate", {}))
 
 
 def test_other_endpoints_ignore_the_hosts(account):

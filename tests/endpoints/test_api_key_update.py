@@ -33,8 +33,8 @@ def path_of(key):
     return f"/v1/api-keys/{key.pk}"
 
 
-def refused(reply, param=None):
-    return (reply.status, reply.error["code"], reply.error.get("param")) == (403, "insufficient_permissions", param)
+def assert_refused(reply, param=None):
+    assert (reply.status, reply.error["code"], reply.error.get("param")) == (403, "insufficient_permissions", param)
 
 
 def test_a_change_is_what_a_later_read_shows(api, key, at):
@@ -122,8 +122,8 @@ def test_no_key_lets_itself_or_another_one_outlive_it(account, key, at, clock, s
     ending, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=200))
     wanted = None if seconds is None else at(seconds)
     for one in (short, ending):
-        assert refused(ApiClient(text).patch(path_of(one), {"expiresAt": wanted}), "expiresAt")
-    assert refused(ApiClient(text).patch(path_of(key), {"expiresAt": at(301)}), "expiresAt")
+        assert_refused(ApiClient(text).patch(path_of(one), {"expiresAt": wanted}), "expiresAt")
+    assert_refused(ApiClient(text).patch(path_of(key), {"expiresAt": at(301)}), "expiresAt")
 
 
 def test_a_key_ends_one_that_outlives_it_no_later_than_itself(account, key, at, clock):
@@ -136,7 +136,7 @@ def test_no_key_opens_addresses_outside_its_own(account, addresses):
     narrow, text = factories.api_key(account, allowed_ips=[HERE])
     other, _ = factories.api_key(account, allowed_ips=["127.0.0.1"])
     for one in (narrow, other):
-        assert refused(ApiClient(text).patch(path_of(one), {"allowedIps": addresses}), "allowedIps")
+        assert_refused(ApiClient(text).patch(path_of(one), {"allowedIps": addresses}), "allowedIps")
 
 
 def test_a_key_narrows_its_own_addresses(account):
@@ -150,7 +150,7 @@ def test_no_key_widens_one_that_may_do_what_it_may_not(account, clock, at, field
     manager = ApiClient(factories.key_text(account, permissions=["api_keys:manage"]))
     wider = {"expiresAt": at(61), "allowedIps": ["10.0.0.0/8"]}
     narrower = {"expiresAt": at(59), "allowedIps": ["10.0.0.1"]}
-    assert refused(manager.patch(path_of(powerful), {field: wider[field]}))
+    assert_refused(manager.patch(path_of(powerful), {field: wider[field]}))
     assert manager.patch(path_of(powerful), {field: narrower[field]}).status == 200
 
 

@@ -33,11 +33,10 @@ def policy(api):
     return made.body
 
 
-def refused(reply, param, *words):
+def assert_refused(reply, param, *words):
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
     for text in words:
         assert text in reply.error["message"]
-    return True
 
 
 def test_tests_come_back_as_they_were_sent(api, policy):
@@ -51,7 +50,7 @@ def test_a_policy_has_none_unless_they_are_given(api):
 
 def test_a_policy_that_fails_its_test_is_not_made(api, account):
     reply = make(api, READS, PAYS, rules=[DENY_ALL])
-    assert refused(
+    assert_refused(
         reply, "tests[0]", "“Customers read”", "expected to be allowed", "denied (policy_denied) by rules[0]"
     )
     assert not Policy.objects.of(account.pk).exists()
@@ -60,7 +59,7 @@ def test_a_policy_that_fails_its_test_is_not_made(api, account):
 def test_a_change_of_rules_that_breaks_a_test_is_not_written(api, policy):
     changed = {**ALLOW_LICENSED, "conditions": {"licenseType": "enterprise", "hasValidLicense": True}}
     reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [changed, DENY_ALL]})
-    assert refused(reply, "tests[0]", "“Customers read”")
+    assert_refused(reply, "tests[0]", "“Customers read”")
     assert api.get(f"/v1/policies/{policy['id']}").body == policy
     assert PolicyRevision.objects.filter(policy=policy["id"]).count() == 1
 
@@ -88,7 +87,7 @@ def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
     api.patch(f"/v1/policies/{policy['id']}", {"name": "Later"})
     PolicyRevision.objects.filter(policy=policy["id"], version=1).update(rules=[ended])  # as if time had passed
     reply = api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
-    assert refused(reply, "tests[0]", "“Customers read”")
+    assert_refused(reply, "tests[0]", "“Customers read”")
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
 
 
@@ -103,11 +102,11 @@ def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
     )
     assert api.post("/v1/policies", {"name": "Guide", **policy, "tests": [test]}).status == 201
     broken = {**test, "expect": {"allowed": True}}
-    assert refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
+    assert_refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
 
 
 def test_a_test_without_a_name_is_told_by_its_place(api):
-    assert refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
+    assert_refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
 
 
 @pytest.mark.parametrize(
@@ -159,13 +158,13 @@ def test_licences_that_the_service_holds_begin_and_end(api, at, expect):
 def test_the_default_action_is_expected_as_no_rule(api):
     asked = {"requester": {"id": "x"}, "expect": {"allowed": False, "matchedRule": None}}
     assert make(api, asked, rules=[]).status == 201
-    assert refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
+    assert_refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
 
 
 def test_what_is_only_observed_is_tested_as_if_it_were_enforced(api):
     assert make(api, *TESTS, mode="observe").status == 201
     assert make(api, *TESTS, mode="disabled").status == 201
-    assert refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
+    assert_refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
 
 
 def test_rate_limits_count_as_unused(api, account):
@@ -196,8 +195,8 @@ def test_rate_limits_count_as_unused(api, account):
     ],
 )
 def test_what_is_wrong_with_a_test_is_named(api, policy, test, param):
-    assert refused(make(api, test), param)
-    assert refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
+    assert_refused(make(api, test), param)
+    assert_refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ def test_what_is_wrong_with_a_test_is_named(api, policy, test, param):
     ids=["no array", "too many", "too large"],
 )
 def test_they_are_bounded(api, tests, said):
-    assert refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
+    assert_refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
 
 
 def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
