@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from datetime import timedelta
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from random import Random
 
@@ -328,3 +328,10 @@ def test_the_site_must_be_known_and_the_format_too(account, tmp_path):
         run(path)
     with pytest.raises(CommandError, match="There is no file"):
         run(str(tmp_path / "missing.log"))
+
+
+def test_other_writers_get_their_turn_within_every_few_thousand_lines(account):
+    lines_by_then = []
+    work = importer.LogImport(factories.site(account), "combined")
+    work.run(BytesIO(b"malformed\n" * 4_500), lambda totals: lines_by_then.append(totals.lines))
+    assert lines_by_then == [2_000, 4_000, 4_500]

@@ -278,9 +278,11 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
     before = {one.url: one for one in terms_of(rules, items)}
     after = {one.url: one for one in terms_of(rules, [*items, *further])}
     paths = {quote(item.page.path): item.page.path for item in further}  # by how documents write them
+    own = [url for url in before if url.startswith(tuple(f"{written}{end}" for written in paths for end in "$?"))]
+    assume(further and before.keys() - own)
     for url, entry in before.items():
-        if any(url.startswith((f"{written}$", f"{written}?")) for written in paths):
-            continue  # the item's own
+        if url in own:
+            continue
         if url not in after:  # a guard, of a pattern that promises nothing any more
             assert "?*" in url
             assert not entry.uses

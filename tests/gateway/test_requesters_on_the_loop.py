@@ -36,6 +36,13 @@ def wanted(account, requester_id="org_acme"):
     return LookupRequest(account.pk, set(), {requester_id})
 
 
+def unique_indexes():
+    """Return the names of the database's unique indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexrelid::regclass::text FROM pg_index WHERE indisunique")
+        return {name for [name] in cursor.fetchall()}
+
+
 def make(account, requester_id="org_acme", name=None):
     return Requester.objects.create(account=account, requester_id=requester_id, name=name)
 

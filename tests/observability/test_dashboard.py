@@ -19,6 +19,7 @@ from config.server import threads  # noqa: F401 - so have they
 from kit.telemetry import tables
 from tests.standing import Unblock
 
+pytestmark = pytest.mark.django_db  # without a test that is marked, no test database is created
 DEPLOY = Path(settings.BASE_DIR) / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
