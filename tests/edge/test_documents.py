@@ -5,7 +5,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
