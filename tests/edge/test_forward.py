@@ -166,7 +166,8 @@ def test_the_files_of_a_site_as_a_whole_are_open_to_everybody(ask, account, path
 @pytest.mark.parametrize(
     "path",
     ["/premium/ads.txt", "/ads.txt/premium", "/sitemap/premium.xml", "/sitemap.xml/premium",
-     "/premium/news-sitemap.xml", "/sitemaps/../premium/a", "/sitemaps/..;/premium/a", "/sitemap_index.xml;/premium/a", "/ads.txt%2fpremium",
+     "/premium/news-sitemap.xml",
+     "/sitemaps/../premium/a", "/sitemaps/..;/premium/a", "/sitemap_index.xml;/premium/a", "/ads.txt%2fpremium",
      "/sitemap%00.xml", "/sitemap.html", "/newssitemap.xml", "/" + "-sitemap" * 500],
 )  # fmt: skip
 def test_a_path_that_resembles_such_a_file_is_decided(ask, account, path):
