@@ -86,7 +86,7 @@ function guard_rest($result, $server, $request)
     }
     $is_decided = true;
     $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
-    $verdict = decide(rest_page_url($request->get_route()), $is_head ? 'HEAD' : $request->get_method()); // `_method` counts
+    $verdict = decide(rest_page_url($request->get_route()), $is_head || $request->get_method() === 'OPTIONS' ? 'HEAD' : $request->get_method()); // `_method` counts; OPTIONS gets no text
     send_headers($verdict);
     if ($verdict->status === null) {
         return $result;
