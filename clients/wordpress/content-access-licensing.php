@@ -86,7 +86,9 @@ function guard_rest($result, $server, $request)
     }
     $is_decided = true;
     $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
-    $verdict = decide(rest_page_url($request->get_route()), $is_head || $request->get_method() === 'OPTIONS' ? 'HEAD' : $request->get_method()); // `_method` counts; OPTIONS gets no text
+    $method = $request->get_method(); // `_method` counts
+    $gets_no_text = $is_head || $method === 'OPTIONS'; // the REST API answers it with the schema of the route
+    $verdict = decide(rest_page_url($request->get_route()), $gets_no_text ? 'HEAD' : $method);
     send_headers($verdict);
     if ($verdict->status === null) {
         return $result;
