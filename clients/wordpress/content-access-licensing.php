@@ -24,7 +24,8 @@ const SENT = [
     'accept', 'authorization', 'user-agent', 'referer', 'signature', 'signature-input', 'signature-agent',
     'crawler-exact-price', 'crawler-max-price',
 ];
-const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'crawler-error', 'crawler-charged', 'accept-signature'];
+const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'crawler-error', 'crawler-charged', 'accept-signature',
+    'content-usage', 'tdm-reservation', 'tdm-policy'];
 const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const UNREACHABLE = [502, 503, 504]; // answers of a gateway while the service is down

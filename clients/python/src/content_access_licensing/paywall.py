@@ -28,6 +28,9 @@ SHOWN = (
     "crawler-error",
     "crawler-charged",
     "accept-signature",
+    "content-usage",
+    "tdm-reservation",
+    "tdm-policy",
 )
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
