@@ -130,7 +130,7 @@ def decisive_license_types(rules: Sequence[Rule]) -> tuple[str | None, ...]:
     """Return the licence types that may change a decision; empty if no rule depends on licences."""
     if not any(rule.price is not None or any(one.name in LICENSED for one in rule.conditions) for rule in rules):
         return ()
-    types = dict.fromkeys([None])
+    types: dict[str | None, None] = {None: None}  # a set in order
     for rule in rules:
         if rule.action == "allow":
             types.update(dict.fromkeys(sorted(rule.license_types or ())))
