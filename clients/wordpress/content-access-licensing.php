@@ -25,7 +25,8 @@ const SENT = [
     'accept', 'authorization', 'user-agent', 'referer', 'signature', 'signature-input', 'signature-agent',
     'crawler-exact-price', 'crawler-max-price',
 ];
-const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'crawler-error', 'crawler-charged', 'accept-signature'];
+const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'crawler-error', 'crawler-charged', 'accept-signature',
+    'content-usage', 'tdm-reservation', 'tdm-policy'];
 const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
@@ -88,7 +89,9 @@ function guard_rest($result, $server, $request)
     }
     $is_decided = true;
     $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
-    $verdict = decide(rest_page_url($request->get_route()), $is_head ? 'HEAD' : $request->get_method()); // `_method` counts
+    $method = $request->get_method(); // `_method` counts
+    $gets_no_text = $is_head || $method === 'OPTIONS'; // the REST API answers it with the schema of the route
+    $verdict = decide(rest_page_url($request->get_route()), $gets_no_text ? 'HEAD' : $method);
     send_headers($verdict);
     if ($verdict->status === null) {
         return $result;

@@ -12,6 +12,7 @@ const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "
   "crawler-exact-price", "crawler-max-price"];
 const SHOWN = [
   "link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged", "accept-signature",
+  "content-usage", "tdm-reservation", "tdm-policy",
 ];
 
 // Assets, which the service is not asked about: a page has dozens, and nobody licenses a style sheet. They are named by

@@ -15,6 +15,7 @@ from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
+from licensing.edge.publishing.page_terms import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason
 from licensing.policies.facts import HeldLicense
@@ -157,7 +158,8 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
             about[WOULD] = f"deny; reason={decision.observed}"
         if decision.price is not None:
             about[CHARGED] = format_price(*decision.price)
-        return EdgeAnswer(200, decision_headers(200, "allow", original) | about)
+        terms = terms_headers(answer.policy, original.origin)
+        return EdgeAnswer(200, decision_headers(200, "allow", original) | terms | about)
     reason = decision.reason or Reason.POLICY_DENIED
     offered = offers_of(answer)
     status = 402 if offered else status_of(answer)

@@ -21,6 +21,8 @@ from msgspec.structs import replace
 
 from kit.http.middleware import parse_address
 from kit.values.networks import NetworkSet
+from licensing.edge.publishing.promises import CRAWLED
+from licensing.edge.publishing.publication import Agents
 from licensing.edge.verification import published_addresses
 from licensing.edge.verification.published_lists import fetch_lists, stored_lists
 
@@ -196,6 +198,15 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         pairs = zip(self.crawlers, merged, strict=True)
         crawlers = tuple(replace(one, addresses=addresses) for one, addresses in pairs)
         return Table(self.date, crawlers, self.referrers)
+
+
+def agents_for_robots() -> tuple[Agents, ...]:
+    """Return the known crawlers that robots.txt can name, by class and by whether they come themselves."""
+    found: dict[tuple[str, bool], list[str]] = {}
+    for one in current_table.get().crawlers:
+        if one.crawler_class in CRAWLED and one.product_token is not None:
+            found.setdefault((one.crawler_class, one.user_agent is not None), []).append(one.product_token)
+    return tuple(Agents(use, tuple(tokens), can_pay) for (use, can_pay), tokens in found.items())
 
 
 def parse_table(data: bytes) -> Table:

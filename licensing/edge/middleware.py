@@ -12,6 +12,7 @@ from kit.http.errors import ApiError
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
+from licensing.edge.crawlers import agents_for_robots
 from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
 from licensing.edge.publishing.publication import Publication
 
@@ -47,8 +48,14 @@ class SiteDocuments:
         if host is None or site is None:
             return None
         write, media = DOCUMENTS[request.path]
-        publisher = site.account.name
-        body = write(Publication(netloc_of(host, told), terms_of_site(site), publisher, license_server(request)))
+        publication = Publication(
+            netloc_of(site, told),
+            terms_of_site(site),
+            site.account.name,
+            license_server(request),
+            agents_for_robots(),
+        )
+        body = write(publication)
         if body is None:  # a plain 404, because the host is the site's own
             return HttpResponse(
                 "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"

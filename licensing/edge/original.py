@@ -24,7 +24,8 @@ EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
 DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
-FREE_METHODS = frozenset({"HEAD", "OPTIONS"})  # case matters in HTTP: origins may answer `head` with the whole page
+# Case matters in HTTP: origins may answer `head` with the whole page. Many answer OPTIONS and unknown methods with it.
+FREE_METHODS = frozenset({"HEAD"})
 # Crawlers must be able to read the terms before anything is decided. Advertisers, search engines and browsers fetch
 # other files about the site as a whole, which contain no articles.
 FREE_PATHS = frozenset(

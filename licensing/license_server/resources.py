@@ -10,6 +10,7 @@ from kit.values.hosts import PORT, host_of_header
 from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
+from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
@@ -81,7 +82,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     netlocs = [one if port is None else f"{one}{port[0]}".removesuffix(":") for one in hosts]
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
-    published = next((one for one in terms if one.url == asked), None)
+    published = next((one for one in arrange(terms) if one.url == asked), None)
     if published is not None and published.item is not None:
         item = find_pages(account_id, [published.item]).get(published.item)
         if item is None:  # deleted since the terms were computed

@@ -29,4 +29,4 @@ class RobotsRules:
         text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
         if not text or crawler is None:
             return False
-        return not parsed(text).can_fetch(url, crawler.product_token or crawler.user_agent)
+        return not parsed(text).can_fetch(url, crawler.product_token or crawler.user_agent or crawler.name)

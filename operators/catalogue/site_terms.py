@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Unknown
 from licensing.edge.audiences import sentences
+from licensing.edge.crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
@@ -24,7 +25,7 @@ def sentences_about(site: Site) -> list[tuple[str, str]]:
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
     """Show the page; a POST also fetches what the site currently publishes."""
-    told = Publication(site.host, terms_of_site(site), site.account.name, license_server(request))
+    told = Publication(site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots())
     rules = [
         {
             "pattern": rule.pattern,

@@ -103,6 +103,9 @@ PROOFS = {
     ("docs/contributing/development.md", ".venv/bin/python -m benchmarks.before"): "A measurement: it takes an hour.",
     ("docs/contributing/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
     ("docs/reference/edge.md", '{"date"'): COMMANDS,
+    ("docs/reference/edge.md", '{"action"'): (
+        "tests/edge/test_crawler_classes.py::test_the_rules_of_the_reference_admit_link_previews"
+    ),
     ("docs/reference/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
     ("docs/reference/edge.md", "curl -sO"): COMMANDS,
     ("docs/reference/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",

@@ -113,7 +113,7 @@ def test_an_erasure_leaves_a_free_method_free(ask_with_token, page, api):
 def test_a_free_method_spends_nothing_of_a_quota(ask_with_token, account, page):
     factories.wallet(account, "access", 1, requester_id="org_acme")
     page()
-    methods = ["HEAD", "OPTIONS", "GET", "GET", "HEAD"]
+    methods = ["HEAD", "HEAD", "OPTIONS", "GET", "HEAD"]
     assert [ask_with_token("/premium/a", x_forwarded_method=method).status for method in methods] == [
         200, 200, 200, 402, 200,
     ]  # fmt: skip

@@ -78,9 +78,9 @@ def test_the_visitors_address_is_a_fact(ask, site):
 
 
 @pytest.mark.parametrize(
-    ("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 0), ("head", 1), ("Options", 1)]
+    ("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 1), ("head", 1), ("FETCH", 1)]
 )
-def test_head_and_options_are_free(ask, account, site, method, charged):
+def test_only_head_is_free(ask, account, site, method, charged):
     site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")

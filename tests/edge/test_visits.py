@@ -94,7 +94,7 @@ def test_a_visitor_is_told_by_what_told_who_it_was(ask, account, mixed):
     ask("/open/a", authorization=f"Bearer {text}")
     factories.license(account)
     client = factories.license_client(account)
-    asked = {"resource": "https://pub.example/open/", "license": published("/open/")[0]}
+    asked = {"resource": "https://pub.example/open/*", "license": published("/open/*")[0]}
     token = ask_token(*client, **asked).json()["access_token"]
     ask("/open/a", authorization=f"License {token}")
     assert set(shown(report(account))) == {

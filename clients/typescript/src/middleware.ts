@@ -7,6 +7,7 @@ const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "
   "crawler-exact-price", "crawler-max-price"];
 const SHOWN = [
   "link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged", "accept-signature",
+  "content-usage", "tdm-reservation", "tdm-policy",
 ];
 const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];

@@ -19,6 +19,7 @@ from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content, Status
+from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
@@ -137,7 +138,7 @@ def rsl(told: Publication) -> bytes | None:
         return None
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    for one in told.terms:
+    for one in arrange(told.terms):
         server = ""
         if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
             server = f" server={quoteattr(told.server)}"

@@ -15,6 +15,7 @@ from licensing.sites.identification import Identification
 
 READ = "read"
 USES = ("search", "ai_index", "ai_input", "ai_training")
+CRAWLED = (*USES, "archive")  # the uses whose crawlers robots.txt keeps out
 MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text and data mining
 CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
 SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
@@ -67,6 +68,23 @@ def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
 def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
     """Return the permission by which the policy decides a visitor of a site who asks for this one."""
     return permission_meant(policy, permission, is_at_edge=True) or permission
+
+
+def reachable_uses(policy: CompiledPolicy | None) -> Promise:
+    """Return the uses that somebody may have, perhaps with a licence, for a payment or under conditions."""
+    return frozenset(use for use in CRAWLED if policy is not None and is_reachable(policy, use))
+
+
+def is_reachable(policy: CompiledPolicy, use: str) -> bool:
+    use = meant_at_edge(policy, use)
+    for rule in policy.rules:
+        if not may_match(rule, use):
+            continue
+        if rule.action == "allow" and rule.grants_at_edge(use):
+            return True
+        if all(condition.name in SETTLED for condition in rule.conditions):
+            return False  # this rule decides for everybody
+    return False  # defaultAction grants no named permission
 
 
 def needs_license(rule: Rule) -> bool:

@@ -6,17 +6,30 @@ from licensing.edge.publishing.promises import USES, Promise
 from licensing.edge.publishing.published_terms import Terms, url_pattern
 
 
+class Agents(Struct, frozen=True):
+    """Crawlers of one class, by their tokens in robots.txt. They cannot pay if only robots.txt names them."""
+
+    use: str
+    tokens: tuple[str, ...]
+    can_pay: bool
+
+    def may_have(self, terms: Terms) -> bool:
+        """Return whether the terms let them have pages, perhaps with a licence or for a payment."""
+        return self.use in (terms.reachable if self.can_pay else terms.open_to_some)
+
+
 class Publication(Struct, frozen=True):
     """The terms of a site, as published.
 
     `netloc` is its host with the requested port, `publisher` the account's name, and `server` the licence server's URL
-    (None if it cannot be reached under a served host name).
+    (None if it cannot be reached under a served host name). `agents` are the known crawlers that robots.txt names.
     """
 
     netloc: str
     terms: list[Terms]
     publisher: str
     server: str | None = None
+    agents: tuple[Agents, ...] = ()
 
     @property
     def covers_every_page(self) -> bool:

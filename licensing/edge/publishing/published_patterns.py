@@ -65,11 +65,14 @@ def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
 def pattern_spellings(pattern: str) -> list[str]:
     """Return the pattern as documents write it.
 
-    There patterns include the query, so a final `$` becomes two patterns.
+    There patterns include the query, so a final `$` becomes two patterns. Others end with `*`, which changes nothing:
+    some parsers take a URL without it for a single page. They take `/` for every page.
     """
     known = compiled(pattern)
     text = "*".join(map(quoted, known.parts))
-    return [f"{text}$", f"{text}?*"] if known.is_anchored else [text]
+    if known.is_anchored:
+        return [f"{text}$", f"{text}?*"]
+    return [text if text == "/" or text.endswith("*") else f"{text}*"]
 
 
 def quoted(path: str) -> str:

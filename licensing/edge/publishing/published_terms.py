@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from licensing.edge.publishing.promises import (
+    CRAWLED,
     MINING,
     USES,
     Prices,
@@ -16,6 +17,7 @@ from licensing.edge.publishing.promises import (
     free_to_some,
     prices_of,
     promised_uses,
+    reachable_uses,
 )
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
@@ -26,6 +28,7 @@ class Terms(Struct, frozen=True):
     """The uses promised for pages that match `url`, a pattern of RFC 9309 for path and query.
 
     `open_to_some` are the uses that somebody without a licence may have for free, the promised ones included.
+    `reachable` are the uses that somebody may have, with a licence or for a payment.
     `prices` are those of an access for the uses that everybody may buy. `duties` are the ODRL duties under which text
     and data mining is possible; empty if it is not. `item` is the URL of the item that has these terms; None for the
     terms of a pattern.
@@ -37,10 +40,18 @@ class Terms(Struct, frozen=True):
     duties: tuple[str, ...] = ()
     prices: Prices = msgspec.field(default_factory=dict)
     item: str | None = None
+    reachable: Promise = frozenset()
 
     @classmethod
     def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
-        return cls(url, promised_uses(policy), free_to_some(policy), duties_of(policy), prices_of(policy))
+        return cls(
+            url,
+            promised_uses(policy),
+            free_to_some(policy),
+            duties_of(policy),
+            prices_of(policy),
+            reachable=reachable_uses(policy),
+        )
 
     @property
     def refused(self) -> Promise:
@@ -55,15 +66,16 @@ class Terms(Struct, frozen=True):
 
     def intersect(self, others: Iterable["Terms"]) -> "Terms":
         """Return the terms with only the promises, prices and refusals that all others have too."""
-        uses, some, prices = self.uses, self.open_to_some, self.prices
+        uses, some, prices, reachable = self.uses, self.open_to_some, self.prices, self.reachable
         for other in others:
-            uses, some = uses & other.uses, some | other.open_to_some
+            uses, some, reachable = uses & other.uses, some | other.open_to_some, reachable | other.reachable
             prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
-        return replace(self, uses=uses, open_to_some=some, prices=prices)
+        return replace(self, uses=uses, open_to_some=some, prices=prices, reachable=reachable)
 
     def states_as_much_as(self, other: "Terms") -> bool:
         """Whether the promises, prices and refusals are the same."""
-        return (self.uses, self.open_to_some, self.prices) == (other.uses, other.open_to_some, other.prices)
+        own = self.uses, self.open_to_some, self.prices, self.reachable
+        return own == (other.uses, other.open_to_some, other.prices, other.reachable)
 
     def is_like(self, other: "Terms") -> bool:
         return replace(self, url=other.url, item=other.item) == other
@@ -92,6 +104,7 @@ class TermsTable:
         self.count = 0
         self.without_use = dict.fromkeys(USES, 0)
         self.open_to_some = dict.fromkeys(USES, 0)
+        self.reachable = dict.fromkeys(CRAWLED, 0)
         self.with_price: dict[tuple[str, Price], int] = {}
         self.known: dict[object, int] = {}
         for terms in first:
@@ -106,13 +119,15 @@ class TermsTable:
                 self.without_use[use] |= added
             if use in terms.open_to_some:
                 self.open_to_some[use] |= added
+        for use in terms.reachable:
+            self.reachable[use] |= added
         for named in terms.prices.items():
             self.with_price[named] = self.with_price.get(named, 0) | added
         return added
 
     def number(self, terms: Terms) -> int:
         """Return the set of these terms alone, whatever their URL and item."""
-        key = (terms.uses, terms.open_to_some, terms.duties, frozenset(terms.prices.items()))
+        key = (terms.uses, terms.open_to_some, terms.duties, frozenset(terms.prices.items()), terms.reachable)
         if key not in self.known:
             self.known[key] = self.add(terms)
         return self.known[key]
@@ -128,11 +143,12 @@ class TermsTable:
         """Return what `Terms.intersect` returns with the terms of the set."""
         uses = frozenset(use for use in terms.uses if not others & self.without_use[use])
         some = terms.open_to_some | {use for use in USES if others & self.open_to_some[use]}
+        reachable = terms.reachable | {use for use in CRAWLED if others & self.reachable[use]}
         prices = {}
         for use, price in terms.prices.items():
             if not others & ~self.with_price.get((use, price), 0):
                 prices[use] = price
-        return replace(terms, uses=uses, open_to_some=some, prices=prices)
+        return replace(terms, uses=uses, open_to_some=some, prices=prices, reachable=reachable)
 
 
 @lru_cache(maxsize=10_000)

@@ -3,11 +3,20 @@
 A use that only some visitors without a licence are allowed is neither promised nor refused: it is left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from licensing.edge.original import FREE_FOLDERS, FREE_PATHS
 from licensing.edge.publishing.promises import Promise
-from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.publication import Agents, Publication
+from licensing.edge.publishing.published_terms import url_pattern
 
+# Files that are open to everybody (licensing.edge.original), each with an example.
+FREE = [
+    *((f"{path}$", path) for path in sorted(FREE_PATHS)),
+    *((folder, f"{folder}a") for folder in FREE_FOLDERS),
+    ("/sitemap*.xml$", "/sitemap.xml"),
+    ("/*-sitemap.xml$", "/a-sitemap.xml"),
+]
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 UNKNOWN = ", ".join(
@@ -16,19 +25,62 @@ UNKNOWN = ", ".join(
 
 
 def robots(told: Publication) -> bytes | None:
-    """Render the group; None without terms. It does not change which pages may be fetched.
+    """Render the groups; None without terms.
 
-    It states a use for the whole host only if all pages agree and a policy is about all of them.
+    The first one is for every crawler, and does not change which pages may be fetched. The others disallow pages for
+    crawlers that no rule lets have them. A crawler that a group names reads no other one, so each has all statements.
+
+    They state a use for the whole host only if all pages agree and a policy is about all of them.
     """
     if not told.terms:
         return None
-    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml"]
+    lines = statements(told)
+    groups = [["User-agent: *", *lines]]
+    for rules, tokens in rules_by_agents(told).items():
+        groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
+    return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
+
+
+def statements(told: Publication) -> list[str]:
+    """Return the lines that state uses, for the whole host and for its pages."""
+    lines = [f"License: https://{told.netloc}/license.xml"]
     allowed, refused = signalled(told.everywhere), told.nowhere & NAMES_IN_SIGNAL.keys()
     if allowed or refused:
         said = [use for use in NAMES_IN_SIGNAL if use in allowed | refused]
         signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in said)
         lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(allowed, refused)}"]
-    return "\n".join([*lines, *usage_lines(told), ""]).encode()
+    return [*lines, *usage_lines(told)]
+
+
+def rules_by_agents(told: Publication) -> dict[tuple[str, ...], list[str]]:
+    """Return the tokens of the crawlers that are kept out of some pages, by the lines that do so."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for agents in told.agents:
+        if rules := tuple(rules_of(told, agents)):
+            found.setdefault(rules, []).extend(agents.tokens)
+    return found
+
+
+def rules_of(told: Publication, agents: Agents) -> list[str]:
+    """Return the lines for these crawlers; none if no page is closed to them.
+
+    Crawlers use the longest matching path, and `Allow` among equally long ones.
+    """
+    is_open = {one.url: agents.may_have(one) for one in told.terms}
+    closed = [path for path, may in is_open.items() if not may]
+    if not closed:
+        return []
+    shortest = min(map(len, closed))
+    rules = [
+        f"{'Allow' if may else 'Disallow'}: {path}"
+        for path, may in is_open.items()
+        if not may or len(path) >= shortest
+    ]
+    return [*(f"Allow: {path}" for path, example in FREE if is_closed(is_open, example)), *rules]
+
+
+def is_closed(is_open: Mapping[str, bool], path: str) -> bool:
+    return not next((may for url, may in is_open.items() if url_pattern(url).matches(path)), True)
 
 
 def usage_lines(told: Publication) -> Iterator[str]:

@@ -16,7 +16,7 @@ from kit.values.paths import read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
 from licensing.edge.publishing.overlaps import Overlaps, at_most
-from licensing.edge.publishing.promises import USES, Promise
+from licensing.edge.publishing.promises import CRAWLED, USES, Promise
 from licensing.edge.publishing.published_patterns import Ruled, deciding, quoted, ruled_by
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
 from licensing.policies.decision import CompiledPolicy
@@ -124,7 +124,7 @@ def entries_of_rules(
 
 def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
     """Return terms that promise nothing, for pages that several policies may decide."""
-    return Terms(url, open_to_some=frozenset(USES) - refused)
+    return Terms(url, open_to_some=frozenset(USES) - refused, reachable=frozenset(CRAWLED))
 
 
 # --- Items -----------------------------------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ SHOWN = (
     "crawler-error",
     "crawler-charged",
     "accept-signature",
+    "content-usage",
+    "tdm-reservation",
+    "tdm-policy",
 )
 ONE_VISITORS = frozenset({"crawler-charged", "set-cookie"})  # headers of replies that no shared cache may keep
 

@@ -1,0 +1,117 @@
+"""Arranges terms so that careless parsers read nothing that is not allowed. Uses neither the ORM nor HTTP.
+
+Such a parser cuts the query off a URL, counts octets without wildcards and the final `$`, and takes the first of two
+patterns with equally many. Without a wildcard it reads `/a?*` as `/a`, and this as `/a` with everything below `/a/`. A
+parser that obeys RFC 9309 reads the same as before, or less.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from licensing.edge.publishing.published_terms import Terms, url_pattern
+from licensing.sites.patterns import Pattern, overlap
+
+ROOT = "/"
+
+
+class Candidate(NamedTuple):
+    """An entry for several pages, with its length for RFC 9309 and its score for careless parsers."""
+
+    terms: Terms
+    pattern: Pattern
+    length: int
+    score: int
+
+    @classmethod
+    def from_terms(cls, terms: Terms) -> "Candidate":
+        return cls(terms, url_pattern(terms.url), len(terms.url), score(terms.url))
+
+    def covers(self, beginning: str) -> bool:
+        """Return whether the entry matches every page that begins like this."""
+        first, *others = self.pattern.parts
+        return not self.pattern.is_anchored and not any(others) and beginning.startswith(first)
+
+
+def arrange(terms: Sequence[Terms]) -> list[Terms]:
+    """Return the terms in an order, and with the entries, that are safe for careless parsers."""
+    known = {one.url for one in terms}
+    open_ended = [Candidate.from_terms(one) for one in terms if "?" not in one.url and not is_single(one.url)]
+    narrowed = [narrow(one, open_ended) for one in terms]
+    rest = [one for one in narrowed if cut(one.url) != ROOT]
+    guards = [guard for one in rest if (guard := guard_below(one, open_ended)) and guard.url not in known]
+    ordered = sorted([*rest, *guards], key=order)
+    return [*ordered, *arrange_root([one for one in narrowed if cut(one.url) == ROOT])]
+
+
+def cut(url: str) -> str:
+    """Return the URL as a careless parser reads it: without query, wildcards and `$`."""
+    return url.partition("?")[0].removesuffix("$").replace("*", "")
+
+
+def score(url: str) -> int:
+    return len(cut(url))
+
+
+def is_single(url: str) -> bool:
+    """Return whether the URL is that of a single page."""
+    return url.endswith("$") and "*" not in url
+
+
+def order(one: Terms) -> tuple[int, bool, int, str]:
+    """Sort key: the best score first, then what all queries of a page share, then the longest, as RFC 9309 chooses."""
+    return -score(one.url), not one.url.endswith("?*"), -len(one.url), one.url
+
+
+def narrow(one: Terms, open_ended: Iterable[Candidate]) -> Terms:
+    """Return the entry without what it would grant where a careless parser prefers it to the right entry."""
+    path, mark, _ = one.url.partition("?")
+    if not (one.uses or one.prices):
+        return one
+    if mark and "*" in path:  # cut off, it matches further pages
+        return replace(one, uses=frozenset(), prices={})
+    url = f"{path}$" if mark else one.url
+    length, most, pattern = len(url), score(url) + bool(mark), url_pattern(url)
+    preferred = (other for other in open_ended if other.length > length and other.score < most)
+    return one.intersect(other.terms for other in preferred if overlap(other.pattern, pattern))
+
+
+def guard_below(one: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
+    """Return an entry for the pages below a page with a query, if they have other terms; None if it is not needed.
+
+    It states what the entries state that parsers choose for these pages without it.
+    """
+    path, mark, _ = one.url.partition("?")
+    if not mark or path.endswith("/") or not (one.uses or one.prices):
+        return None
+    below = Pattern((f"{path}/", ""), is_anchored=False)
+    guard = Terms(f"{path}/*")
+    length = len(guard.url)
+    shorter = [other for other in open_ended if other.length <= length]
+    covering = [other for other in shorter if other.covers(below.parts[0])]
+    cover = max(covering, key=lambda other: other.length, default=None)
+    least = 0 if cover is None else cover.length
+    beside = [other.terms for other in shorter if other.length >= least and overlap(other.pattern, below)]
+    shared = replace((Terms("") if cover is None else cover.terms).intersect(beside), url=guard.url, item=None)
+    return None if grants_no_more(one, shared) else shared
+
+
+def grants_no_more(one: Terms, other: Terms) -> bool:
+    """Return whether the other terms grant everything that these grant, at the same prices."""
+    return one.uses <= other.uses and one.prices.items() <= other.prices.items()
+
+
+def arrange_root(terms: Sequence[Terms]) -> Iterator[Terms]:
+    """Yield the entries that a careless parser reads as `/`, which it takes for every page."""
+    of_all = [one for one in terms if one.url in (ROOT, "/*")]
+    of_root = [one for one in terms if one.url not in (ROOT, "/*")]
+    if of_root and not of_all:
+        of_all = [Terms(ROOT)]  # pages without an entry are not licensed either
+    if not all(grants_no_more(one, other) for one in of_all for other in of_root):
+        of_root = [one.intersect(of_all) for one in of_root]
+        yield from sorted(of_root, key=lambda one: (len(one.uses) + len(one.prices), one.url))
+        yield from of_all
+    else:
+        yield from of_all
+        yield from of_root

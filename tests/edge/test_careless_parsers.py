@@ -1,0 +1,100 @@
+"""A parser of license.xml that is careless about queries and order reads nothing that is not allowed."""
+
+import random
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from kit.values.pages import RegisteredPage
+from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.terms import Item, terms_of
+from licensing.policies.decision import CompiledPolicy, judge
+from licensing.policies.facts import Facts
+from licensing.policies.rules import parse_rules
+from licensing.sites.identification import Identification
+from tests import factories
+from tests.edge.published import RSL, policies_at, read_prices, read_rsl, words_of
+from tests.edge.test_documents import moment
+
+SITE = "https://pub.example"
+
+
+def score(pattern: str, path: str) -> int:
+    """Return how well a pattern without its query matches a path without its query; -1 if it does not."""
+    text = pattern.partition("?")[0]
+    is_anchored, text = text.endswith("$"), text.removesuffix("$")
+    expression = re.escape(text).replace(r"\*", ".*")
+    if is_anchored:
+        expression += "$"
+    elif "*" not in text and text != "/":
+        expression += "(/|$)"
+    return len(text.replace("*", "")) if re.match(expression, path) else -1
+
+
+def read_carelessly(document: bytes, target: str) -> set[str]:
+    """Return the uses that a careless parser reads for a page: of equally good patterns, those of the first."""
+    best, found = -1, set[str]()
+    for content in ElementTree.fromstring(document):  # noqa: S314 - our own
+        matched = score(content.attrib["url"].removeprefix(SITE), target.partition("?")[0])
+        if matched > best:
+            free = [one for one in content.findall(f"{RSL}license") if one.find(f"{RSL}payment") is None]
+            best, found = matched, set().union(*(words_of(one, "permits") for one in free))
+    return found
+
+
+def policy(*rules):
+    return CompiledPolicy.of("pol_x", 1, "deny", parse_rules(rules))
+
+
+SEARCH = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
+TRAIN = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "ai_training"]}
+POLICIES = [policy(factories.ALLOW_ALL), policy(SEARCH), policy(TRAIN), policy(factories.DENY_ALL), None]
+PATHS = ["/", "/about", "/about/", "/about/team", "/premium/", "/premium/x", "/premium/x/y", "/news/a.pdf", "/a.pdf/b",
+         "/news/x", "/n", "/news", "/pr"]  # fmt: skip
+PATTERNS = ["/", "/*", "/$", "/about$", "/about/", "/about/$", "/premium/", "/premium", "/premium/x$", "/*.pdf$",
+            "/*.pdf", "/*/x", "/*/x$", "/news/*", "/*e*s/*", "/n", "/pr*x"]  # fmt: skip
+TARGETS = [f"{path}{query}" for path in PATHS for query in ("", "?id=5", "?x=1", "?id=5&x=.pdf")]
+
+
+def random_site(chosen):
+    patterns = chosen.sample(PATTERNS, chosen.randint(0, 6))
+    rules = {pattern.removesuffix("*"): (pattern, chosen.choice(POLICIES)) for pattern in patterns}
+    items = []
+    for path in chosen.sample(PATHS, chosen.choice([0, 0, 1, 3])):
+        url = f"{SITE}{path}{chosen.choice(['', '', '?id=5'])}"
+        items.append(Item(url, RegisteredPage.from_url(url, None), chosen.choice(POLICIES)))
+    return list(rules.values()), items, chosen.random() < 0.5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_careless_parser_reads_the_service_allows(seed):
+    chosen = random.Random(seed)
+    found, permitted = [], 0
+    for _ in range(60):
+        rules, items, denies_unknown = random_site(chosen)
+        terms = terms_of(rules, items, denies_unknown=denies_unknown)
+        document = write_documents(Publication("pub.example", terms, "Example Media")).get("/license.xml")
+        for target in TARGETS if document else ():
+            for use in read_carelessly(document, target):
+                permitted += 1
+                facts = Facts(moment(1), "anonymous", use, identified_by=Identification.NOTHING)
+                if not all(one is not None and judge(one, facts).allowed for one in policies_at(rules, items, target)):
+                    found.append((rules, items, denies_unknown, target, use))
+    assert found == []
+    assert permitted > 300
+
+
+def test_a_site_with_an_open_front_page_and_sold_articles_stays_readable():
+    rules = [("/$", POLICIES[0]), ("/about/", POLICIES[0]), ("/premium/", POLICIES[3]), ("/terms$", POLICIES[0])]
+    terms = terms_of(rules, denies_unknown=True)
+    document = write_documents(Publication("pub.example", terms, "Example Media"))["/license.xml"]
+    uses = {"search", "ai_index", "ai_input", "ai_training"}
+    assert read_rsl(document, "/") == read_rsl(document, "/?utm=1") == uses
+    assert read_carelessly(document, "/about/team") == read_rsl(document, "/about/team") == uses
+    assert read_carelessly(document, "/terms") == read_rsl(document, "/terms?x=1") == uses
+    for closed in ("/premium/x", "/news/scoop", "/feed/", "/terms/x"):
+        assert (
+            read_carelessly(document, closed) == read_rsl(document, closed) == read_prices(document, closed) == set()
+        )
