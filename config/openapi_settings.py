@@ -64,6 +64,7 @@ SPECTACULAR: dict[str, object] = {
         "KeyRateLimitPeriod": "accounts.keys.rate_limits.PERIODS",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
+        "SiteAsk": "licensing.sites.models.Ask",
         "UnlistedSigners": "accounts.plans.models.UnlistedSigners",
         "VisitorAddresses": "accounts.plans.models.VisitorAddresses",
         "WalletUnit": "analytics.wallets.units.UNITS",

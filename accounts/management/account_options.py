@@ -43,7 +43,7 @@ def add_settings(parser: CommandParser) -> None:
     parser.add_argument("--currency", help="The currency of the admin's figures, such as EUR; default: USD.")
 
 
-def check_limits(plan: str, limits: Mapping[str, int | None]) -> None:
+def check_limits(plan: str, limits: Mapping[str, object]) -> None:
     """Check the limits, by their names in the model, against the plan. Raises ValidationError naming the options."""
     given = [option_of(name) for name, number in limits.items() if number is not None]
     if plan == Plan.ENTERPRISE:

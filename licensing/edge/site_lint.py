@@ -58,6 +58,15 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
             "Another account has a site for this host: without the edge's key this site's documents are not served, "
             "and until the host is verified no licence tokens are issued. Verify the host.",
         )
+    shared = [alias for alias in site.shown_aliases if site.is_shared(alias)]
+    if shared:
+        yield Finding(
+            "warning",
+            "alias_shared",
+            "",
+            f"Another account has a site for {', '.join(shared)}: without the edge's key this site's documents are "
+            "not served there, and licence tokens do not name it.",
+        )
     if not any(rule.policy for rule in site.ordered_rules):
         yield Finding("warning", "no_terms", "", "No pattern has a policy, so the documents license nothing.")
     if site.mode != Mode.ENFORCE:

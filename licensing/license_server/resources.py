@@ -3,7 +3,6 @@
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-from django.db.models import Q
 from msgspec import Struct
 
 from kit.values.hosts import PORT, host_of_header
@@ -14,7 +13,7 @@ from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
-from licensing.sites.models import Site, SiteAlias
+from licensing.sites.models import Site, at_hosts
 from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
@@ -72,7 +71,8 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished from None
     if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
         raise Unpublished
-    site = site_of(account_id, host)
+    named = Site.objects.filter(at_hosts([host]), account_id=account_id)
+    site = named.prefetch_related("rules__policy", "aliases").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
     hosts = site.hosts_to_speak_for
@@ -105,13 +105,6 @@ def find_resource(account_id: str, url: str) -> Resource:
         licenses=license_terms(read),
         is_pattern=is_pattern,
     )
-
-
-def site_of(account_id: str, host: str) -> Site | None:
-    """Return the account's site with this host or alias."""
-    aliases = SiteAlias.objects.filter(account_id=account_id, host=host).values("site_id")
-    named = Site.objects.filter(Q(host=host) | Q(pk__in=aliases), account_id=account_id)
-    return named.prefetch_related("rules__policy", "aliases").first()
 
 
 def audience_of(netlocs: list[str], asked: str, *, is_pattern: bool) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch
 
 from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.policies.models import Policy
-from licensing.sites.models import Site, SiteAlias
+from licensing.sites.models import Site, at_hosts
 
 VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
 MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
@@ -53,9 +53,7 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
     known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
     found = {host: site for host, site in known.items() if site is not None}
     if missing := set(hosts) - found.keys():
-        aliases = SiteAlias.objects.filter(account_id=account_id, host__in=missing)
-        named = Q(host__in=missing) | Q(pk__in=aliases.values("site_id"))
-        owned = Site.objects.filter(named, account_id=account_id).defer("robots_txt")
+        owned = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
         for site in owned.prefetch_related(VERSIONS, "aliases"):
             for host in missing.intersection(site.hosts):
                 found[host] = site

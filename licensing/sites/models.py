@@ -1,5 +1,6 @@
 """Database models of sites and their rules."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import ClassVar
 
@@ -83,8 +84,7 @@ class Site(models.Model):
 
     def is_shared(self, host: str) -> bool:
         """Whether another site has the host, or has it as an alias."""
-        others = Site.objects.filter(Q(host=host) | Q(pk__in=SiteAlias.objects.filter(host=host).values("site_id")))
-        return others.exclude(pk=self.pk).exists()
+        return Site.objects.filter(at_hosts([host])).exclude(pk=self.pk).exists()
 
     @property
     def ordered_rules(self) -> "list[SiteRule]":
@@ -119,6 +119,15 @@ class Site(models.Model):
             "verifiedAt": render_timestamp(self.verified_at),
             "rules": self.shown_rules,
         }
+
+
+def at_hosts(hosts: Collection[str]) -> Q:
+    """Return the condition that a site has one of the hosts, perhaps as an alias.
+
+    Looks the aliases up first, so that the database can use its indexes for both.
+    """
+    named = SiteAlias.objects.filter(host__in=hosts).values_list("site_id", flat=True)
+    return Q(host__in=hosts) | Q(pk__in=list(named))
 
 
 def render_rule(pattern: str, policy_id: str | None) -> dict[str, object]:

@@ -4,12 +4,15 @@ from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
 from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.files import KINDS, proxy_file
-from licensing.sites.models import Site
+from licensing.sites.models import OtherHosts, Site
+from licensing.sites.other_hosts import keep_pages
 from operators.catalogue.observed_facts import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
@@ -101,6 +104,32 @@ def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, accou
     assert submit(admin, address).status_code == 302
     site.refresh_from_db()
     assert site.mode == "enforce"
+
+
+def test_enforcing_says_which_hosts_no_site_covers(admin, account):
+    site = factories.site(account, {"/a/*": None}, mode="observe", host="pub.example")
+    enforce = reverse("admin:licensing_site_enforce", args=[site.pk])
+    assert "are not covered" not in admin.get(enforce).content.decode()
+    keep_pages(account.pk)
+    pages = OtherHosts.objects.get().pages
+    visitor = factories.requester(account)
+    facts = {"url": "https://shop.pub.example/", "mode": "observe"}
+    now = timezone.now()
+    AccessEvent.objects.create(
+        account=account, content=pages, requester=visitor, allowed=True, facts=facts, created=now
+    )
+    assert "are not covered: shop.pub.example." in admin.get(enforce).content.decode()
+
+
+def test_aliases_and_whom_proxies_ask_about_are_set(admin, account):
+    assert add(admin, account, aliases="WWW.pub.example\nm.pub.example", ask="everyone").status_code == 302
+    [site] = Site.objects.all()
+    assert (site.shown_aliases, site.ask) == (["www.pub.example", "m.pub.example"], "everyone")
+    assert submit(admin, page_of(site), aliases="m.pub.example", ask="crawlers").status_code == 302
+    site = Site.objects.get()
+    assert (site.shown_aliases, site.ask) == (["m.pub.example"], "crawlers")
+    reply = add(admin, account, host="other.example", aliases="m.pub.example")
+    assert f"The site {site.pk} has the host m.pub.example already." in reply.content.decode()
 
 
 def test_the_page_says_of_how_many_the_revenue_is():

@@ -1,7 +1,12 @@
 """Aliases of a site: further hosts with the same pages."""
 
-import pytest
+from datetime import UTC, datetime, timedelta
+from io import StringIO
 
+import pytest
+from django.core.management import call_command
+
+from analytics.models import AccessEvent
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.license_server.resources import HostUnverified, find_resource
 from licensing.sites.services import update_site
@@ -89,6 +94,16 @@ def test_documents_are_published_at_an_alias(client, aliased):
     assert "https://www.pub.example/premium/" in published
     assert "https://pub.example/premium/" in client.get("/license.xml", HTTP_HOST="pub.example").content.decode()
     assert client.get("/license.xml", HTTP_HOST="shop.pub.example").status_code != 200
+
+
+def test_the_log_of_an_alias_is_imported_for_its_site(aliased, tmp_path):
+    aliased(mode="observe")
+    now = datetime.now(UTC) - timedelta(days=1)
+    request = f'[{now:%d/%b/%Y:%H:%M:%S} +0000] "GET http://{ALIAS}/premium/a HTTP/1.1" 200 12 "-" "GPTBot/1.0"'
+    log = tmp_path / "access.log"
+    log.write_text(f"203.0.113.9 - - {request}\n")
+    call_command("import_access_log", log, site=ALIAS, stdout=StringIO())
+    assert AccessEvent.objects.get().facts["url"] == "https://pub.example/premium/a"
 
 
 def test_nobody_publishes_terms_at_the_host_of_another_account_by_an_alias(client, aliased, other_account):

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
 from licensing.policies.facts import Shortfall
 from licensing.sites.models import Site
@@ -25,6 +26,12 @@ PRICED = {
 HELD = {"action": "allow", "priority": 2, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 AGENTS = [None, "Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1", "x" * 2_000]
 PATHS = ["/premium/a", "/premium/b?c=d", "/elsewhere", "/item"]
+
+
+@pytest.fixture(autouse=True)
+def _full_addresses(account):
+    """Store addresses as they were decided on."""
+    update_account(account, {"visitor_addresses": "full"})
 
 
 @pytest.fixture

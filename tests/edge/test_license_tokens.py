@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import ApiKey
+from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
 from licensing.access.models import Algorithm
 from licensing.access.tokens import signing
@@ -112,7 +113,8 @@ def test_malformed_tokens_are_refused(ask, site, sent):
     assert told(ask("/premium/a", authorization=f"License {sent}")) == (401, "deny", "invalid_token")
 
 
-def test_a_token_for_other_pages_is_403(visit):
+def test_a_token_for_other_pages_is_403(visit, account):
+    update_account(account, {"unknown_host": "deny"})
     for uri in ("/other", "/premium-evil", "/premium/%2e%2e/other"):
         reply = visit(uri)
         assert told(reply) == (403, "deny", "insufficient_scope")

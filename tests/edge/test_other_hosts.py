@@ -1,7 +1,11 @@
 """Requests for hosts that the key does not allow, or without a site in the account."""
 
-import pytest
+from importlib import import_module
 
+import pytest
+from django.apps import apps
+
+from accounts.models import Account
 from accounts.plans.services import update_account
 from licensing.content.models import Content
 from licensing.sites.models import OtherHosts
@@ -150,3 +154,12 @@ def test_a_url_at_a_refused_host_is_refused_unless_every_reading_is_an_open_item
     factories.content(account, source="https://other.example/a", policy_id=factories.policy(account, READERS).pk)
     assert elsewhere(ask, "/a").status == 200
     assert [told(elsewhere(ask, uri)) for _ in range(2)] == [(403, "deny", "no_policy")] * 2
+
+
+def test_the_upgrade_keeps_hosts_refused_that_were_refused(account, other_account, site):
+    site(READERS)
+    Account.objects.update(unknown_host=None)
+    migration = import_module("licensing.migrations.0035_keep_refusing_other_hosts")
+    migration.keep_refusing(apps, None)
+    kept = dict(Account.objects.values_list("pk", "unknown_host"))
+    assert (kept[account.pk], kept[other_account.pk]) == ("deny", None)

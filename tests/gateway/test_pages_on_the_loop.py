@@ -10,6 +10,7 @@ from licensing.access.lookup.request import LookupRequest
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from licensing.sites.patterns import MAX_WILDCARDS
+from licensing.sites.services import update_site
 from tests import factories
 from tests.gateway.looking_up import found_on_the_loop, found_while
 
@@ -86,6 +87,21 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         in_a_thread(wanted(account, "/"))
         targets = ["", "?id=1", "?id=1&part=2", "?id=2&part=2", "?part=2&id=1&utm=3"]
         expect_the_same(account, *(f"/story{target}" for target in targets))
+
+    def test_pages_at_an_alias_are_the_same_while_its_site_has_it(account, site, policy):
+        at_alias = LookupRequest(account.pk, {("page", "https://www.pub.example/free/a")}, set())
+        update_site(site, {"aliases": ["www.pub.example"]})
+        item = factories.content(account, source="https://www.pub.example/free/a", policy_id=policy.pk)
+        in_a_thread(wanted(account, "/"))
+        in_a_thread(at_alias)
+        [page] = expect_the_same(account, "/free/a").values()
+        assert page.id == item.pk
+        [found] = found_on_the_loop(at_alias)
+        assert found == in_a_thread(at_alias)
+        assert {one.id for one in found.items.values()} == {item.pk}
+        update_site(site, {"aliases": []})
+        in_a_thread(wanted(account, "/"))
+        assert found_on_the_loop(at_alias) == [None]
 
     def test_a_page_of_a_site_that_is_not_cached_is_left_to_a_thread_and_nothing_else(account, other_account, site):
         elsewhere = LookupRequest(other_account.pk, {("page", f"{HOST}/a")}, set())

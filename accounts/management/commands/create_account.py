@@ -40,17 +40,22 @@ class Command(ServiceCommand):
         currency: str,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
-        limits = {
-            "requests_per_minute": requests_per_minute,
-            "requests_per_day": requests_per_day,
-            "edge_requests_per_minute": edge_requests_per_minute,
-            "edge_requests_per_day": edge_requests_per_day,
-        }
-        check_limits(plan, limits)
+        check_limits(
+            plan,
+            {
+                "requests_per_minute": requests_per_minute,
+                "requests_per_day": requests_per_day,
+                "edge_requests_per_minute": edge_requests_per_minute,
+                "edge_requests_per_day": edge_requests_per_day,
+            },
+        )
         account = services.create_account(
             name,
             plan=plan,
-            **limits,
+            requests_per_minute=requests_per_minute,
+            requests_per_day=requests_per_day,
+            edge_requests_per_minute=edge_requests_per_minute,
+            edge_requests_per_day=edge_requests_per_day,
             unlisted_signers=unlisted_signers,
             unknown_host=unknown_host,
             visitor_addresses=visitor_addresses,

@@ -28,7 +28,7 @@ from licensing.edge.publishing.robots_group import robots
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
-from licensing.sites.models import Site, SiteAlias
+from licensing.sites.models import Site, at_hosts
 from licensing.sites.own_hosts import is_own_host
 
 NAMESPACE = "https://rslstandard.org/rsl"
@@ -47,8 +47,7 @@ def site_at(host: str, key: str | None) -> Site | None:
     """
     if is_own_host(host):  # of a site that was stored before the service had the name
         return None
-    aliases = SiteAlias.objects.filter(host=host).values("site_id")
-    named = Site.objects.filter(Q(host=host) | Q(pk__in=aliases)).select_related("account")
+    named = Site.objects.filter(at_hosts([host])).select_related("account")
     sites = named.prefetch_related("rules__policy", "aliases")
     if key is not None:
         try:

@@ -12,7 +12,7 @@ from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
 from licensing.logs.totals import LogTotals, in_words, present_import
-from licensing.sites.models import Site
+from licensing.sites.models import Site, at_hosts
 
 SHOW_EVERY = 0.5  # seconds
 
@@ -35,7 +35,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", help="A path, or - for the standard input.")
-        parser.add_argument("--site", required=True, metavar="HOST", help="The site's host, or its id.")
+        parser.add_argument("--site", required=True, metavar="HOST", help="The site's host, an alias, or its id.")
         parser.add_argument("--account", metavar="ID", help="Needed if several accounts have a site for this host.")
         parser.add_argument("--format", choices=FORMATS, help="Detected unless given.")
         parser.add_argument("--dry-run", action="store_true", help="Decide and count everything, and write nothing.")
@@ -69,12 +69,12 @@ class Command(ServiceCommand):
 
 
 def site_named(name: str, account: str | None) -> Site:
-    """Return the site with this id or host. Raises CommandError."""
+    """Return the site with this id, host or alias. Raises CommandError."""
     if name.startswith("site_"):
         sites = Site.objects.filter(pk=name)
     else:
         try:
-            sites = Site.objects.filter(host=parse_host(name))
+            sites = Site.objects.filter(at_hosts([parse_host(name)]))
         except ValueError as error:
             raise CommandError(f"--site: {error}") from None
     if account is not None:
