@@ -46,7 +46,7 @@ def test_an_account_without_revenue_has_a_report_of_zeros(api):
     assert (body["byLicenseType"], body["byRequester"], body["byContent"]) == ({}, [], [])
 
 
-def test_a_report_tells_what_was_earned_by_whom_and_with_what(api, account):
+def test_a_report_sums_revenue_by_requester_item_and_licence_type(api, account):
     items = [factories.content(account, title=title) for title in ("First", "Second")]
     acme, zenith = ledger.requester(account, "org_acme"), ledger.requester(account, "org_zenith")
     acme.name = "Acme"
@@ -173,7 +173,7 @@ def test_on_a_day_without_rates_the_last_one_holds_for_a_week(api, account):
     assert "USD for 2026-02-28" in reply.error["message"]
 
 
-def test_a_later_rate_is_no_rate(api, account):
+def test_a_later_exchange_rate_is_not_used(api, account):
     publish("USD", d0304="2")
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-03-03"))
     assert refused(api) == (400, "currency")
@@ -185,7 +185,7 @@ def test_entries_in_the_reports_own_currency_need_no_rate(api, account):
     assert refused(api, currency="EUR") == (400, "currency")
 
 
-def test_a_missing_rate_outside_the_window_is_no_matter(api, account):
+def test_a_missing_rate_outside_of_the_window_is_ignored(api, account):
     ledger.add(account, "1", currency="CHF", occurred_at=at("2025-01-01"))
     assert report(api, period="7d")["summary"]["total"] == 0
 
@@ -220,7 +220,7 @@ def test_the_lists_have_the_ten_best_equals_by_id(api, account):
     assert [one["id"] for one in body["byRequester"]] == ["org_11", *(f"org_{n:02}" for n in range(9))]
 
 
-def test_best_is_who_earned_most_after_conversion(api, account):
+def test_top_lists_are_sorted_after_conversion(api, account):
     publish("USD", d0304="1.2")
     publish("JPY", d0304="180")
     first, second = factories.content(account), factories.content(account)
@@ -275,7 +275,7 @@ def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_a
     assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
 
 
-def test_a_licence_type_called_other_is_not_mixed_with_what_has_none(api, account):
+def test_a_licence_type_called_other_is_separate_from_revenue_without_a_type(api, account):
     ledger.add(account, "5", license_type="other")
     ledger.add(account, "7", license_type=None)
     body = report(api)
