@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import ApiKey
 from tests import factories
 
-ADD, KEYS = reverse("admin:accounts_apikey_add"), reverse("admin:accounts_apikey_changelist")
+KEYS = reverse("admin:accounts_apikey_changelist")
 
 
 @pytest.fixture
