@@ -40,7 +40,7 @@ def used(account, other_account):
     return keys[0]
 
 
-def test_the_page_says_what_goes_and_asks_for_the_name(admin, account, used):
+def test_the_page_lists_the_deleted_objects_and_asks_for_the_name(admin, account, used):
     html = admin.get(page_of(account)).content.decode()
     assert "Its entries in the audit log remain." in html
     assert page_of(account) in admin.get(change_url(account)).content.decode()
@@ -102,7 +102,7 @@ def test_only_superusers_delete_accounts(sign_in, account):
     assert page_of(account) not in client.get(change_url(account)).content.decode()
 
 
-def test_the_command_deletes_what_is_named(account, used):
+def test_the_command_deletes_the_named_account(account, used):
     with pytest.raises(CommandError, match="--name"):
         call_command("delete_account", account.pk, "--name", "Another")
     out = io.StringIO()

@@ -47,7 +47,7 @@ def test_a_plan_that_makes_no_sense_changes_nothing_and_says_why(admin, account)
     assert account.plan == "enterprise"
 
 
-def test_a_plan_that_somebody_else_changed_meanwhile_is_not_undone(admin, account):
+def test_a_stale_form_does_not_undo_a_changed_plan(admin, account):
     opened = form_values(admin.get(plan(account)).content.decode())
     services.update_account(account, {"requests_per_minute": 7})
     reply = admin.post(plan(account), {**opened, "requests_per_day": "9"})

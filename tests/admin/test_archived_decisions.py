@@ -20,7 +20,6 @@ from tests.analytics.recording import record_all, some_events
 from tests.archived import BEGIN, folder, table
 
 __all__ = ["_at_once", "events", "folder", "table"]  # fixtures
-PER_PAGE = 50
 
 
 @pytest.fixture

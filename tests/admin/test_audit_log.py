@@ -40,7 +40,7 @@ def fields_of_an_operator():
     }  # fmt: skip
 
 
-def test_the_list_tells_who_did_what_to_what(admin, account):
+def test_the_list_shows_actor_action_and_resource(admin, account):
     key, _ = factories.api_key(account, name="Desk")
     page = shown(admin, LOG)
     assert "api_key.created" in page
@@ -131,7 +131,7 @@ def test_searching_an_id_finds_everything_done_to_it(admin, account):
     assert "Other one" in shown(admin, f"{LOG}?q={other.pk}")
 
 
-def test_nobody_can_change_add_or_delete_an_entry(admin, account):
+def test_entries_cannot_be_added_changed_or_deleted(admin, account):
     [entry] = auditlog.entries(action="account.created")
     assert admin.get(reverse("admin:accounts_auditentry_add")).status_code == 403
     assert admin.post(page_of(entry), {"action": "x"}).status_code == 403

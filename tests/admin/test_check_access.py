@@ -145,7 +145,7 @@ def test_anything_else_needs_the_account(admin, account, other_account, item):
     assert "Allowed" in html_of(submit(admin, PAGE, **ASKED, account=account.pk))
 
 
-def test_nothing_is_told_of_another_account(staff, sign_in, account, other_account, item):
+def test_the_page_reveals_nothing_of_another_account(staff, sign_in, account, other_account, item):
     rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
     viewer = sign_in(staff(*rights, accounts=[other_account]))
     assert "There is no content item" in html_of(submit(viewer, PAGE, item=item.pk, requester="org_a"))

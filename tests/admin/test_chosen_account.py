@@ -40,7 +40,7 @@ def both(account, other_account):
 
 
 @pytest.mark.parametrize("model", [Content, License])
-def test_a_list_has_what_belongs_to_the_chosen_account(admin, both, model):
+def test_a_list_shows_objects_of_the_chosen_account(admin, both, model):
     account, other = both
     assert listed(admin, model) == {account.pk, other.pk}
     switch(admin, other)
@@ -149,7 +149,7 @@ def test_an_account_that_one_may_not_see_cannot_be_chosen(sign_in, account, othe
     assert listed(client, License) == {other_account.pk}
 
 
-def test_an_account_that_was_deleted_is_chosen_no_more(admin, both):
+def test_a_deleted_account_is_no_longer_chosen(admin, both):
     gone = factories.account("Gone")
     switch(admin, gone)
     gone.delete()

@@ -157,7 +157,7 @@ def test_emptied_fields_are_cleared(admin, account, api):
     assert (shown["externalId"], shown["tags"], shown["metadata"]) == (None, [], {})
 
 
-def test_an_item_is_deleted_after_a_page_that_says_what_stops(admin, account, api):
+def test_an_item_is_deleted_after_a_confirmation_of_the_consequences(admin, account, api):
     item = factories.content(account, title="Gone soon")
     address = reverse("admin:licensing_content_delete_it", args=[item.pk])
     assert "answered with 404" in admin.get(address).content.decode()

@@ -103,7 +103,7 @@ def undo_of(reply):
     return re.search(r'href="(/admin/licensing/content/bulk/[^"]+)">Undo', reply.content.decode())[1]
 
 
-def test_a_change_is_undone_to_what_each_item_had(admin, account, items):
+def test_undoing_a_change_restores_the_values_of_each_item(admin, account, items):
     policies = [factories.policy(account).pk for _ in range(2)]
     confirm(admin, ask(admin, "assign_policy", items[:1]), policy=policies[0])
     done = confirm(admin, ask(admin, "assign_policy", items), policy=policies[1])
@@ -172,7 +172,7 @@ def test_a_policy_deleted_between_two_steps_stops_the_change(admin, account, ite
     assert not Content.objects.exclude(policy=None).exists()
 
 
-def test_nobody_else_finds_a_change(admin, account, items, small_steps, sign_in):
+def test_other_operators_do_not_find_a_change(admin, account, items, small_steps, sign_in):
     shown = confirm(admin, ask(admin, "archive", items))
     other = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
     assert other.post(shown.request["PATH_INFO"]).status_code == 404
@@ -247,7 +247,7 @@ def test_chunks_add_up(account, items, monkeypatch):
     assert statuses() == ["archived"] * 3
 
 
-def test_a_viewer_is_offered_no_change_and_may_make_none(account, items, sign_in):
+def test_a_viewer_cannot_make_bulk_changes(account, items, sign_in):
     user, _ = create_operator("eve", role="Viewer", accounts=[account])
     client = sign_in(user)
     assert 'value="archive"' not in client.get(list_url(Content)).content.decode()

@@ -61,7 +61,7 @@ def test_an_export_can_be_imported_without_changes(admin, account, tmp_path):
     assert render_json(ContentSerializer(stored).data) == render_json(ContentSerializer(item).data)
 
 
-def test_only_what_one_may_see_is_exported(account, other_account, sign_in):
+def test_only_visible_items_are_exported(account, other_account, sign_in):
     factories.content(account, title="Own")
     factories.content(other_account, title="Foreign")
     client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])

@@ -32,7 +32,7 @@ def test_a_file_is_shown_before_anything_is_written(admin, bring):
     assert not AuditEntry.objects.filter(action="content.created").exists()
 
 
-def test_the_confirmation_writes_the_good_rows_and_tells_of_the_bad_ones(admin, bring):
+def test_the_confirmation_writes_valid_rows_and_reports_the_others(admin, bring):
     address = bring()
     assert admin.post(address, {"import": "1"}).status_code == 302
     assert {item.external_id for item in Content.objects.all()} == {"a-1", "a-5"}
@@ -104,11 +104,11 @@ def test_files_of_spreadsheets_are_read(admin, bring, raw):
     assert (item.external_id, item.title, item.tags) == ("1", "Müller & Söhne", ["a"])
 
 
-def test_another_encoding_is_told(admin, bring):
+def test_another_encoding_is_reported(admin, bring):
     assert "was read as Windows-1252" in html_of(admin, bring("externalId;title\n1;Café\n".encode("cp1252")))
 
 
-def test_columns_are_guessed_by_what_their_names_mean(admin, bring):
+def test_columns_are_guessed_from_their_names(admin, bring):
     address = bring("ID,Headline,URL,By-line,Pub date\n7,Seven,https://p.example/7,Ann,2026-01-31\n")
     admin.post(address, {"import": "1"})
     item = Content.objects.get()
@@ -161,7 +161,7 @@ def test_other_columns_stay_aside_until_they_are_wanted(admin, bring):
 
 @pytest.mark.parametrize("name", ["items.csv", "items.jsonl"])
 @pytest.mark.parametrize("value", ["NaN", "1e400", '"\\ud800"', "9" * 5000, "[" * 900 + "]" * 900])
-def test_metadata_that_no_body_may_have_is_told_in_the_preview(admin, bring, name, value):
+def test_invalid_metadata_is_reported_in_the_preview(admin, bring, name, value):
     metadata = f'{{"s": {value}}}'
     rows = {
         "items.csv": 'externalId,title,metadata\n1,A,\n2,B,"{}"\n'.format(metadata.replace('"', '""')),
@@ -227,7 +227,7 @@ def test_a_row_of_more_lines_than_a_file_may_have_is_the_end_of_it(admin, bring,
 
 
 @pytest.mark.parametrize("token", ["..%2Fsecret_key", "x", "a" * 43])
-def test_an_address_that_is_none_leads_nowhere(admin, token):
+def test_unknown_addresses_of_imports_are_not_found(admin, token):
     assert admin.get(f"/admin/licensing/content/import/{token}/").status_code in (302, 404)
 
 

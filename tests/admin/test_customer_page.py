@@ -115,7 +115,7 @@ def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
     assert "operators/suggest.js" in html
 
 
-def test_a_merge_into_nobody_shows_what_is_wrong(admin, acme):
+def test_a_merge_into_an_unknown_customer_shows_an_error(admin, acme):
     assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
 
 

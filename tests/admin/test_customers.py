@@ -264,7 +264,7 @@ def test_a_renewed_licence_leaves_the_list(admin, account):
     assert "No licence ends within 60 days" in looked_after(admin)
 
 
-def test_a_customer_who_is_denied_is_listed_until_a_licence_is_changed(admin, account, api, item):
+def test_a_denied_customer_is_listed_until_a_licence_changes(admin, account, api, item):
     now = timezone.now()
     ended = now - timedelta(hours=2)
     held = factories.license(account, "org_lapsed", starts_at=ended - timedelta(days=30), expires_at=ended)

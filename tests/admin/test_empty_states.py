@@ -22,7 +22,7 @@ def html_of(client, address, **query):
 
 
 @pytest.mark.parametrize("model", EMPTY, ids=lambda model: model.__name__)
-def test_an_empty_list_says_what_will_be_there_and_leads_on(admin, db, model):
+def test_an_empty_list_describes_its_purpose_and_links_to_the_next_step(admin, db, model):
     if model._meta.managed:  # statements are a view
         model._default_manager.all().delete()
     state, html = EMPTY[model], html_of(admin, list_url(model))

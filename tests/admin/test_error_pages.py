@@ -67,7 +67,7 @@ def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
     ("error", "status", "text"),
     [(OperationalError("the disk is full"), 503, "cannot reach its database"), (ValueError("x"), 500, "did not work")],
 )
-def test_a_failure_is_told_without_the_database(staff, sign_in, monkeypatch, error, status, text):
+def test_the_page_of_a_failure_needs_no_database(staff, sign_in, monkeypatch, error, status, text):
     client = sign_in(staff(is_superuser=True))
     client.raise_request_exception = False
     monkeypatch.setattr("operators.base.scope.read_scope", Mock(side_effect=error))

@@ -78,7 +78,7 @@ def test_a_key_that_has_ended_is_found_with_its_state(admin, account, end, state
 
 
 @pytest.mark.parametrize("text", ["", "svc_sk_", "a word", "svc_sk_" + "0" * 34, UNKNOWN])
-def test_a_text_that_is_no_key_here_is_said_to_be_none(admin, account, text):
+def test_an_unknown_text_is_reported_as_unknown(admin, account, text):
     factories.api_key(account)
     reply = find(admin, text)
     assert reply.redirect_chain == [(KEYS, 302)]

@@ -81,7 +81,7 @@ def test_earnings_link_to_their_ledger_entries(admin, account, booked, other_acc
     assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
 
 
-def test_currencies_without_rates_are_told_all_the_same(admin, booked):
+def test_currencies_without_rates_are_shown_too(admin, booked):
     assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
 
 

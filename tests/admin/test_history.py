@@ -40,7 +40,7 @@ def test_an_operator_who_may_not_read_the_audit_log_sees_no_history(staff, sign_
     assert client.get(history_of(item)).status_code == 403
 
 
-def test_of_another_account_there_is_none(staff, sign_in, account, other_account):
+def test_the_history_of_another_account_is_not_found(staff, sign_in, account, other_account):
     item = content_services.create_content(other_account.pk, {"title": "Theirs"})
     client = sign_in(staff("licensing.view_content", "accounts.view_auditentry", accounts=[account]))
     assert client.get(history_of(item)).status_code == 404

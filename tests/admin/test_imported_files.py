@@ -29,7 +29,7 @@ def test_abandoned_files_are_deleted_after_a_day(admin, bring):
     assert files() == []
 
 
-def test_only_who_brought_a_file_finds_it(admin, account, bring, sign_in, staff):
+def test_only_the_operator_who_uploaded_a_file_finds_it(admin, account, bring, sign_in, staff):
     address = bring()
     client = sign_in(staff(is_superuser=True))
     assert client.get(address).headers["Location"] == START

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import ApiKey
 from tests import factories
 
-ADD, KEYS = reverse("admin:accounts_apikey_add"), reverse("admin:accounts_apikey_changelist")
+KEYS = reverse("admin:accounts_apikey_changelist")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def keys_of_all_kinds(account):
         ("q=idle", {"idle"}),
     ],
 )
-def test_keys_are_found_by_what_is_up_with_them(admin, keys_of_all_kinds, query, names):
+def test_keys_are_filtered_by_their_state(admin, keys_of_all_kinds, query, names):
     reply = admin.get(f"{KEYS}?{query}")
     assert {key.name for key in reply.context["cl"].result_list} == names
 

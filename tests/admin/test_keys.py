@@ -255,7 +255,7 @@ def test_name_addresses_and_expiry_are_changed_and_hold_for_the_next_request(adm
         ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "Must be in the future"),
     ],
 )
-def test_a_change_that_makes_no_sense_is_said_at_the_field(admin, account, fields, message):
+def test_invalid_changes_are_reported_at_their_fields(admin, account, fields, message):
     key, _ = factories.api_key(account)
     reply = submit(admin, change_url(key), **fields)
     assert (reply.status_code, message in reply.content.decode()) == (200, True)
@@ -269,14 +269,14 @@ def test_a_key_that_has_expired_is_renamed_without_its_expiry_in_the_way(admin, 
     assert ApiKey.objects.get().name == "Old"
 
 
-def test_a_revoked_key_cannot_be_edited_and_none_deleted(admin, account):
+def test_revoked_keys_cannot_be_edited_and_keys_cannot_be_deleted(admin, account):
     key, _ = factories.api_key(account)
     act(admin, key, "revoke")
     assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
     assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 
 
-def test_a_key_tells_what_it_may_do_in_words(admin, account):
+def test_the_permissions_of_a_key_are_described_in_words(admin, account):
     key, _ = factories.api_key(account, permissions=["content:read", "access:check"])
     html = admin.get(change_url(key)).content.decode()
     assert "Read content" in html

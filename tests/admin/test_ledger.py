@@ -79,7 +79,7 @@ def entries(account):
         ({"q": "x"}, "nothing"),
     ],
 )
-def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
+def test_the_ledger_shows_the_total_of_its_entries(admin, entries, query, total):
     html = admin.get(list_url(LedgerEntry, **query)).content.decode()
     told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
     assert f"Total of these entries: {total}." in " ".join(told.split())

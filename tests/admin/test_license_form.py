@@ -48,7 +48,7 @@ def test_a_form_with_suggestions_loads_what_shows_them(admin, account, model):
     assert 'src="/static/operators/suggest.js"' in html
 
 
-def test_the_fields_name_what_they_suggest(admin, account, things):
+def test_the_fields_name_their_suggestions(admin, account, things):
     html = admin.get(ADD).content.decode()
     for kind in ("customer", "item", "tag", "policy"):
         assert f'data-suggest="{reverse("admin:suggest")}?kind={kind}"' in html
@@ -68,7 +68,7 @@ def test_the_currencies_that_were_booked_are_offered_first(admin, account, page)
     assert ("EUR" in dict(others), "USD" in dict(others)) == (False, True)
 
 
-def test_the_preview_says_what_a_licence_covers_and_what_is_booked_now(admin, account, things):
+def test_the_preview_shows_coverage_and_revenue(admin, account, things):
     fields = {"account": account.pk, "requester_own_id": "org_newco", "price_amount": "100", "price_currency": "USD"}
     words = told(admin, **fields, tags="news\nsport", access_amount="0.05", access_currency="USD")
     assert "New customer: org_newco." in words
@@ -97,7 +97,7 @@ def test_the_preview_warns_of_a_type_that_no_policy_asks_for(admin, account, thi
     assert "Did you mean commercial?" in words
 
 
-def test_the_preview_of_a_change_says_what_is_taken_back_and_booked(admin, account):
+def test_the_preview_of_a_change_shows_reversed_and_new_revenue(admin, account):
     held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
     values = {name: value[0] for name, value in form_values(admin.get(change_url(held)).content.decode()).items()}
 

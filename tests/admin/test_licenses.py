@@ -89,7 +89,7 @@ def test_invalid_values_are_reported_before_the_confirmation(admin, account, fie
     assert not License.objects.exists()
 
 
-def test_a_change_keeps_what_the_form_was_not_told(admin, account):
+def test_a_change_keeps_fields_outside_of_the_form(admin, account):
     held = factories.license(account, per_access="0.05", tags=["a"])
     reply = submit(admin, change_url(held), license_type="editorial")
     assert reply.status_code == 302, reply.context["errors"]
@@ -109,7 +109,7 @@ def test_a_price_is_changed_and_taken_away(admin, account):
 SOLD = {"requester_own_id": "org_acme", "license_type": "commercial", "price_amount": "100", "price_currency": "USD"}
 
 
-def test_a_priced_licence_is_sold_after_a_page_that_says_what_is_booked(admin, account):
+def test_a_priced_licence_is_sold_after_a_confirmation_of_its_revenue(admin, account):
     factories.content(account, tags=["news"])
     factories.content(account, tags=["sport"])
     reply = submit(admin, ADD, account=account.pk, tags="news", **SOLD)
@@ -139,7 +139,7 @@ def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant
     assert confirmed(admin, reply).status_code == 302  # allowed after confirmation
 
 
-def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):
+def test_the_confirmation_of_another_type_shows_its_revenue(admin, account, check):
     held = factories.license(account, license_type="comercial", price_amount=Decimal(100), price_currency="USD")
     reply = submit(admin, change_url(held), license_type="commercial")
     html = reply.content.decode()
@@ -269,7 +269,7 @@ def test_a_date_is_written_in_either_order_that_is_clear(admin, account, written
 
 
 @pytest.mark.parametrize("written", ["12/31/2026", "03/04/2026", "31.2.2026", "tomorrow"])
-def test_a_date_that_could_be_two_days_or_none_says_how_to_write_it(admin, account, written):
+def test_an_ambiguous_or_invalid_date_explains_the_format(admin, account, written):
     fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
     reply = submit(admin, ADD, account=account.pk, expires_at_0=written, **fields)
     assert "Write it as 2026-12-31 or 31.12.2026." in str(reply.context["adminform"].form.errors["expires_at"])

@@ -115,7 +115,7 @@ def test_nothing_is_saved_without_a_name_or_filters(admin, name, query):
     assert not SavedFilter.objects.exists()
 
 
-def test_so_many_are_saved_and_no_more(admin, monkeypatch):
+def test_the_number_of_saved_filters_is_limited(admin, monkeypatch):
     monkeypatch.setattr("operators.base.lists.saved_filters.MOST", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)

@@ -96,7 +96,7 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
         (b"", "The submitted file is empty."),
     ],
 )
-def test_a_file_that_is_no_log_is_refused_at_its_field(bring, text, problem):
+def test_an_invalid_log_is_refused_at_its_field(bring, text, problem):
     reply = bring(text)
     assert (reply.status_code, problem in reply.content.decode()) == (200, True)
     assert not [name for name in files() if name.endswith(".data")]

@@ -27,7 +27,7 @@ def test_name_and_password_sign_in(anna):
     assert client.get(INDEX).status_code == 200
 
 
-def test_a_wrong_password_a_name_that_nobody_has_and_one_who_is_no_staff_look_alike(anna):
+def test_failed_logins_do_not_reveal_their_cause(anna):
     User.objects.create_user("guest", password=PASSWORD)
     replies = [try_to_sign_in(password="wrong"), try_to_sign_in("nobody"), try_to_sign_in("guest")]
     errors = {str(reply.context["form"].non_field_errors()) for reply in replies}
@@ -57,7 +57,7 @@ def test_after_fifty_attempts_from_an_address_no_name_is_tried_from_there(anna, 
     assert try_to_sign_in(address="198.51.100.7").status_code == 302
 
 
-def test_of_simultaneous_attempts_no_more_than_ten_pass(db, clock):  # noqa: F811
+def test_at_most_ten_simultaneous_attempts_pass(db, clock):  # noqa: F811
     with ThreadPoolExecutor(16) as pool:
         waits = list(pool.map(lambda number: seconds_to_wait("anna", ip_address(f"192.0.2.{number}")), range(60)))
     assert waits.count(None) == PER_NAME[0].limit

@@ -84,7 +84,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("show", SHOWN, ids=lambda show: show.__name__)
-def test_no_cache_keeps_what_shows_a_secret(api, admin, account, show):
+def test_pages_with_secrets_are_not_cached(api, admin, account, show):
     reply = show(api, admin, account)
     assert SHOWN[show].search(reply.content.decode())
     assert "no-store" in reply.headers["Cache-Control"]

@@ -174,7 +174,7 @@ def test_an_account_with_room_is_not_marked(admin, busy):
     assert "near its limit" not in text
 
 
-def test_more_accounts_than_a_page_adds_up_are_said_to_be_left_out(admin, busy, monkeypatch):
+def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
     monkeypatch.setattr(choice, "MOST_ACCOUNTS", 2)
     for number_ in range(3):
         factories.account(f"Quiet {number_}")

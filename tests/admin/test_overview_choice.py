@@ -52,7 +52,7 @@ def test_unknown_choices_show_an_alert_and_the_default(admin, busy, query):
         ("accounts.view_account", ["hand-title", "running-title"]),
     ],
 )
-def test_a_part_is_for_those_who_may_see_what_it_is_made_of(staff, sign_in, account, busy, permission, seen):
+def test_each_part_requires_permission_to_see_its_data(staff, sign_in, account, busy, permission, seen):
     html = page(sign_in(staff(permission, accounts=[account]))).content.decode()
     assert re.findall(r'<h2 id="([a-z-]+)"', html) == seen
 

@@ -77,7 +77,7 @@ def test_addresses_have_ids_as_they_are(admin, account):
 
 
 @pytest.mark.parametrize("number", ["22222222222222222222222222", "01m7x3q0e8f9g2h4j6k8m0n2p4"])
-def test_a_page_is_found_whatever_its_id_begins_with(admin, account, number):
+def test_pages_are_found_by_ids_with_any_first_character(admin, account, number):
     Content.objects.filter(pk=factories.content(account).pk).update(id=f"cnt_{number}")
     for written in (f"cnt_{number}", f"cnt_5F{number}"):  # as it was written in addresses before
         assert admin.get(f"/admin/licensing/content/{written}/change/").status_code == 200
@@ -104,7 +104,7 @@ def test_visitors_are_redirected_to_the_login(db):
         "e=1",
     ],
 )
-def test_no_address_that_somebody_made_up_is_an_error_of_the_server(admin, filled, name, query):
+def test_invented_addresses_cause_no_server_error(admin, filled, name, query):
     assert admin.get(f"{reverse(name)}?{query}").status_code in (200, 302, 400)
 
 

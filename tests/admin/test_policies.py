@@ -37,7 +37,7 @@ def rules_of(policy):
     return Policy.objects.get(pk=policy.pk).rules
 
 
-def test_the_list_tells_of_rules_and_of_items(admin, account, policy, item):
+def test_the_list_shows_the_numbers_of_rules_and_items(admin, account, policy, item):
     html = html_of(admin.get(LIST))
     assert "Commercial use" in html
     row = html[html.index("Commercial use") :]
@@ -105,7 +105,7 @@ EVERYTHING = [
 ]
 
 
-def test_rules_that_nobody_touches_keep_their_words_and_so_their_counts(admin, account):
+def test_untouched_rules_keep_their_text_and_counts(admin, account):
     policy = factories.policy(account, *EVERYTHING)
     save(admin, policy, name="Other name")
     saved = Policy.objects.get()
@@ -155,7 +155,7 @@ def test_rules_can_be_edited_as_json_and_back(admin, policy):
     assert values["rules-0-licenseType"] == ["commercial\nenterprise"]
 
 
-def test_json_that_is_none_is_said_to_be(admin, policy):
+def test_invalid_json_is_reported(admin, policy):
     values = form_values(press(admin, policy, "json"))
     for wrong, message in (("[", "This is not JSON"), ('[{"a":1,"a":2}]', "twice"), ("{}", "array of rules")):
         html = html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
@@ -184,7 +184,7 @@ def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account, f
     assert Policy.objects.get().version == 1
 
 
-def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
+def test_all_invalid_rules_are_reported_at_once(admin, policy):
     html = html_of(save(admin, policy, **{"rules-0-ip": "here", "rules-1-priority": "-1"}))
     assert "error_rules-0-ip" in html
     assert "error_rules-1-priority" in html

@@ -29,7 +29,7 @@ def stored():
     return Policy.objects.get()
 
 
-def test_examples_are_told_in_words(admin, policy):
+def test_examples_are_described_in_words(admin, policy):
     html = html_of(admin.get(change_url(policy)))
     assert "org_acme, who holds a licence of type commercial, asks for read of a report tagged markets" in html
     assert "anyone, without a licence, asks for an article: denied (no_license) by rule 2." in html
@@ -68,7 +68,7 @@ def test_an_expectation_can_be_changed_together_with_the_rules(admin, policy):
     assert (stored().version, stored().tests[0]["expect"]) == (2, {"allowed": False})
 
 
-def test_an_example_that_nobody_touches_stays_to_the_letter(admin, policy):
+def test_an_untouched_example_stays_the_same(admin, policy):
     save(admin, policy, name="Renamed")
     assert (stored().name, stored().tests) == ("Renamed", [READS, PAYS])
 
@@ -97,7 +97,7 @@ def test_examples_can_be_edited_as_json_and_back(admin, policy):
         ('[{"expect": {"allowed": true}}]', "[0].requester: This field is required."),
     ],
 )
-def test_json_that_is_wrong_is_said_to_be(admin, policy, text, message):
+def test_invalid_json_is_reported(admin, policy, text, message):
     values = form_values(press(admin, policy, "examples-json"))
     html = html_of(admin.post(change_url(policy), {**values, "tests-json": text, "_save": "1"}))
     assert message in html

@@ -96,7 +96,7 @@ def test_invalid_values_are_reported_at_their_fields(admin, address, item, field
     assert message in reply.content.decode()
 
 
-def test_the_replay_tells_whom_the_draft_would_shut_out(admin, api, address, item, draft):
+def test_the_replay_lists_newly_denied_customers(admin, api, address, item, draft):
     api.post("/v1/access/check", {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
     html = admin.post(address, {**draft, "do": "replay", "period": "7d"}).content.decode()
     assert "1 decision from" in html

@@ -31,7 +31,7 @@ def rollback(policy, version):
     return reverse("admin:licensing_policy_rollback", args=[policy.pk, version])
 
 
-def test_a_version_says_what_it_changed(admin, policy):
+def test_a_version_shows_its_changes(admin, policy):
     html = versions(admin, policy)
     newest = html[html.index("Version 2") : html.index("Version 1")]
     assert "<del>First name</del>" in newest
@@ -126,7 +126,7 @@ def kinds(before, after):
     return [(line.kind, line.what) for line in rule_differences(before, after)]
 
 
-def test_differences_are_told_rule_by_rule():
+def test_differences_are_shown_rule_by_rule():
     first, second, third = ({**ALLOW_LICENSED, "priority": number} for number in (1, 2, 3))
     assert kinds([first, second], [first, second]) == [("same", "Rule 1"), ("same", "Rule 2")]
     assert kinds([first], [first, second]) == [("same", "Rule 1"), ("added", "Rule 2")]

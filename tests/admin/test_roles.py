@@ -120,7 +120,7 @@ def test_an_account_is_chosen_from_ones_own(role, account, other_account):
 
 
 @pytest.mark.parametrize("page", ["auth_user_changelist", "auth_group_changelist", "auth_user_add"])
-def test_operators_are_for_superusers_alone_whatever_their_permissions(staff, sign_in, page):
+def test_only_superusers_manage_operators(staff, sign_in, page):
     client = sign_in(staff("auth.view_user", "auth.change_user", "auth.add_user", "auth.view_group"))
     assert client.get(reverse(f"admin:{page}")).status_code == 403
 
@@ -147,6 +147,6 @@ def test_the_command_makes_an_operator_who_can_sign_in(account):
 @pytest.mark.parametrize(
     "options", [[], ["--role", "viewer", "--superuser"], ["--role", "viewer", "--account", "acc_1"]]
 )
-def test_the_command_refuses_what_is_not_clear(db, options):
+def test_the_command_refuses_unclear_arguments(db, options):
     with pytest.raises(CommandError):
         call_command("create_operator", "ben", *options)

@@ -134,7 +134,7 @@ def test_the_sentences_of_an_unsaved_form_come_in_its_order_with_what_lint_finds
     assert any("never reached" in finding for finding in second["findings"]) or first["findings"]
 
 
-def test_a_rule_that_is_not_complete_says_what_is_wrong(admin):
+def test_an_incomplete_rule_is_reported(admin):
     [one] = words(admin, [{"action": "deny", "ip": "10.0.0.1/8"}])
     assert "without host bits" in one["sentence"]
 

@@ -88,7 +88,7 @@ BY_ACCOUNT = [
 
 
 @pytest.mark.parametrize("address", BY_ACCOUNT)
-def test_no_filter_tells_the_name_of_another_account(account, sign_in, address):
+def test_filters_do_not_reveal_the_names_of_other_accounts(account, sign_in, address):
     hidden = factories.account(name="Hidden from them")
     user, _ = create_operator("eve", role="Viewer", accounts=[account])
     client = sign_in(user)

@@ -178,7 +178,7 @@ def test_turning_it_off_takes_a_code(anna, secret, sign_in):
     assert try_to_sign_in().status_code == 302
 
 
-def test_the_audit_log_tells_that_it_was_turned_on_and_off(anna, secret):
+def test_the_audit_log_records_that_a_second_factor_was_turned_on_and_off(anna, secret):
     second_factor.turn_off(anna)
     entries = AuditEntry.objects.filter(action="operator.second_factor_changed").order_by("pk")
     assert [entry.changes["secondFactor"][1] for entry in entries] == ["on", "off"]
@@ -216,13 +216,13 @@ class TestWhereEverybodyNeedsOne:
         assert Authenticator.objects.exists()
 
 
-def test_the_command_lets_in_who_has_lost_everything(secret):
+def test_the_command_resets_the_second_factor(secret):
     call_command("reset_second_factor", "anna")
     assert try_to_sign_in().status_code == 302
     assert not RecoveryCode.objects.exists()
 
 
-def test_a_superuser_resets_it_for_somebody(anna, secret, admin):
+def test_a_superuser_resets_the_second_factor_of_an_operator(anna, secret, admin):
     address = reverse("admin:auth_user_reset_second_factor", args=[anna.pk])
     assert "stop working" in admin.get(address).content.decode()
     assert submit(admin, address).status_code == 302

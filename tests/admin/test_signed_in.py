@@ -32,7 +32,7 @@ def test_an_operator_who_is_signed_in_is_known(browser):
     assert known(browser)
 
 
-def test_without_a_session_nobody_is_known(browser):
+def test_without_a_session_no_operator_is_known(browser):
     browser.cookies.clear()
     assert not known(browser)
     browser.cookies[configured.SESSION_COOKIE_NAME] = "a" * 32
@@ -49,7 +49,7 @@ def test_former_operators_are_not_signed_in(staff, sign_in, change):
     assert not known(browser)
 
 
-def test_a_session_beyond_its_time_is_none(browser):
+def test_an_expired_session_is_ignored(browser):
     change_session(browser, **{SIGNED_IN_AT: time.time() - configured.SESSION_COOKIE_AGE - 1})
     assert not known(browser)
 

@@ -82,7 +82,7 @@ def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, compl
     assert Site.objects.count() == 1
 
 
-def test_a_site_is_deleted_after_a_page_that_says_what_follows(admin, account):
+def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, account):
     site = factories.site(account)
     address = reverse("admin:licensing_site_delete_it", args=[site.pk])
     assert "let through" in admin.get(address).content.decode()
@@ -97,7 +97,7 @@ def test_a_viewer_sees_the_rules_in_words(sign_in, account):
     assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()
 
 
-def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, account):
+def test_the_button_for_enforcing_is_beside_the_observed_denials(admin, account):
     site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
     address = reverse("admin:licensing_site_enforce", args=[site.pk])
     assert "Would have been refused in 30 days" in admin.get(address).content.decode()

@@ -124,7 +124,7 @@ def test_a_customer_that_was_changed_meanwhile_is_not_changed_back(admin, accoun
     assert (known["name"], known["email"]) == ("Acme", "new@acme.example")
 
 
-def test_the_page_opened_anew_saves_beside_what_was_changed(admin, edited):
+def test_a_reopened_form_saves_beside_the_other_changes(admin, edited):
     obj, meanwhile, mine = edited
     meanwhile()
     theirs = state(obj)
@@ -144,7 +144,7 @@ def test_the_refusal_leads_to_the_page_as_it_is_now(admin, account):
     assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open the current version</a>' in html
 
 
-def test_a_form_that_does_not_say_what_it_was_opened_at_is_refused(admin, account):
+def test_a_form_without_its_version_is_refused(admin, account):
     item = factories.content(account, title="Kept")
     opened = open_form(admin, item)
     del opened["as_opened"]
@@ -171,7 +171,7 @@ def test_changes_outside_of_the_form_do_not_make_it_stale(admin, account, kind):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["content", "license", "policy"])
-def test_of_two_who_save_at_the_same_moment_the_second_is_told(staff, sign_in, account, monkeypatch, kind):
+def test_the_second_of_two_simultaneous_saves_is_refused(staff, sign_in, account, monkeypatch, kind):
     module, name, fields = {
         "content": (content_services, "update_content", ({"title": "One"}, {"category": "law"})),
         "license": (license_services, "update_license", ({"license_type": "one"}, {"tags": "sport"})),

@@ -36,7 +36,7 @@ def page(client, path):
     return reply.content.decode()
 
 
-def test_the_list_shows_balances_and_what_is_closed(admin, booked):
+def test_the_list_shows_balances_and_closed_months(admin, booked):
     html = page(admin, LIST)
     for said in ("2026-01", "2026-02", "100.10 USD", "70.10 USD", "open", "closed"):
         assert said in html
@@ -106,7 +106,7 @@ def test_the_list_and_the_lines_of_one_are_exported(admin, booked):
     assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
 
 
-def test_nobody_sees_those_of_an_account_out_of_sight(sign_in, staff, other_account, booked):
+def test_statements_of_other_accounts_are_not_shown(sign_in, staff, other_account, booked):
     client = sign_in(staff("analytics.view_statement", accounts=[other_account]))
     one = Statement.objects.get(closed_at=None)
     assert client.get(LIST).context["cl"].result_count == 0

@@ -130,7 +130,7 @@ def test_the_account_of_a_stored_thing_is_said_on_its_page(admin, account, thing
     assert f'data-account="{account.pk}"' in html
 
 
-def test_nothing_is_suggested_of_what_is_no_account(admin, things):
+def test_an_unknown_account_gets_no_suggestions(admin, things):
     for account in ("nothing", "acc_nothing"):
         reply = admin.get(SUGGEST, {"kind": "policy", "term": "herring", "account": account})
         assert (reply.status_code, reply.json()) == (200, {"suggestions": []})

@@ -40,7 +40,7 @@ def test_another_account_is_served_all_the_while(admin, account, other_account):
     assert ApiClient(other).get("/v1/content").status == 200
 
 
-def test_the_page_offers_what_would_do_something(admin, account):
+def test_the_page_offers_only_the_applicable_action(admin, account):
     html = admin.get(change_url(account)).content.decode()
     assert ("/suspend" in html, "/resume" in html) == (True, False)
     press(admin, account, "suspend")
@@ -48,7 +48,7 @@ def test_the_page_offers_what_would_do_something(admin, account):
     assert ("/suspend" in html, "/resume" in html) == (False, True)
 
 
-def test_the_audit_log_tells_of_it(admin, account):
+def test_the_audit_log_records_a_suspension(admin, account):
     press(admin, account, "suspend")
     html = admin.get(reverse("admin:accounts_account_history", args=[account.pk]), follow=True).content.decode()
     assert "account.suspended" in html

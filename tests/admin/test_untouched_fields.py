@@ -81,7 +81,7 @@ def test_a_value_of_another_type_is_a_change(admin, account, stored, entered):
     assert repr(Content.objects.get().metadata_extra["flag"]) == repr(orjson.loads(entered))
 
 
-def test_saving_a_form_that_nobody_touched_leaves_no_trace(admin, item):
+def test_saving_an_untouched_form_changes_nothing(admin, item):
     assert submit(admin, change_url(item)).status_code == 302
     assert Content.objects.get(pk=item.pk).updated == item.updated
 
@@ -105,7 +105,7 @@ def test_a_policys_name_and_description_stay(admin, account, policy):
     assert (now.name, now.description, now.default_action) == (" Open\nto all", " One\nTwo \n", "allow")
 
 
-def test_the_page_that_asks_tells_of_the_change_alone(admin, account, policy):
+def test_the_confirmation_lists_only_the_change(admin, account, policy):
     factories.content(account, policy_id=policy.pk)
     html = submit(admin, change_url(policy), _save="Save", default_action="allow").content.decode()
     assert "Yes, save it" in html
@@ -125,7 +125,7 @@ def test_a_rule_keeps_a_message_of_two_lines_and_so_its_count(admin, account):
     assert (Policy.objects.get().name, Policy.objects.get().rules) == ("Other", [rule])
 
 
-def test_the_parts_of_a_rule_that_nobody_touched_stay(admin, account):
+def test_untouched_parts_of_a_rule_stay_the_same(admin, account):
     rule = {**factories.ALLOW_LICENSED, "message": " One\nTwo "}
     policy = policy_services.update_policy(factories.policy(account), {"rules": [rule]})
     submit(admin, change_url(policy), _save="Save", confirmed="1", **{"rules-0-priority": "2"})

@@ -45,7 +45,7 @@ def rows_of(client, **query):
     return [[html.unescape(" ".join(strip_tags(cell).split())) for cell in row] for row in cells]
 
 
-def test_it_tells_who_came_verified_or_not_and_what_was_answered(admin, visits):
+def test_the_page_shows_visitors_verification_and_outcomes(admin, visits):
     visits("crawler:gptbot", "address", (5, 0, 1), name="GPTBot")
     visits("crawler:gptbot", "address", (2, 0, 0), days=3)
     visits("unverified:gptbot", "user_agent", (0, 4, 1200), name="GPTBot (unverified)")

@@ -32,7 +32,7 @@ def act(client, made, action, **fields):
     return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
 
 
-def test_an_operator_opens_a_quota_with_what_was_paid(admin, account, customer):
+def test_an_operator_opens_a_quota_with_a_payment(admin, account, customer):
     terms = {"own_unit": "access", "amount": "10000", "low_percent": "10"}
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
     assert reply.status_code == 302, reply.content.decode()
@@ -148,7 +148,7 @@ def test_a_payment_cannot_top_up_a_wallet_that_there_is_not(admin, account, cust
     assert not Payment.objects.exists()
 
 
-def test_the_projected_end_follows_from_what_was_spent(api, account, clock):  # noqa: F811
+def test_the_projected_end_follows_from_the_spending(api, account, clock):  # noqa: F811
     factories.license(account, per_access="0.05")
     made = Wallet.objects.get(pk=factories.wallet(account, amount="1", requester_id="org_acme")["wallet"])
     item = factories.content(account, policy_id=factories.policy(account).pk)

@@ -335,7 +335,7 @@ def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table,
         moved.discard()
 
 
-def test_a_lost_only_copy_is_said(events, table, place):
+def test_a_lost_only_copy_is_reported(events, table, place):
     move_to_archive()
     place.delete(".parquet")
     with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):

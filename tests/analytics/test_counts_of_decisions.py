@@ -18,7 +18,7 @@ from tests.client import ApiClient
 from tests.standing import as_new
 
 BEGIN, DAYS = "2025-11-20", 75  # over a turn of the year
-HOUR, MICROSECOND = timedelta(hours=1), timedelta(microseconds=1)
+HOUR = timedelta(hours=1)
 
 
 class Recorded:

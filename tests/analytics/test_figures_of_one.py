@@ -36,7 +36,7 @@ def of(events, one, key):
 
 
 @pytest.mark.parametrize("one", ["content", "requester"])
-def test_usage_is_what_the_events_add_up_to(account, events, one):
+def test_usage_is_the_sum_of_the_events(account, events, one):
     for key in {getattr(event, one).pk for event in events}:
         found, wanted = usage_of_one(one, account.pk, key, WINDOW), of(events, one, key)
         assert [(day.date, day.requests, day.allowed) for day in found.days] == [

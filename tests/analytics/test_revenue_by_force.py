@@ -31,7 +31,7 @@ def in_a_zone(moment, chance):
 
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(seed=st.integers(0, 2**32), size=st.sampled_from([1, 5, 40, 150]))
-def test_a_report_equals_what_all_entries_add_up_to(account, seed, size):
+def test_a_report_equals_the_sum_of_its_entries(account, seed, size):
     chance = random.Random(seed)
     with transaction.atomic():
         world = World(account, chance, size)
@@ -54,7 +54,7 @@ def test_a_report_equals_what_all_entries_add_up_to(account, seed, size):
 
 
 @pytest.mark.slow
-def test_a_report_of_thousands_of_entries_equals_what_they_add_up_to(account):
+def test_a_report_of_thousands_of_entries_equals_their_sum(account):
     world = World(account, random.Random(20260304), 4000)
     for currency in CURRENCIES:
         start, end = MIDNIGHT - 20 * DAY, MIDNIGHT + DAY - MICROSECOND

@@ -51,7 +51,7 @@ class LongWorld(World):
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(seed=st.integers(0, 2**32), size=st.sampled_from([8, 60, 250]))
-def test_a_report_of_many_months_equals_what_all_entries_add_up_to(account, seed, size):
+def test_a_report_of_many_months_equals_the_sum_of_its_entries(account, seed, size):
     chance = random.Random(seed)
     with transaction.atomic():
         world = LongWorld(account, chance, size)

@@ -149,7 +149,7 @@ def test_recent_records_are_not_rolled_up_yet(account, events):
 
 
 @on_postgresql
-def test_more_than_one_transaction_takes_is_rolled_up_all_the_same(account, events, monkeypatch):
+def test_more_records_than_fit_one_transaction_are_rolled_up(account, events, monkeypatch):
     monkeypatch.setattr(module, "BATCHES", 3)
     waiting = RecentUsage.objects.count()
     assert waiting > 0

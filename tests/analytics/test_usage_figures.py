@@ -27,7 +27,7 @@ def events(account, other_account):
 
 
 @pytest.mark.slow
-def test_any_window_is_what_its_events_add_up_to(account, events):
+def test_the_figures_of_any_window_are_the_sum_of_its_events(account, events):
     anywhere = st.datetimes(BEGIN.replace(tzinfo=None), NOW.replace(tzinfo=None))
     midnights = anywhere.map(lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0))
     at_events = st.sampled_from([event.created.replace(tzinfo=None) for event in events])
@@ -44,7 +44,7 @@ def test_any_window_is_what_its_events_add_up_to(account, events):
 
 
 @pytest.mark.slow
-def test_any_period_is_what_its_events_add_up_to(account, events):
+def test_the_figures_of_any_period_are_the_sum_of_its_events(account, events):
     for period, group_by in product(USAGE.periods, GROUPS):
         if (period, group_by) == ("all", "hour"):
             continue  # more hours than a report has buckets

@@ -23,7 +23,6 @@ from tests.services import free_port
 
 FOLDER = Path(__file__).parent / "next"
 NEXT = FOLDER / "node_modules" / "next" / "dist" / "bin" / "next"
-GUIDE = "docs/guides/clients.md"
 QUIET = {"NEXT_TELEMETRY_DISABLED": "1"}
 SESSION = 'export const subscriberOf = (request: Request) => request.headers.get("x-session");\n'
 LAYOUT = "export default ({ children }) => <html><body>{children}</body></html>;\n"

@@ -269,7 +269,7 @@ def test_an_unknown_key_is_named(db, command, id_):
         run(command, id_)
 
 
-def test_purging_deletes_what_is_past_its_24_hours_and_no_more(api):
+def test_purging_deletes_only_records_older_than_24_hours(api):
     for key in ("old", "new"):
         api.post("/v1/content", {"title": key}, headers={"Idempotency-Key": key})
     past = timezone.now() - timedelta(hours=24)

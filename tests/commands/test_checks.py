@@ -42,7 +42,7 @@ def test_a_deployment_as_documented_has_nothing_to_complain_of():
 
 
 @pytest.mark.parametrize("network", ["proxy", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1-10.0.0.9"])
-def test_a_proxy_that_is_no_network_keeps_the_service_from_starting(network):
+def test_an_invalid_proxy_network_stops_the_start(network):
     with override_settings(TRUSTED_PROXIES=[network]), pytest.raises(SystemCheckError, match=r"E002.*TRUSTED_PROXIES"):
         call_command("check")
 
@@ -72,7 +72,7 @@ def test_networks_that_proxies_are_in_are_taken(network):
 
 
 @pytest.mark.parametrize("pepper", ["abc", "a" * 49 + "b", "x" * 200, "other-fifty-random-characters"])
-def test_a_pepper_that_could_be_found_out_is_told_of(pepper):
+def test_a_weak_pepper_is_reported(pepper):
     assert found(API_KEY_PEPPER_TEXT=pepper) == {"accounts.W001"}
 
 
@@ -112,7 +112,7 @@ def test_other_weak_settings_are_reported(changed, id_):
         ("THREAD", "THREADS"),
     ],
 )
-def test_a_misspelt_setting_is_told_of(monkeypatch, name, meant):
+def test_a_misspelt_setting_is_reported(monkeypatch, name, meant):
     monkeypatch.setenv(name, "s3cret")
     [warning] = run_checks()
     assert (warning.id, warning.msg) == ("accounts.W006", f"The environment variable {name} is not a setting.")
@@ -134,11 +134,11 @@ def test_sqlite_has_no_replica(settings, monkeypatch):
         call_command("check")
 
 
-def test_data_in_the_folder_of_the_code_are_told_of():
+def test_data_in_the_folder_of_the_code_is_reported():
     assert found(DATA_DIR=ROOT / "no such folder") == {"accounts.W005"}
 
 
-def test_a_directory_open_to_others_is_told_of(tmp_path):
+def test_a_directory_open_to_others_is_reported(tmp_path):
     tmp_path.chmod(0o755)
     assert found() == {"accounts.W004"}
 

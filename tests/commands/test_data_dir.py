@@ -11,7 +11,7 @@ from config.upkeep import JOBS, run
 from operators.base.uploads import purge
 
 
-def test_a_data_dir_that_cannot_be_used_is_told_without_a_traceback(tmp_path):
+def test_an_unusable_data_dir_is_reported_without_a_traceback(tmp_path):
     file = tmp_path / "file"
     file.touch()
     environment = {**os.environ, "DATA_DIR": str(file / "below"), "SECRET_KEY": ""}

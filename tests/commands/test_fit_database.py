@@ -48,7 +48,7 @@ def test_a_process_with_pending_migrations_is_not_ready(client: Client):
     assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "migrations_pending")
 
 
-def test_migrations_of_a_later_version_are_no_reason_to_stop(client: Client):
+def test_migrations_of_a_later_version_do_not_stop_the_start(client: Client):
     MigrationRecorder(connection).record_applied("accounts", "9999_of_the_next_version")
     assert fault_of_database() is None
     assert client.get("/readyz").status_code == 200

@@ -36,7 +36,7 @@ def test_info_is_judged(info: dict[str, object], code: str | None):
     assert (fault and fault.code) == code
 
 
-def test_several_hosts_without_a_topology_are_told_which_topologies_there_are():
+def test_several_hosts_without_a_topology_get_an_error_with_the_topologies():
     url = "redis://:p,w@127.0.0.1:9,127.0.0.1:10/0"
     with (
         override_settings(REDIS_URL=url),

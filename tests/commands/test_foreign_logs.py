@@ -91,7 +91,7 @@ def test_readers_behind_proxies_are_different_visitors(account, tmp_path):
         ("999.1.1.1", "'999.1.1.1' is no IP address."),
     ],
 )  # fmt: skip
-def test_a_line_whose_address_is_none_is_refused_by_its_number(account, tmp_path, address, message):
+def test_a_line_with_an_invalid_address_is_refused_by_its_number(account, tmp_path, address, message):
     publisher(account)
     lines = [combined(YESTERDAY, "/open/a", BOT), combined(YESTERDAY, "/open/a", BOT, address=address)]
     result = run(written(tmp_path / "access.log", lines))

@@ -72,7 +72,7 @@ def test_a_row_is_held_to_the_rules_of_the_api(load: Import, api: ApiClient) -> 
         (b'"' + b"x" * 2**20 + b'"', "Is longer than 1,048,576 bytes."),
     ],
 )
-def test_a_line_that_is_no_row_is_reported(load: Import, row: bytes, problem: str) -> None:
+def test_an_invalid_line_is_reported(load: Import, row: bytes, problem: str) -> None:
     good = b'{"externalId": "%d", "title": "A"}\n'
     run = load("a.jsonl", good % 1 + b"\n" + row + b"\n" + good % 3)
     assert run["created"] == 2

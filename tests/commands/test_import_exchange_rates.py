@@ -86,7 +86,7 @@ def test_the_same_file_again_changes_nothing(load):
     assert stored() == RATES
 
 
-def test_a_rate_that_differs_is_replaced_and_told(load):
+def test_a_different_rate_is_replaced_and_reported(load):
     load(FILE)
     result, said = load(FILE.replace("1.1172", "1.2").replace("175.68", "175.680"))
     assert (result["updated"], result["unchanged"]) == (1, 4)
@@ -133,7 +133,7 @@ GOOD = "2026-10-28,1,1,1,\n"
         (b"PK\x03\x04 no archive", "cannot be unpacked"),
     ],
 )
-def test_a_bad_file_is_refused_whole_and_what_is_wrong_named(load, data, message):
+def test_an_invalid_file_is_refused_with_its_faults(load, data, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         load(data)
     assert stored() == {}

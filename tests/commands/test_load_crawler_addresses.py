@@ -54,12 +54,12 @@ def test_published_addresses_are_loaded(api, load):
     assert not table.is_at(table.claimed_by("ClaudeBot"), "198.51.100.9")
 
 
-def test_programs_are_told_in_json(load):
+def test_the_command_can_print_json(load):
     told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, json=True))
     assert told == {"crawler": "GPTBot", "addresses": 3, "date": "2026-11-20"}
 
 
-def test_loading_again_takes_the_place_of_what_was_loaded(api, load):
+def test_loading_again_replaces_the_loaded_addresses(api, load):
     load("GPTBot", PUBLISHED)
     load("GPTBot", {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]})
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]

@@ -190,7 +190,7 @@ def test_decisions_by_day_are_listed_and_dropped_with_their_month(busy_months, a
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("pooling", ["session", "transaction"])
 @pytest.mark.parametrize("act", [partitions.ensure_partitions, partitions.drop_before])
-def test_nobody_waits_behind_a_partition_that_waits_for_a_long_report(act, pooling, settings):
+def test_changing_partitions_during_a_long_report_blocks_nobody(act, pooling, settings):
     settings.DATABASE_POOLING = pooling
     month = datetime(1999, 1, 1, tzinfo=UTC)
     following = partitions.month_after(month)

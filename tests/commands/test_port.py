@@ -19,7 +19,7 @@ def taken() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-def test_a_taken_port_is_told(taken):
+def test_an_occupied_port_is_reported(taken):
     with pytest.raises(CommandError, match=f"Port {taken} of 127.0.0.1 cannot be used: Address already in use"):
         check_free("127.0.0.1", taken)
 

@@ -144,7 +144,7 @@ def test_a_wrong_figure_is_found_and_corrected(events, model, column):
     assert run("--check")[1] is False
 
 
-def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
+def test_figures_without_events_are_reset(account, events):
     window = Window(utc("2024-01-01"), WINDOW.end, "month")
     before = usage_report([account.pk], window)
     HourlyUsage.objects.create(account=account, hour=utc("2024-05-01"), outcome="", requests=9)

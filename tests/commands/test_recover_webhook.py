@@ -41,7 +41,7 @@ def test_failed_deliveries_are_queued_and_the_first_and_last_event_are_named(end
     assert AuditEntry.objects.get(action="webhook_endpoint.recovered").actor_type == "command"
 
 
-def test_a_start_time_adds_what_was_never_queued_and_json_is_as_in_the_api(endpoint):
+def test_a_start_time_includes_events_never_queued_and_json_equals_the_api(endpoint):
     shown = json.loads(run(endpoint.pk, "--since", "2020-01-01", "--json"))
     assert (shown["object"], shown["since"], shown["events"]) == ("webhook_recovery", "2020-01-01T00:00:00.000000Z", 2)
     assert waiting() == 2

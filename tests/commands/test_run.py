@@ -64,7 +64,7 @@ def test_the_installation_counts_the_packages():
     ]
 
 
-def test_the_migration_names_what_was_applied():
+def test_the_output_names_the_applied_migrations():
     shown = Shown()
     for line in ("Operations to perform:", "  Applying accounts.0001_initial... OK", "  No migrations to apply."):
         MigrationNames(shown).read(line)
@@ -166,7 +166,7 @@ def test_a_second_one_is_not_made():
 
 
 @pytest.mark.django_db
-def test_without_the_admin_there_is_none(settings):
+def test_no_first_operator_is_created_without_the_admin(settings):
     settings.ADMIN = False
     assert first_operator() is None
 

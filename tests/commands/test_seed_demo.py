@@ -175,7 +175,7 @@ def test_a_file_of_another_kind_is_refused_by_its_columns(tmp_path: Path) -> Non
     assert not Account.objects.exists()
 
 
-def test_where_somebody_can_sign_in_already_nobody_is_made() -> None:
+def test_no_operator_is_created_if_one_exists() -> None:
     create_operator("anna", superuser=True)
     assert seed()["operator"] is None
     assert User.objects.count() == 1

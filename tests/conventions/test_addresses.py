@@ -125,11 +125,11 @@ def test_unknown_clients_share_one_limit_which_is_not_the_proxys(settings, db):
     assert remaining() == first
 
 
-def test_a_peer_without_an_address_is_nobody():
+def test_a_peer_without_an_address_has_no_address():
     assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("", "203.0.113.9") is None
 
 
-def test_a_text_that_is_too_long_for_an_address_is_none_and_is_not_kept():
+def test_texts_too_long_for_an_address_are_invalid_and_not_cached():
     before = parsed_address.cache_info().currsize
     assert [parse_address("1" * length) for length in (101, 65_536)] == [None, None]
     assert parsed_address.cache_info().currsize == before

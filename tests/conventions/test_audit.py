@@ -130,7 +130,7 @@ def test_a_command_is_named_with_the_user_who_ran_it(account, ids, new, monkeypa
         assert (entry.request_id, entry.address) == (None, None)
 
 
-def test_a_user_without_a_name_is_none(account, new, monkeypatch):
+def test_a_user_without_a_name_is_recorded_without_one(account, new, monkeypatch):
     def fail():
         raise KeyError
 
@@ -158,7 +158,7 @@ def test_in_the_admin_it_is_the_operator(account, new, rf):
     assert entry.address == "203.0.113.9"
 
 
-def test_after_a_request_to_the_admin_nobody_is_the_operator(account, new, rf):
+def test_no_operator_is_remembered_after_a_request_to_the_admin(account, new, rf):
     user = get_user_model().objects.create_user("grace")
     answer_as_the_admin(rf, user, lambda: None)
     factories.content(account)

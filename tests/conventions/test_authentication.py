@@ -58,7 +58,7 @@ def assert_problem(reply, envelope):
     }
 
 
-def test_a_key_is_revoked_whatever_the_time_says(api, account, clock):
+def test_a_revoked_key_is_refused_although_the_clock_goes_back(api, account, clock):
     key, text = factories.api_key(account)
     api.delete(f"/v1/api-keys/{key.pk}")
     clock.advance(seconds=-5)
@@ -87,7 +87,7 @@ def test_the_scheme_may_be_written_in_any_case(account, anonymous, scheme):
 
 
 @pytest.mark.parametrize("parameter", ["api_key", "key", "access_token"])
-def test_a_key_in_the_query_is_no_key(account, anonymous, parameter):
+def test_a_key_in_the_query_is_ignored(account, anonymous, parameter):
     reply = anonymous.get("/v1/content", **{parameter: factories.key_text(account)})
     assert_refused(reply, "missing_api_key")
 

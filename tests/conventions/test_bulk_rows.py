@@ -64,7 +64,7 @@ def test_such_a_text_beside_the_rows_fails_the_request(api, endpoint):
         assert api.post(endpoint.path, body).status == status
 
 
-def test_the_error_says_what_the_row_has(api):
+def test_the_error_describes_the_fault_of_the_row(api):
     rows = (b'{"title": "\\u0000"}', b'{"title": "\\ud800"}', b'{"title": ' + DEEP + b"}")
     outcomes = api.post("/v1/content/bulk", b'{"items": [' + b",".join(rows) + b"]}")["data"]
     assert [one["error"]["message"] for one in outcomes] == [

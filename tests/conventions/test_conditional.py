@@ -118,7 +118,7 @@ def test_a_change_that_changes_nothing_writes_nothing(api, ids, endpoint, clock)
     assert (api.get(path).body, AuditEntry.objects.count()) == (before.body, entries)
 
 
-def test_the_document_tells_of_conditions(api):
+def test_the_openapi_document_describes_conditional_requests(api):
     paths = api.get("/v1/openapi.json")["paths"]
     named = {re.sub(r"{\w+}", "{}", path): path for path in paths}
     for endpoint in ENDPOINTS:
@@ -182,7 +182,7 @@ def test_a_rollback_and_a_revocation_take_if_match_too(api, ids):
         assert api.post(path, body, headers={"If-Match": current}).status == 200
 
 
-def test_the_text_of_a_key_is_no_part_of_its_tag(api):
+def test_the_tag_of_a_key_does_not_depend_on_its_text(api):
     made = api.post("/v1/api-keys", {"name": "x", "type": "public"})
     assert api.get(f"/v1/api-keys/{made['id']}").headers["ETag"] == made.headers["ETag"]
 

@@ -27,6 +27,6 @@ def test_a_page_can_read_the_list_and_the_limits(account):
     assert "x-ratelimit-remaining" in reply.headers["Access-Control-Expose-Headers"]
 
 
-def test_options_without_a_preflight_says_what_is_possible(api):
+def test_options_without_a_preflight_names_the_allowed_methods(api):
     reply = api.request("OPTIONS", "/v1/content")
     assert (reply.status, reply.headers["Allow"]) == (204, "GET, POST, HEAD")

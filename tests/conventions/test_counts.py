@@ -53,7 +53,7 @@ def test_unknown_ways_to_count_are_refused_by_name(api, ids, endpoint):
 
 
 @each_list()
-def test_a_cursor_is_good_whatever_is_counted(api, ids, endpoint):
+def test_a_cursor_is_valid_with_every_kind_of_count(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 5)
     cursor = api.get(path, limit=2, count="none")["nextCursor"]
@@ -81,7 +81,7 @@ def test_a_list_that_fits_on_its_first_page_is_exact_at_once(api, account, monke
     assert (page["totalCount"], "totalCountIsExact" in page.body) == (3, False)
 
 
-def test_an_export_takes_no_count(api):
+def test_an_export_ignores_the_kind_of_count(api):
     for mode in ("none", "exact"):
         assert api.get("/v1/content", format="csv", count=mode).status == 200
     assert api.get("/v1/content", format="csv", count="some").error["param"] == "count"

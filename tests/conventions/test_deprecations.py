@@ -52,7 +52,7 @@ def test_an_operation(api, account, deprecate):
     assert counted("GET /v1/content/{id}", account) == before + 2
 
 
-def test_a_parameter_is_told_to_those_who_send_it(api, account, deprecate):
+def test_a_deprecated_parameter_is_reported_to_its_senders(api, account, deprecate):
     deprecate("GET /v1/content", parameter="type")
     assert [
         told(api.get(f"/v1/content{query}"))[0] for query in ("", "?type=article", "?type[ne]=video", "?limit=1")
@@ -68,7 +68,7 @@ def test_a_parameter_is_told_to_those_who_send_it(api, account, deprecate):
     ("field", "body"),
     [("source", {"source": "https://a.example/b"}), ("metadata.author", {"metadata": {"author": "Ada", "x": 1}})],
 )
-def test_a_field_is_told_to_those_who_send_it(api, deprecate, field, body):
+def test_a_deprecated_field_is_reported_to_its_senders(api, deprecate, field, body):
     deprecate("POST /v1/content", field=field)
     assert told(api.post("/v1/content", {"title": "A", "metadata": {"x": 1}})) == [None] * 3
     assert told(api.post("/v1/content", {"title": "A", **body}))[0] == "@1796083200"
@@ -77,7 +77,7 @@ def test_a_field_is_told_to_those_who_send_it(api, deprecate, field, body):
 
 @both_ways
 @pytest.mark.django_db(transaction=True)
-def test_a_check_is_told_of_it(connect, account, deprecate):
+def test_a_check_reports_deprecations(connect, account, deprecate):
     api, item = connect(factories.key_text(account)), factories.content(account)
     body = {"contentId": item.pk, "requester": "a"}
     for entry, used, unused in (

@@ -52,7 +52,7 @@ def test_a_misspelled_field_is_corrected(api, ids, endpoint):
 
 
 @each_read()
-def test_an_unknown_parameter_is_told_as_one(api, ids, endpoint):
+def test_an_unknown_parameter_has_the_kind_unknown(api, ids, endpoint):
     address = endpoint.address(ids)
     error = api.get(f"{address}{'&' if '?' in address else '?'}zzzz=1").error
     assert (error["kind"], error["param"]) == ("unknown", "zzzz")

@@ -119,7 +119,7 @@ def test_a_currency_that_does_not_exist(api, currency, hint):
 
 @both_ways
 @pytest.mark.parametrize("shown", ['"{key}"', "<{key}>", "Bearer {key}", "{key}x", "sk_live_abc"])
-def test_a_malformed_key_says_what_a_key_is(connect, api, shown):
+def test_the_error_of_a_malformed_key_describes_keys(connect, api, shown):
     key = api.headers["Authorization"].removeprefix("Bearer ")
     refused = connect(shown.format(key=key)).post("/v1/access/check", {})
     assert (refused.status, refused.error["code"]) == (401, "invalid_api_key")

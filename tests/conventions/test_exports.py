@@ -68,7 +68,7 @@ def test_the_format_is_the_one_asked_for(api, path, options, media):
 
 
 @every_export
-def test_an_error_is_json_whatever_was_asked_for(api, anonymous, path):
+def test_errors_of_exports_are_json(api, anonymous, path):
     assert anonymous.get(path, format="csv").error["code"] == "missing_api_key"
     assert api.get(path, format="xml").error["param"] == "format"
     reply = api.get(path, nonsense="1", headers={"Accept": "text/csv"})
@@ -87,7 +87,7 @@ def test_the_limit_that_clients_send_with_every_list_does_not_cut_a_file(api, de
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "x"])
-def test_a_limit_that_is_none_is_refused_of_a_file_too(api, limit):
+def test_invalid_limits_of_exports_are_refused(api, limit):
     assert api.get("/v1/access/decisions", format="csv", limit=limit).error["param"] == "limit"
 
 

@@ -30,7 +30,7 @@ def params(error):
     return [one.get("param") for one in told]
 
 
-def test_every_fault_of_a_body_is_told(api: ApiClient):
+def test_every_fault_of_a_body_is_reported(api: ApiClient):
     error = api.post(
         "/v1/content",
         {"title": " ", "type": "song", "colour": "red", "metadata": {"author": 1, "wordCount": -1}, "tags": ["", 2]},
@@ -46,27 +46,27 @@ def test_one_fault_stands_alone(api: ApiClient):
     assert sorted(error) == ["code", "docUrl", "kind", "message", "param", "type"]
 
 
-def test_a_row_of_a_bulk_request_tells_all_of_its_own(api: ApiClient):
+def test_each_row_of_a_bulk_request_reports_all_of_its_faults(api: ApiClient):
     reply = api.post("/v1/content/bulk", {"items": [{"title": " ", "type": "song"}, {"title": "Item"}]})
     wrong, right = reply["data"]
     assert [one["param"] for one in wrong["error"]["errors"]] == ["title", "type"]
     assert right["status"] == 201
 
 
-def test_every_wrong_rule_of_a_policy_is_told_with_all_that_is_wrong_in_it(api: ApiClient):
+def test_every_fault_of_every_rule_is_reported(api: ApiClient):
     assert params(api.post("/v1/policies", {"name": " ", "rules": RULES}).error) == ["name", *RULE_FAULTS]
     policy = api.post("/v1/policies", {"name": "x"})["id"]
     assert params(api.patch(f"/v1/policies/{policy}", {"rules": RULES}).error) == RULE_FAULTS
 
 
 @pytest.mark.parametrize("draft", ["lint", "{policy}/simulate"])
-def test_every_wrong_rule_of_a_draft_is_told(api: ApiClient, account, draft):
+def test_every_invalid_rule_of_a_draft_is_reported(api: ApiClient, account, draft):
     path = f"/v1/policies/{draft.format(policy=factories.policy(account).pk)}"
     assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
 
 
 @both_ways
-def test_every_fault_of_a_check_is_told(api: ApiClient):
+def test_every_fault_of_a_check_is_reported(api: ApiClient):
     body = {
         "contentId": 5,
         "source": "https://[x",
@@ -83,7 +83,7 @@ def test_every_fault_of_a_check_is_told(api: ApiClient):
 
 
 @both_ways
-def test_every_fault_of_a_batch_is_told_once_wherever_it_is(api: ApiClient):
+def test_every_fault_of_a_batch_is_reported_once(api: ApiClient):
     body = {
         "context": {"ip": "nowhere"},
         "sign": True,
@@ -96,7 +96,7 @@ def test_every_fault_of_a_batch_is_told_once_wherever_it_is(api: ApiClient):
     ]  # fmt: skip
 
 
-def test_every_fault_of_a_request_for_offers_is_told(api: ApiClient):
+def test_every_fault_of_a_request_for_offers_is_reported(api: ApiClient):
     items = [{"url": "https://pub.example/"}, {}, {"url": "https://pub.example/", "contentId": "x"}]
     error = api.post("/v1/access/offers/batch", {"items": items, "permission": "?"}).error
     assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
@@ -109,7 +109,7 @@ def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):
 
 
 @both_ways
-def test_a_reply_tells_a_hundred_faults_at_most(api: ApiClient):
+def test_a_reply_reports_at_most_a_hundred_faults(api: ApiClient):
     check = {"contentId": 5, "requester": "", "permission": "?", "more": 1}
     error = api.post("/v1/access/check/batch", {"checks": [check] * 100}).error
     assert len(params(error)) == MAX_FAULTS

@@ -43,14 +43,14 @@ def test_only_dates_and_numbers_have_an_order(api, path):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_only_what_may_be_absent_can_be_asked_whether_it_exists(api, path):
+def test_only_optional_fields_can_be_filtered_by_exists(api, path):
     for name, (values, _) in LISTS[path].items():
         if values and not is_optional(values):
             assert_parameter_refused(api.get(f"{path}?{name}[exists]=true"), f"{name}[exists]")
 
 
 @pytest.mark.parametrize("name", ["type[startsWith]", "source[startsWith]", "tags[startsWith]", "id[startsWith]"])
-def test_only_what_an_index_serves_can_be_found_by_its_beginning(api, name):
+def test_only_indexed_fields_can_be_filtered_by_prefix(api, name):
     assert_parameter_refused(api.get(f"/v1/content?{name}=a"), name)
 
 

@@ -29,7 +29,7 @@ def many(account):
 
 
 @pytest.mark.parametrize(("accepted", "coding"), ACCEPTED)
-def test_a_large_reply_is_compressed_for_who_takes_it(api, many, accepted, coding):
+def test_a_large_reply_is_compressed_if_the_client_accepts_it(api, many, accepted, coding):
     plain, packed = api.get("/v1/content"), api.get("/v1/content", headers={"Accept-Encoding": accepted})
     assert packed.headers["Content-Encoding"] == coding
     assert packed.headers["Content-Length"] == str(len(packed.content))
@@ -40,7 +40,7 @@ def test_a_large_reply_is_compressed_for_who_takes_it(api, many, accepted, codin
 
 
 @pytest.mark.parametrize("accepted", ["", "identity", "br;q=0", "deflate"])
-def test_it_stays_as_it_is_for_who_does_not(api, many, accepted):
+def test_a_large_reply_is_not_compressed_otherwise(api, many, accepted):
     assert "Content-Encoding" not in api.get("/v1/content", headers={"Accept-Encoding": accepted}).headers
 
 
@@ -89,7 +89,7 @@ def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
 @pytest.mark.parametrize(
     "endpoint", [one for one in WITH_KEY if one.method == "POST" and one.body is not None], ids=str
 )
-def test_nothing_else_may(api, ids, endpoint):
+def test_a_post_must_not_be_a_merge_patch(api, ids, endpoint):
     reply = endpoint.send(api, ids, headers={"Content-Type": "application/merge-patch+json"})
     assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
 
@@ -100,7 +100,7 @@ def test_the_reference_is_found_without_its_slash(anonymous):
 
 
 @pytest.mark.parametrize("accept", NOT_PREFERRING)
-def test_for_others_it_is_the_envelope(anonymous, accept):
+def test_other_clients_get_the_error_envelope(anonymous, accept):
     assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"
 
 
@@ -113,6 +113,6 @@ def test_errors_outside_of_views_are_problems_too(anonymous, path, host, status)
     assert (reply.status, problem["status"], problem["detail"]) == (status, status, problem["error"]["message"])
 
 
-def test_a_success_is_json_whoever_prefers_problems(account):
+def test_a_success_is_json_for_clients_that_prefer_problems(account):
     api = ApiClient(factories.key_text(account), Accept="application/problem+json")
     assert api.get("/v1/content").headers["Content-Type"] == "application/json"

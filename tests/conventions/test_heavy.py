@@ -63,7 +63,7 @@ def test_a_list_is_not_heavy_otherwise(query):
     assert heavy_ones(query) == reports() | SLOW_POSTS
 
 
-def test_head_costs_what_get_does():
+def test_head_is_as_heavy_as_get():
     assert is_heavy(view_at("/v1/analytics/usage"), "HEAD", b"", "")
 
 
@@ -123,7 +123,7 @@ def test_a_statement_that_runs_too_long_ends_with_advice(db):
     assert error.retry_after
 
 
-def test_a_bound_is_of_one_request_and_commands_have_none(db):
+def test_bounds_apply_to_single_requests_and_not_to_commands(db):
     show = {"sqlite": "SELECT 1", "postgresql": "SELECT 1 WHERE current_setting('statement_timeout') = '0'"}
     run(statements.Bound(1), "SELECT 1")
     assert run(None, show[connection.vendor]) == (False, None)
@@ -132,6 +132,6 @@ def test_a_bound_is_of_one_request_and_commands_have_none(db):
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL goes on until its bound")
-def test_a_statement_for_nobody_ends_at_once(db, for_nobody):
+def test_a_statement_of_a_disconnected_client_ends_at_once(db, for_nobody):
     ended, error = run(statements.bound.get(), ENDLESS["sqlite"])
     assert (ended, error.status_code) == (True, 499)

@@ -71,7 +71,7 @@ def test_any_visible_ascii_is_a_key(api, key):
 
 
 @pytest.mark.parametrize(("bare", "quoted"), [("k1", '"k1"'), ('a"b\\c', r'"a\"b\\c"')])
-def test_a_quoted_key_is_the_same_as_a_bare_one(api, bare, quoted):
+def test_a_quoted_key_equals_a_bare_one(api, bare, quoted):
     """The draft of the header has a quoted string."""
     first, again = post_item(api, bare), post_item(api, quoted)
     assert (again["id"], is_replay(first), is_replay(again)) == (first["id"], False, True)
@@ -188,7 +188,7 @@ def test_a_kept_reply_is_sealed(api):
     assert b"Confidential" not in bytes(record.reply)
 
 
-def test_a_reply_kept_under_another_secret_is_no_replay(api, settings):
+def test_a_reply_stored_under_another_secret_is_not_replayed(api, settings):
     post_item(api)
     settings.API_KEY_PEPPER = b"another"
     record = IdempotencyRecord.objects.get()
@@ -196,7 +196,7 @@ def test_a_reply_kept_under_another_secret_is_no_replay(api, settings):
         open_reply(b"", bytes(record.reply), None, b"")
 
 
-def test_a_replay_asks_for_key_permission_and_limit_first(api, account, clock):
+def test_a_replay_checks_key_permission_and_limit_first(api, account, clock):
     post_item(api)
     assert post_item(ApiClient(None)).status == 401
     assert post_item(ApiClient(factories.key_text(account, permissions=["content:read"]))).status == 403
@@ -257,7 +257,7 @@ def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, i
 
 
 @KEY_MAKERS
-def test_no_replay_hands_out_a_key_that_may_do_more_than_the_one_that_asks(api, account, ids, path, body):
+def test_a_replay_returns_no_key_with_more_permissions_than_the_requesting_key(api, account, ids, path, body):
     made = make_key(path, body, ids, api)
     reply = make_key(path, body, ids, ApiClient(factories.key_text(account, permissions=["api_keys:manage"])))
     assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
@@ -266,7 +266,7 @@ def test_no_replay_hands_out_a_key_that_may_do_more_than_the_one_that_asks(api, 
     assert is_replay(make_key(path, body, ids, api))
 
 
-def test_another_key_may_have_a_replay_of_what_it_could_create(account):
+def test_another_key_with_the_same_permissions_gets_the_replay(account):
     body = {"name": "x", "type": "secret", "permissions": ["content:read"]}
     permissions = ["api_keys:manage", "content:read"]
     clients = [ApiClient(factories.key_text(account, permissions=permissions)) for _ in range(2)]
@@ -274,7 +274,7 @@ def test_another_key_may_have_a_replay_of_what_it_could_create(account):
     assert (again.status, again.content, is_replay(again)) == (201, first.content, True)
 
 
-def test_a_reply_that_is_too_large_to_be_kept_undoes_what_it_tells_of(api, account, monkeypatch):
+def test_a_reply_too_large_to_be_stored_rolls_its_request_back(api, account, monkeypatch):
     monkeypatch.setattr("accounts.retries.idempotency.MAX_REPLY", 1024 * 1024)
     grants = [f"p{number:062d}" for number in range(50)]
     rule = {**factories.ALLOW_ALL, "permissions": grants, "message": largest.LONGEST * 500}

@@ -1,6 +1,7 @@
 """Imports follow one direction: config → operators → licensing → analytics → accounts → kit → Django and DRF."""
 
 import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
@@ -225,3 +226,12 @@ def test_migrations_import_no_business_code():
         for path in (ROOT / app / "migrations").glob("*.py"):
             own = {name for name in imported_by(path) if floor_of(name) is not None}
             assert {name for name in own if not name.startswith("kit")} == set()
+
+
+def test_test_modules_import_nothing_from_each_other():
+    """What several of them need is in a module of its own, which names what it is."""
+    test_module = re.compile(r"tests(\.\w+)*\.test_\w+")
+    paths = [
+        path for path in sources("tests") if path.name != "test_these_tests.py"
+    ]  # it calls the tests that it proves
+    assert violations(paths, lambda _, imported: test_module.match(imported)) == []

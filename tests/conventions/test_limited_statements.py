@@ -31,7 +31,7 @@ def timeout():
 
 
 @pytest.mark.django_db
-def test_a_count_for_a_client_that_has_left_is_no_estimate(for_nobody):
+def test_a_count_for_a_disconnected_client_is_not_estimated(for_nobody):
     if connection.vendor == "sqlite":  # PostgreSQL ends a statement by its time alone
         with pytest.raises(OperationalError):
             number_within(5, ENDLESS, [])

@@ -44,7 +44,7 @@ def test_a_plan_has_its_limit_per_minute(db, clock, plan):
     assert headers(replies[-2]) == headers(replies[-1]) == (limit, 0, unix("2026-03-04T05:07:00Z"))
 
 
-def test_a_refused_request_is_told_when_to_come_back(tight, clock):
+def test_a_rate_limited_reply_has_retry_after(tight, clock):
     api = tight(1, 100)
     api.get("/v1/content")
     reply = api.get("/v1/content")
@@ -243,7 +243,7 @@ def test_a_key_that_has_ended_takes_no_thread_of_its_account(api, account, clock
     assert caller_of(header, address) == "address:127.0.0.1"
 
 
-def test_the_openapi_document_asks_for_no_key_and_forgets_none(api, account, clock):
+def test_reading_the_openapi_document_keeps_the_cached_caller(api, account, clock):
     api.get("/v1/content")
     api.get("/v1/openapi.json")
     assert caller_of(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"

@@ -78,7 +78,7 @@ def test_an_address_uses_60_a_minute_of_the_share(plan):
     assert statuses(page, 1, "203.0.113.9") == [200]
 
 
-def test_the_headers_describe_what_ends_first(plan):
+def test_the_headers_describe_the_limit_that_ends_first(plan):
     page = ApiClient(key_of(plan(300, 10_000), type="public"))
     reply = page.get("/v1/content")
     assert headers(reply) == (60, 59)
@@ -107,7 +107,7 @@ def test_public_keys_take_no_thread_of_the_accounts_secret_keys(account, clock):
 
 
 @both_ways
-def test_a_public_key_counts_in_its_share_whatever_it_asks(connect, plan, way):
+def test_every_request_of_a_public_key_counts_in_its_share(connect, plan, way):
     account = plan(4, 100)
     page = connect(key_of(account, type="public"))
     assert [page.post("/v1/access/check", CHECK).status for _ in range(3)] == [403, 403, 429]

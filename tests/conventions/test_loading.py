@@ -26,7 +26,7 @@ def test_a_loaded_row_is_as_django_loads_it(model, count):
 
 
 @each_model
-def test_nobody_waits_for_signals_of_loaded_rows(model):
+def test_models_have_no_receivers_of_signals_about_loading(model):
     assert not pre_init.has_listeners(model)
     assert not post_init.has_listeners(model)
 

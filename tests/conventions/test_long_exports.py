@@ -55,7 +55,7 @@ def test_a_table_has_a_column_for_each_field_of_the_list(api, ids, endpoint):
 
 
 @each_exportable_list()
-def test_a_cell_has_what_the_object_has(api, ids, endpoint):
+def test_a_cell_has_the_value_of_the_object(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 7)
     lines = api.get(path, format="jsonl").content.splitlines()

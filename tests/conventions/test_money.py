@@ -59,7 +59,7 @@ def test_invalid_amounts_are_refused(text):
         Amount().run_validation(body["amount"])
 
 
-def test_a_float_is_no_amount():
+def test_floats_are_refused_as_amounts():
     with pytest.raises(ValueError, match="a number or a decimal in a string"):
         parse_amount(0.1)
 

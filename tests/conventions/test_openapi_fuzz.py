@@ -165,7 +165,7 @@ def name_what_there_is(case: Any, endpoint: Endpoint, ids: Mapping[str, str]) ->
 @each(DOCUMENTED)
 @schemathesis.pytest.from_fixture("schema").parametrize()
 @settings(max_examples=MOST or examples(20), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient, endpoint: Endpoint, ours: Stocked):
+def test_every_reply_conforms_to_the_document(case: Any, api: ApiClient, endpoint: Endpoint, ours: Stocked):
     if not is_sampled(case):
         return
     name_what_there_is(case, endpoint, ours.ids)

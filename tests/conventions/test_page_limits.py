@@ -66,7 +66,7 @@ def test_a_signed_in_operator_has_ten_times_the_limit_of_the_address():
     assert statuses(operator, INDEX, 31) == [200] * 30 + [429]
 
 
-def test_a_cookie_that_nobody_gave_out_buys_nothing():
+def test_a_forged_cookie_does_not_raise_the_limit():
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = "x" * 32
     assert statuses(client, LOGIN, 4)[-1] == 429

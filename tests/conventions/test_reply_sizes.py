@@ -51,7 +51,7 @@ def test_the_trace_of_a_check_is_cut_and_says_so(api, large, asked):
     assert len(reply.content) < 150_000
 
 
-def test_a_recorded_trace_is_cut_alike(api, large, asked):
+def test_a_recorded_trace_is_cut_in_the_same_way(api, large, asked):
     made = api.post("/v1/access/check", {"contentId": large.pk, **asked})
     kept = api.get(f"/v1/access/decisions/{made['id']}")
     assert (kept["trace"], kept["traceTruncated"]) == (made["trace"], True)

@@ -119,7 +119,7 @@ def test_a_field_that_the_resource_does_not_have_is_a_422_that_names_it(api, ids
         assert_error(reply, 422, "invalid_request", name)
 
 
-def test_a_key_of_the_metadata_is_named_whatever_it_is_called(api):
+def test_an_invalid_key_of_the_metadata_is_named(api):
     reply = api.post("/v1/content", {"title": "x", "metadata": {"non_field_errors": []}})
     assert (reply.status, reply.error["param"]) == (422, "metadata.non_field_errors")
 
@@ -147,6 +147,6 @@ def test_each_request_has_an_id_of_its_own(api):
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/png", "*/*"])
-def test_the_answer_is_json_whatever_is_accepted(api, accept):
+def test_replies_are_json_for_every_accept_header(api, accept):
     assert_has_all_headers(api.get("/v1/content", headers={"Accept": accept}))
     assert_error(api.get("/v1/content/x", headers={"Accept": accept}), 404, "resource_not_found")

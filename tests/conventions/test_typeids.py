@@ -46,7 +46,7 @@ def test_a_valid_vector_is_read_and_written_as_published(prefix, text, uuid):
 
 
 @pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
-def test_an_invalid_vector_is_no_id(text):
+def test_invalid_vectors_are_refused(text):
     assert ids.decode("prefix", text) is None
 
 

@@ -95,7 +95,7 @@ def mend(rules: list[Any], path: str) -> None:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(planted())
-def test_each_fault_is_told_once_and_none_is_left_when_they_are_mended(case: tuple[list[Any], list[str]]):
+def test_each_fault_is_reported_once(case: tuple[list[Any], list[str]]):
     rules, faults = case
     assert sorted(told(rules)) == sorted(faults)
     for path in told(rules):
@@ -112,7 +112,7 @@ def test_rules_that_are_too_many_or_too_large_are_not_looked_into():
     assert told([{}] * 101) == told(["x" * 70_000]) == [""]
 
 
-def test_no_more_is_read_than_what_is_told():
+def test_parsing_stops_after_the_reported_faults():
     """Validating all values would take half a second."""
     rule = {"action": "allow", "conditions": {name: [1] * 500 for name in ("licenseType", "tags", "category")}}
     assert len(told([rule] * 15)) == MAX_FAULTS
@@ -132,7 +132,9 @@ def test_no_more_is_read_than_what_is_told():
     ],
     ids=str,
 )
-def test_a_wrong_condition_is_answered_with_what_it_must_be(conditions: dict[str, object], message: str) -> None:
+def test_the_error_of_an_invalid_condition_describes_the_valid_form(
+    conditions: dict[str, object], message: str
+) -> None:
     with pytest.raises(Fault) as caught:
         parse_new_rules([{"action": "deny", "conditions": conditions}])
     assert caught.value.message == message

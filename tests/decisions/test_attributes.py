@@ -139,7 +139,7 @@ def test_faults_are_reported_with_their_fields(wanted, path, message):
     assert (caught.value.path, caught.value.message) == (f"[0].conditions.attributes{path}", message)
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_faults_are_reported_at_once():
     with pytest.raises(Fault) as caught:
         parse_comparisons({"a": {"gte": "x", "lt": None}, "b": [], "c": {"of": 1}}, "attributes")
     paths = [one.path for one in caught.value.all()]

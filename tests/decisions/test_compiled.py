@@ -127,7 +127,7 @@ SHAPES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", SHAPES.values(), ids=SHAPES)
-def test_a_policy_takes_about_what_it_is_said_to_and_no_more(rules):
+def test_the_estimated_size_of_a_policy_is_about_right(rules):
     text = orjson.dumps(rules)
     policy, memory = taken(lambda: CompiledPolicy.of("pol_1", 1, "deny", parse_rules(orjson.loads(text))))
     assert policy.size / 3 < memory <= policy.size
@@ -135,7 +135,7 @@ def test_a_policy_takes_about_what_it_is_said_to_and_no_more(rules):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "names"), [(200, 0), (200, 1), (20, 100), (1, 1_000)])
-def test_licences_take_about_what_they_are_said_to_and_no_more(count, names):
+def test_the_estimated_size_of_licences_is_about_right(count, names):
     scopes = orjson.dumps([[f"cnt_{number:013d}{name:013d}" for name in range(names)] for number in range(count)])
 
     def make():

@@ -89,7 +89,7 @@ def test_an_ipv6_address_has_a_name_too():
     ],
     ids=["to another address", "to nothing", "no name"],
 )
-def test_a_name_that_does_not_lead_back_is_none(records):
+def test_a_name_without_the_address_is_not_confirmed(records):
     assert confirmed(records) is None
 
 

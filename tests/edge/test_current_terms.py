@@ -108,7 +108,7 @@ def test_without_former_terms_two_threads_wait_for_them_and_others_are_refused(
     assert computing.computed == ["site_a"]
 
 
-def test_nobody_waits_for_a_computation_that_takes_long(kept, begin, monkeypatch):
+def test_requests_do_not_wait_for_a_long_computation(kept, begin, monkeypatch):
     begin("acc_a", "site_a", 1)
     monkeypatch.setattr(current_terms, "SECONDS_TO_WAIT", 0)
     with pytest.raises(ServiceUnavailable):
@@ -148,7 +148,7 @@ def test_after_a_long_computation_the_terms_stay_for_three_times_its_duration(ke
     assert kept.get("acc_a", "site_a", 2) != former
 
 
-def test_while_the_first_document_is_computed_others_are_told_to_try_again(account, monkeypatch):
+def test_requests_during_the_first_computation_are_asked_to_retry(account, monkeypatch):
     factories.site(account, {"/*": factories.policy(account)}, host="pub.example")
     monkeypatch.setattr(current_terms, "MAX_WAITING", 0)
     monkeypatch.setitem(terms_in_use.running, account.pk, current_terms.Computation())

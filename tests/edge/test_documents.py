@@ -44,7 +44,7 @@ def site(account):
     )
 
 
-def test_license_xml_tells_what_the_policies_promise_to_everybody(site):
+def test_license_xml_states_the_uses_promised_to_everybody(site):
     reply = get(RSL)
     assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
     root = ElementTree.fromstring(reply.content)  # noqa: S314 - our own
@@ -76,7 +76,7 @@ def statements(account, *rules, **options):
     return [line for line in group.splitlines() if ": /" not in line][2:]
 
 
-def test_nothing_is_said_about_the_whole_host_unless_a_policy_is_about_it(account):
+def test_documents_state_terms_of_the_whole_host_only_if_a_policy_covers_it(account):
     assert statements(account, ("/free/*", [factories.ALLOW_ALL])) == []
 
 
@@ -87,7 +87,7 @@ def test_a_policy_about_every_page_speaks_for_the_host(account):
     ]
 
 
-def test_where_pages_differ_in_a_use_nothing_is_said_about_it_for_the_host(account):
+def test_uses_that_differ_between_pages_are_not_stated_for_the_host(account):
     assert statements(account, ("/*", [SEARCH_ONLY]), ("/private/*", [factories.DENY_ALL])) == [
         "Content-Signal: ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n",
@@ -101,7 +101,7 @@ def test_a_site_that_denies_unknown_pages_says_so(account):
     ]
 
 
-def test_tdmrep_reserves_what_is_not_promised(account):
+def test_tdmrep_reserves_uses_that_are_not_promised(account):
     factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
     assert get(TDMREP).json() == [
         {"location": "/free/*", "tdm-reservation": 0},
@@ -118,7 +118,7 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
 
 
-def test_a_malformed_or_empty_tag_is_no_failure_of_the_service(site):
+def test_a_malformed_or_empty_tag_causes_no_failure(site):
     assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
     assert get(RSL, **{"If-None-Match": ""}).status_code == 200
 
@@ -136,7 +136,7 @@ def test_an_item_has_an_entry_of_its_own_and_leaves_its_patterns_alone(account, 
     assert uses_of(account, "/open/a", "/open/a?x=1", "/open/ab", "/open/") == [[], [], ["search"], ["search"]]
 
 
-def test_an_item_that_says_what_its_pattern_says_has_no_entry(account, site):
+def test_an_item_with_the_terms_of_its_pattern_has_no_entry(account, site):
     before = get(RSL).content
     policy = site.ordered_rules[0].policy
     factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk)
@@ -298,7 +298,7 @@ def compiled_path(url):
 
 
 @pytest.mark.parametrize("path", READERS)
-def test_a_document_does_permit_what_everybody_may(account, path):
+def test_documents_permit_the_uses_allowed_to_everybody(account, path):
     factories.site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
     for read in READERS[path]:
         uses = read(get(path).content, "/free/a?x")
@@ -317,7 +317,7 @@ def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
 
 
-def test_a_policy_in_odrl_says_what_opens_mining(account):
+def test_the_odrl_policy_names_the_conditions_of_mining(account):
     price = {"amount": "0.01", "currency": "USD"}
     priced = {**factories.ALLOW_LICENSED, "pricePerAccess": price}
     factories.site(
@@ -349,7 +349,7 @@ def test_a_policy_in_odrl_says_what_opens_mining(account):
     assert paid["duty"][0]["action"][0]["refinement"][0]["rightOperand"]["@value"] == "0.01"
 
 
-def test_there_is_no_such_policy_where_nothing_opens_mining(account):
+def test_without_conditions_of_mining_there_is_no_odrl_policy(account):
     factories.site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
     assert get("/.well-known/tdm-policy.json").status_code == 404
 

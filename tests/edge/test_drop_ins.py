@@ -54,7 +54,7 @@ def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1"
     return json.loads(done.stdout)
 
 
-def test_the_worker_asks_about_the_page_and_passes_on_who_asks(tmp_path):
+def test_the_worker_sends_the_page_and_the_visitor(tmp_path):
     shown = {"link": "<l>", "crawler-charged": "USD 0.01"}
     allowed = {"x-access-decision": "allow", "x-access-requester": "anonymous"}
     reply = worked(tmp_path, 200, {**allowed, **shown})

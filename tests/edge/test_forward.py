@@ -57,7 +57,7 @@ def test_a_licence_token_that_does_not_verify_is_401(ask, site):
 
 
 @pytest.mark.parametrize(("unknown", "status"), [("allow", 200), ("deny", 403)])
-def test_a_page_that_the_site_does_not_know_gets_what_the_site_says(ask, site, unknown, status):
+def test_unknown_pages_follow_the_setting_of_the_site(ask, site, unknown, status):
     site(READERS, unknown=unknown)
     reply = ask("/about")
     assert reply.status == status
@@ -169,7 +169,7 @@ def test_a_path_that_resembles_such_a_file_is_decided(ask, account, path):
     assert ask(path).status == 403
 
 
-def test_an_observed_denial_is_let_through_and_told(ask, site):
+def test_an_observed_denial_is_let_through_and_reported(ask, site):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a")
     assert told(reply) == (200, "allow", None)
@@ -214,7 +214,7 @@ def test_a_change_holds_for_the_next_request(ask, account, site, key):
     assert (ask("/premium/a").status, ask("/robots.txt").status) == (401, 401)
 
 
-def test_envoy_tells_the_page_by_its_path_and_host(raw, site, key):
+def test_envoy_sends_the_page_as_path_and_host(raw, site, key):
     site(factories.DENY_ALL)
     told_by = {"host": "pub.example", "x_licensing_key": key}
     assert raw("/v1/access/envoy/premium/a?b=c", **told_by).status == 403

@@ -55,7 +55,7 @@ def test_forwarding_headers_do_not_count_for_middleware(question, site):
     assert event(reply).facts["ip"] == "203.0.113.0"
 
 
-def test_nobody_but_middleware_says_who_the_visitor_is(ask, raw, key, account, site):
+def test_only_middleware_may_name_the_visitor(ask, raw, key, account, site):
     site(LICENSED, factories.DENY_ALL)
     factories.license(account, "org_acme")
     named = {"x_licensing_requester": "org_acme"}
@@ -73,7 +73,7 @@ def test_a_crawler_that_the_site_takes_for_a_subscriber_is_held_to_its_class(que
     assert (reply.status, event(reply).permission) == (403, "ai_training")
 
 
-def test_a_visitors_own_licence_token_counts_before_what_the_site_says(question, site, account):
+def test_a_licence_token_of_the_visitor_overrides_the_named_requester(question, site, account):
     site(LICENSED)
     factories.license(account, "org_acme")
     sent = {"authorization": "License nope", "x_licensing_requester": "org_acme"}

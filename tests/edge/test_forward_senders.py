@@ -60,7 +60,7 @@ def test_forwarding_headers_from_elsewhere_are_not_believed(ask, account, site):
      {"x_forwarded_uri": ["/premium/a", "/about"]}, {"x_forwarded_host": "pub.example, other.example"},
      {"x_forwarded_uri": "/" + "a" * 9_000}],
 )  # fmt: skip
-def test_a_page_that_is_not_told_clearly_is_no_page(ask, site, headers):
+def test_ambiguous_pages_are_refused(ask, site, headers):
     site(factories.DENY_ALL)
     assert ask("/premium/a", **headers).status == 400
 
@@ -71,7 +71,7 @@ def by_ingress_nginx(ask, url, **headers):
     return ask(None, path="/v1/access/ingress-nginx?deny=403", **sent)
 
 
-def test_ingress_nginx_tells_the_whole_url(ask, site):
+def test_ingress_nginx_sends_the_whole_url(ask, site):
     site(factories.DENY_ALL)
     reply = by_ingress_nginx(ask, "https://pub.example/premium/a?b=c")
     assert (reply.status, reply.headers["X-Access-Status"]) == (403, "403")
@@ -107,7 +107,7 @@ def test_x_original_url_counts_at_its_own_path_alone(ask, site):
      "http://a@pub.example/", ["https://pub.example/about"] * 2, "https://pub.example/" + "a" * 9_000],
     ids=range(10),
 )  # fmt: skip
-def test_a_whole_url_that_is_none_is_no_page(ask, site, url):
+def test_malformed_urls_are_refused(ask, site, url):
     site(factories.DENY_ALL)
     reply = by_ingress_nginx(ask, url)
     assert (reply.status, reply.error["type"]) == (403, "validation_error")

@@ -34,7 +34,7 @@ def test_hosts_of_sites_and_of_urls_are_those_that_browsers_send(name, host):
 
 
 @pytest.mark.parametrize(("name", "host"), NAMES)
-def test_a_site_has_a_host_that_browsers_send_or_none(name, host):
+def test_a_site_has_the_host_that_browsers_send_or_is_refused(name, host):
     """The service has narrower rules for names than browsers: those of DNS."""
     if host is not None and len(host) <= MAX_HOST and IS_HOST(host):
         assert parse_host(name) == host

@@ -131,7 +131,7 @@ def test_wrong_credentials_are_401_with_a_challenge(client, account):
     assert refused(ask_token(made, secret)) == (401, "invalid_client")
 
 
-def test_an_api_key_is_no_client_secret(client, account):
+def test_an_api_key_is_refused_as_a_client_secret(client, account):
     assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
 
 
@@ -150,7 +150,7 @@ def test_a_client_without_credit_gets_no_token(account, client, licensed):
     assert refused(ask_token(*client)) == (402, "payment_required")
 
 
-def test_the_pages_of_another_account_are_no_resource(other_account, client):
+def test_pages_of_another_account_are_refused_as_resources(other_account, client):
     factories.license(other_account)
     assert refused(ask_token(*factories.license_client(other_account))) == (400, "invalid_resource")
 

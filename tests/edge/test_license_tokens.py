@@ -129,7 +129,7 @@ def test_a_token_of_another_account_is_refused(ask, token, other_account):
     assert told(reply) == (401, "deny", "invalid_token")
 
 
-def test_a_signed_decision_is_no_licence_token(visit, api, account):
+def test_a_signed_decision_is_refused_as_a_licence_token(visit, api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", "sign": True})["token"]
     assert visit(sent=decision).status == 401

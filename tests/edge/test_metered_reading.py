@@ -114,7 +114,7 @@ def test_an_invented_cookie_counts_for_the_address(ask, site, change):
     assert forger.statuses(6) == [200] * 5 + [429]
 
 
-def test_a_cookie_of_another_account_or_secret_is_none(ask, site, account, settings):
+def test_cookies_of_another_account_or_secret_are_ignored(ask, site, account, settings):
     site(FIVE_A_MONTH)
     reader = Browser(ask)
     reader.read()
@@ -155,7 +155,7 @@ def test_another_rule_counts_the_same_cookie_from_the_start(ask, account):
     assert [reader.read("/other/a").status for _ in range(6)] == [200] * 5 + [429]
 
 
-def test_cookies_of_a_generous_limit_open_no_more_of_a_strict_one(ask, account):
+def test_cookies_of_a_generous_limit_do_not_raise_a_strict_one(ask, account):
     """As without them, an address may start five times."""
     sixty_a_minute = {**READERS, "rateLimit": {"requests": 60, "period": "minute", "per": "visitor"}}
     folders = {"/teasers/*": sixty_a_minute, "/premium/*": FIVE_A_MONTH}
@@ -223,7 +223,7 @@ def test_an_identified_visitor_is_counted_across_addresses(ask, site, account, f
     assert "Set-Cookie" not in replies[0].headers
 
 
-def test_the_cookie_from_before_takes_nothing_from_a_reader_who_is_known(ask, site, account):
+def test_an_earlier_cookie_does_not_count_for_an_identified_reader(ask, site, account):
     site(FIVE_A_MONTH)
     reader = Browser(ask)
     reader.read()
@@ -238,7 +238,7 @@ def test_licensees_read_on(ask, site, account):
     assert ask("/premium/a", authorization=f"Bearer {factories.key_text(account)}").status == 200
 
 
-def test_an_observing_site_counts_and_refuses_nobody(ask, site):
+def test_an_observing_site_counts_without_refusing(ask, site):
     site(FIVE_A_MONTH, mode="observe")
     reader = Browser(ask)
     replies = [reader.read() for _ in range(7)]

@@ -58,7 +58,7 @@ def test_observing_names_exactly_the_requests_that_enforcing_refuses(ask, accoun
     assert report["total"] == refused.total() > 0
 
 
-def test_the_revenue_at_stake_is_what_they_would_have_been_asked_to_pay(ask, account, api, mixed):
+def test_revenue_at_stake_sums_the_prices_of_observed_denials(ask, account, api, mixed):
     mixed(account, "observe")
     for _ in range(3):
         ask("/premium/a")

@@ -73,7 +73,7 @@ def test_a_bulk_request_writes_the_keys_too(api, ask, shut):
     assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [200, 403, 403]
 
 
-def test_items_of_one_page_are_found_by_the_parameter_that_tells_them_apart(account, api):
+def test_items_of_one_page_are_found_by_their_parameter(account, api):
     sources = [f"https://pub.example/?option=content&view=article&id={n}" for n in range(300)]
     for source in sources[:3]:
         factories.content(account, source=source)
@@ -123,7 +123,7 @@ def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
 @pytest.mark.parametrize(
     "uri", ["/premium/", "/premium/index.html", "/premium/a/", "/about", "/about/", "/about/index.html"]
 )
-def test_same_page_takes_no_page_out_of_a_pattern(ask, account, shut, settings, uri):
+def test_same_page_settings_do_not_change_patterns(ask, account, shut, settings, uri):
     factories.site(account, {"/premium/*": shut, "/about$": shut}, host="pub.example")
     settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html"], [])
     assert ask(uri).status == 403

@@ -68,5 +68,5 @@ def test_of_equally_long_patterns_the_first_wins():
     assert most_specific(rules, "/aa") is rules[0]
 
 
-def test_many_wildcards_take_no_more_time_than_the_path_is_long():
+def test_matching_many_wildcards_takes_linear_time():
     assert not compiled("/" + "*a" * 1000 + "b$").matches("/" + "a" * 8000)

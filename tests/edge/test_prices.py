@@ -36,7 +36,7 @@ def test_a_page_that_is_free_for_readers_has_a_price_for_crawlers(ask, site):
     assert "This has to be paid for." in str(reply.body)
 
 
-def test_a_customer_whose_licence_is_not_enough_is_told_the_price(ask, site, account):
+def test_a_customer_with_an_insufficient_licence_gets_the_price(ask, site, account):
     site(PRICED)
     factories.license(account, license_type="personal")
     token = ask_token(*factories.license_client(account)).json()["access_token"]
@@ -58,7 +58,7 @@ def test_a_visitor_who_pays_the_price_is_let_in_and_charged(pay, site, sent):
     assert (entry.license_type, entry.decision_id) == ("commercial", reply.headers["X-Access-Id"])
 
 
-def test_the_record_tells_of_the_offer_that_was_taken(pay, site, api):
+def test_the_decision_records_the_accepted_offer(pay, site, api):
     site(PRICED, factories.DENY_ALL)
     reply = pay(crawler_max_price="USD 1.00")
     shown = api.get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}")
@@ -96,7 +96,7 @@ def test_both_headers_are_a_conflict(pay, site):
 
 
 @pytest.mark.parametrize("agent", ["Mozilla/5.0", "GPTBot/1.0"])
-def test_nobody_unknown_pays(ask, site, agent):
+def test_unidentified_visitors_cannot_pay(ask, site, agent):
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
     assert price_of(reply) == (400, None, "StrongAuthRequired")
@@ -128,7 +128,7 @@ def test_a_licence_goes_before_an_offer(ask, site, account):
     assert not LedgerEntry.objects.exists()
 
 
-def test_a_price_per_access_of_a_licence_is_told_when_it_is_charged(ask, site, account):
+def test_the_price_of_a_licence_is_reported_when_it_is_charged(ask, site, account):
     site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")
@@ -185,7 +185,7 @@ def test_a_changed_price_holds_in_the_next_request(pay, site):
     assert price_of(pay(crawler_exact_price="USD 0.015")) == (402, "USD 1.00", "InvalidCrawlerExactPrice")
 
 
-def test_nginx_is_told_the_price_beside_its_403(ask, site):
+def test_nginx_gets_the_price_with_a_403(ask, site):
     site(PRICED)
     reply = ask("/premium/a", path="/v1/access/forward?deny=403")
     assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (
@@ -199,7 +199,7 @@ OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
          "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
 
 
-def test_offers_say_what_a_page_costs_and_record_nothing(api, site):
+def test_offers_show_prices_and_record_nothing(api, site):
     made = site(PRICED, factories.DENY_ALL)
     reply = api.get("/v1/access/offers", url="https://pub.example/premium/a?x=1")
     assert (reply["allowed"], reply["reason"], reply["offers"]) == (False, "no_license", [OFFER])

@@ -33,7 +33,7 @@ def test_a_refused_host_has_no_site(ask, account, site, api_of):
     assert (shown["url"], shown["siteId"]) == ("https://unknown.example/a", None)
 
 
-def test_a_check_has_none_of_them(api):
+def test_a_check_records_no_facts_of_visits(api):
     content = api.post("/v1/content", {"title": "A", "type": "article"})["id"]
     decided = api.post("/v1/access/check", {"contentId": content, "requester": "org_acme"})
     shown = api.get(f"/v1/access/decisions/{decided['id']}").body

@@ -132,7 +132,7 @@ def test_nginx_gets_the_body_in_a_header(ask, site, api, accept):
     assert not set(carried) & set(range(0x20))
 
 
-def test_nobody_else_gets_it_there(ask, site):
+def test_other_proxies_get_no_refusal_page(ask, site):
     site(DENY)
     assert "X-Access-Body" not in ask("/premium/a", accept=BROWSER).headers
 

@@ -71,7 +71,7 @@ def test_addresses_without_a_crawlers_name_are_not_stored(ask, site, seeker, dns
 
 
 @pytest.mark.parametrize("name", ["seeker.example", "crawl.seeker.example.evil.example", "evilcrawl.seeker.example"])
-def test_a_name_elsewhere_verifies_nobody(ask, site, seeker, dns, name):
+def test_a_name_in_another_domain_verifies_no_crawler(ask, site, seeker, dns, name):
     site(SEARCHED)
     dns[ADDRESS] = name
     for _ in range(2):
@@ -79,7 +79,7 @@ def test_a_name_elsewhere_verifies_nobody(ask, site, seeker, dns, name):
         assert (reply.status, reply.headers["X-Access-Requester"]) == (403, "unverified:seeker")
 
 
-def test_a_name_says_nothing_of_who_claims_no_crawler(ask, site, seeker, dns):
+def test_a_name_does_not_identify_a_visitor_without_a_claim(ask, site, seeker, dns):
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
     for _ in range(2):
@@ -186,7 +186,7 @@ def test_a_lookup_that_fails_is_repeated_soon(seeker, error):
     assert reverse_dns.FAILED_SECONDS <= 10
 
 
-def test_few_lookups_run_at_a_time_and_one_network_takes_no_more_than_its_share(names):
+def test_simultaneous_lookups_are_limited_in_total_and_for_each_network(names):
     asks(names, *(f"9.9.9.{number}" for number in range(100)), ADDRESS)
     assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1
     assert ADDRESS in names.asked

@@ -65,7 +65,7 @@ def test_the_schema_takes_the_example_of_the_standard():
         ('lastmod="2026-11-01T00:00:00Z"', 'licence="x"'),
     ],
 )  # fmt: skip
-def test_it_refuses_what_is_no_rsl(given_, broken):
+def test_the_schema_refuses_invalid_rsl(given_, broken):
     assert given_ in EXAMPLE
     document = EXAMPLE.replace(given_, broken).replace("</legal>", "</lawful>" if "lawful" in broken else "</legal>")
     assert problems(document)

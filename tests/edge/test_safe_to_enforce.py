@@ -35,7 +35,7 @@ def test_a_denial_is_402_if_a_licence_would_let_this_visitor_in_and_else_403(ask
 OPEN = {"action": "allow", "conditions": {"default": True}}
 
 
-def test_an_allow_rule_without_permissions_lets_pages_be_read_and_no_more(ask, account, site, crawler_table, api_of):
+def test_an_allow_rule_without_permissions_allows_only_reading(ask, account, site, crawler_table, api_of):
     crawler_table({"name": "Seeker", "class": "search", "operator": "S", "userAgent": "Seeker",
                    "addresses": ["192.0.2.0/24"]})  # fmt: skip
     site(OPEN)

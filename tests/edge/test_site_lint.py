@@ -27,7 +27,7 @@ def codes(site):
     return [(one.code, one.pattern) for one in lint_site(site)]
 
 
-def test_each_audience_is_told_in_one_sentence_what_it_may_do(site):
+def test_each_audience_has_a_sentence_about_its_rights(site):
     told = sentences(
         compiled_rules(site(open=[SEARCH_ONLY], news=NATURAL, press=[LICENSEES], closed=[factories.DENY_ALL])),
         denies_unknown=False,
@@ -69,7 +69,7 @@ def test_a_base_url_without_tls_is_warned_about(site, settings, base_url, is_war
     assert (("insecure_base_url", "") in codes(site(open=[SEARCH_ONLY]))) is is_warned
 
 
-def test_rules_that_never_match_and_prices_that_nobody_is_offered_are_told(site):
+def test_rules_that_never_match_and_prices_never_offered_are_reported(site):
     shut, sale = {**factories.DENY_ALL, "priority": 1}, {**FOR_SALE, "priority": 1}
     made = site(
         dead=[shut, {**factories.ALLOW_ALL, "priority": 2}],
@@ -78,7 +78,7 @@ def test_rules_that_never_match_and_prices_that_nobody_is_offered_are_told(site)
     assert {("unreachable_rule", "/dead/*"), ("unreachable_rule", "/unsold/*")} <= set(codes(made))
 
 
-def test_a_rule_for_what_no_visitor_asks_for_is_told(site):
+def test_rules_for_permissions_never_requested_are_reported(site):
     rule = {"action": "allow", "conditions": {"permission": "commercial_use"}, "permissions": ["commercial_use"]}
     assert ("never_asked", "/a/*") in codes(site(a=[rule, SEARCH_ONLY]))
 

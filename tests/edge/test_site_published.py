@@ -63,11 +63,11 @@ def test_unreadable_documents_are_unreachable(found, web, url, failure):
 @pytest.mark.parametrize(
     "body", [b"<html>Not found</html>", b"\xff", b"", b"<rsl xmlns='https://rslstandard.org/rsl'/>"]
 )
-def test_another_license_xml_is_told(found, web, body):
+def test_another_license_xml_is_reported(found, web, body):
     assert found({**web, "https://pub.example/license.xml": body}) == [("differs", "")]
 
 
-def test_another_tdmrep_is_told(found, web):
+def test_another_tdmrep_is_reported(found, web):
     laxer = b'[{"location": "/", "tdm-reservation": 0}]'
     assert found({**web, "https://pub.example/.well-known/tdmrep.json": laxer}) == [("differs", "")]
 
@@ -89,11 +89,11 @@ def test_the_licence_server_may_have_been_asked_for_elsewhere(found, web):
         (b"Content-Signal: search=yes\nContent-Usage: search=n", [("laxer_than_policy", ""), ("contradiction", "")]),
     ],
 )
-def test_a_robots_txt_that_is_laxer_or_contradicts_itself_is_told(found, web, lines, findings):
+def test_a_laxer_or_contradictory_robots_txt_is_reported(found, web, lines, findings):
     assert found({**web, "https://pub.example/robots.txt": ROBOTS + lines}) == findings
 
 
-def test_a_robots_txt_that_names_no_license_is_told(found, web):
+def test_a_robots_txt_without_a_license_is_reported(found, web):
     bare = b"User-agent: *\nDisallow: /private\n"
     assert found({**web, "https://pub.example/robots.txt": bare}) == [("license_not_named", "")]
 

@@ -75,7 +75,7 @@ HOSTS = ["pub.example", "pub.example:8443", "pub.example:443", "PUB.example", "p
 
 @pytest.mark.parametrize("registered", ["pub.example", "pub.example:8443", "pub.example:443", "pub.example."])
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_item_is_found_whatever_port_it_is_registered_or_asked_for_at(ask, raw, key, account, registered, host):
+def test_items_are_found_regardless_of_the_port(ask, raw, key, account, registered, host):
     shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
     factories.site(account, {"/*": open_}, host="pub.example")
     factories.content(account, source=f"http://{registered}/a", policy_id=shut.pk)

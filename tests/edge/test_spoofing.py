@@ -44,13 +44,13 @@ def test_claims_use_up_the_limit_of_everybody_unknown(ask, site):
     assert ask("/premium/a").status == 429
 
 
-def test_a_metered_page_is_metered_for_who_claims_to_be_a_search_engine(ask, site):
+def test_claimed_search_engines_are_metered(ask, site):
     site(SEARCHED, TWICE)
     statuses = [ask("/premium/a", user_agent="Googlebot/2.1").status for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_a_metered_page_is_metered_for_the_holder_of_a_token_who_claims_to_be_one(ask, account, site):
+def test_claimed_search_engines_with_a_token_are_metered(ask, account, site):
     site(SEARCHED, {**TWICE, "conditions": {"hasValidLicense": True}})
     factories.license(account)
     token = ask_token(*factories.license_client(account)).json()["access_token"]
@@ -71,7 +71,7 @@ def test_a_claim_is_recorded_as_one(ask, site, agent):
     assert facts["identifiedBy"] == "user_agent"
 
 
-def test_a_decision_tells_whom_its_rules_were_applied_to(ask, site):
+def test_a_decision_records_the_requester_that_its_rules_judged(ask, site):
     site(denied("anonymous"), EVERYTHING)
     reply = ask("/premium/a", user_agent="GPTBot/1.0")
     recorded = event(reply)
@@ -95,13 +95,13 @@ def pay(ask, account):
     )
 
 
-def test_the_price_of_a_claim_does_not_buy_what_readers_are_denied(pay, site):
+def test_a_claimed_crawler_cannot_buy_pages_denied_to_readers(pay, site):
     site(priced(["ai_training"], "0.015"), factories.DENY_ALL)
     assert told(pay()) == told(pay(user_agent="Mozilla/5.0")) == (403, "deny", "policy_denied")
     assert not LedgerEntry.objects.exists()
 
 
-def test_the_price_of_a_claim_does_not_buy_what_costs_readers_more(pay, site):
+def test_a_claimed_crawler_cannot_pay_less_than_readers(pay, site):
     site(priced(["ai_training"], "0.015"), priced(["read"], "1"))
     reply = pay()
     assert (told(reply), reply.headers["crawler-price"]) == ((402, "deny", "no_license"), "USD 1.00")

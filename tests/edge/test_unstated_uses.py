@@ -66,7 +66,7 @@ def test_uses_within_a_limit_are_not_mentioned(account):
 
 
 @pytest.mark.parametrize("rest", [SEARCH_ONLY, REST], ids=["promised", "refused"])
-def test_an_entry_that_mentions_no_use_overrides_what_a_shorter_one_says(account, rest):
+def test_an_entry_with_unknown_uses_overrides_a_shorter_entry(account, rest):
     search = "y" if rest is SEARCH_ONLY else "n"
     assert [line for line in robots(account, {"/*": [rest], "/metered/*": [LIMITED]}) if "/" in line] == [
         "Content-Usage: /metered/* train-ai=unknown, ai-use=unknown, search=unknown",

@@ -83,13 +83,13 @@ def test_a_newcomer_does_not_disable_the_documents_of_a_verified_site(api, publi
     assert (before.status_code, documents().content) == (200, before.content)
 
 
-def test_a_site_that_is_verified_later_takes_no_documents_from_the_first(api, other_api, published, site, theirs):
+def test_a_later_verified_site_does_not_replace_the_documents_of_the_first(api, other_api, published, site, theirs):
     published.file_of(site, theirs)
     assert (verify(other_api, theirs).status, verify(api, site).status) == (200, 200)
     assert b"/theirs/" in documents().content
 
 
-def test_of_several_sites_none_is_published_until_one_is_verified(api, published, site, theirs):
+def test_a_shared_host_publishes_nothing_until_a_site_is_verified(api, published, site, theirs):
     assert documents().status_code in (400, 404)
     published.file_of(site)
     verify(api, site)
@@ -114,7 +114,7 @@ def test_the_next_verified_site_is_published_when_the_first_is_deleted(api, othe
     assert b"/theirs/" in documents().content
 
 
-def test_an_unverified_site_of_a_shared_host_is_told_so(api, published, site, theirs):
+def test_an_unverified_site_of_a_shared_host_is_reported(api, published, site, theirs):
     published.file_of(site)
     verify(api, site)
     site.refresh_from_db()
@@ -122,7 +122,7 @@ def test_an_unverified_site_of_a_shared_host_is_told_so(api, published, site, th
     assert "host_shared" in [one.code for one in lint_site(theirs)]
 
 
-def test_a_site_says_what_to_publish_where(api, site):
+def test_a_site_shows_the_records_to_publish(api, site):
     told = api.get(f"/v1/sites/{site.pk}")
     assert (told["verifiedAt"], told["verification"]) == (
         None,
@@ -155,7 +155,7 @@ def test_a_record_in_either_place_verifies_and_is_logged(api, published, site, p
         (DestinationRefused("The host must resolve to public addresses only."), "public addresses only"),
     ],
 )
-def test_without_the_record_a_site_is_refused_with_what_was_found(api, published, site, failure, said):
+def test_a_missing_record_is_reported_with_the_records_found(api, published, site, failure, said):
     published.file = failure
     refused = verify(api, site)
     assert (refused.status, refused.error["param"]) == (422, "host")
@@ -254,7 +254,7 @@ def test_txt_records_are_read_from_the_name_server_whole():
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_name_without_records_has_none(code):
+def test_a_name_without_records_has_no_evidence(code):
     with name_server(code=code) as resolver:
         assert async_to_sync(read_txt)(HOST, resolver) == Place(txt_name(HOST))
 

@@ -64,7 +64,7 @@ def test_a_requesters_own_key_names_it(ask, account, site):
     assert (again.status, again.headers["X-Access-Requester"]) == (402, "anonymous")
 
 
-def test_another_accounts_key_names_nobody(ask, site, other_account):
+def test_a_key_of_another_account_identifies_no_requester(ask, site, other_account):
     site(READERS)
     reply = ask("/premium/a", authorization=f"Bearer {factories.key_text(other_account)}")
     assert reply.headers["X-Access-Requester"] == "anonymous"
@@ -89,7 +89,7 @@ def test_only_head_is_free(ask, account, site, method, charged):
     assert LedgerEntry.objects.count() == charged
 
 
-def test_the_method_of_the_question_counts_where_no_other_is_told(ask, account, site):
+def test_the_method_defaults_to_that_of_the_request(ask, account, site):
     site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")

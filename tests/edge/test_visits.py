@@ -87,7 +87,7 @@ def test_a_step_with_many_visits_is_divided(ask, account, mixed, monkeypatch):
     assert VisitorDay.objects.get().allowed == 20
 
 
-def test_a_visitor_is_told_by_what_told_who_it_was(ask, account, mixed):
+def test_visits_are_grouped_by_the_kind_of_identification(ask, account, mixed):
     ask("/open/a")
     ask("/open/a", user_agent="GPTBot/1.0")
     own, text = factories.api_key(account)
@@ -110,7 +110,7 @@ def test_the_classes_are_those_of_the_crawlers(ask, account, mixed):
     assert told == [("ai_training", "user_agent", 1), ("search", "user_agent", 1), ("other", "nothing", 1)]
 
 
-def test_a_check_is_no_visit(api, account):
+def test_checks_are_not_counted_as_visits(api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     count_all()
@@ -145,7 +145,7 @@ def test_days_outside_the_period_are_not_shown(ask, account, mixed):
     assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
 
 
-def test_the_api_tells_who_came(ask, api, account, mixed):
+def test_the_api_reports_visitors(ask, api, account, mixed):
     for page in OUTCOMES:
         ask(page, user_agent="GPTBot/1.0")
     count_all()

@@ -344,7 +344,7 @@ def test_of_several_signatures_the_first_valid_one_counts(ask, site, directories
         assert (reply.status, reply.headers["X-Access-Requester"]) == (200, expected)
 
 
-def test_of_several_signatures_none_counts_if_one_is_invalid_and_no_other_valid(ask, site):
+def test_several_signatures_are_refused_if_one_is_invalid_and_none_is_valid(ask, site):
     site(FOR_SIGNER, factories.DENY_ALL)
     unknown = relabelled("unknown", agent="https://unknown.example")
     expired = relabelled("expired", age=400)
@@ -421,7 +421,7 @@ FILLING = [
 
 
 @pytest.mark.parametrize("filling", FILLING)
-def test_verifying_takes_about_as_long_whatever_a_known_signer_sends(forwards, filling):
+def test_verifying_takes_constant_time_for_known_signers(forwards, filling):
     """Compares the event loop's CPU time with that for an ordinary signature."""
     headers = signed()
     text = headers["Signature_Input"]

@@ -33,7 +33,7 @@ def check(api, item):
 
 
 @both_ways
-def test_a_rule_looks_at_what_the_caller_says(check):
+def test_rules_match_attributes_of_the_caller(check):
     assert check(KNOWN)["allowed"]
     assert check({**KNOWN, "seats": 10.0})["allowed"]
     assert not check({**KNOWN, "country": "FR"})["allowed"]
@@ -105,13 +105,13 @@ def test_so_do_those_of_a_batch_by_metadata(api, item):
     ],
     ids=lambda one: str(one)[:30],
 )
-def test_attributes_that_are_none_are_refused_by_their_field(check, attributes, param):
+def test_invalid_attributes_are_refused_by_name(check, attributes, param):
     reply = check(attributes)
     assert (reply.status, reply.error["param"]) == (422, param)
 
 
 @both_ways
-def test_every_wrong_attribute_of_a_batch_is_told_by_its_place(api, item):
+def test_every_invalid_attribute_of_a_batch_is_reported_by_its_place(api, item):
     wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
     reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
     assert reply.status == 422
@@ -122,7 +122,7 @@ def test_every_wrong_attribute_of_a_batch_is_told_by_its_place(api, item):
 
 
 @both_ways
-def test_a_recorded_decision_keeps_what_it_was_made_on(api, check):
+def test_a_recorded_decision_keeps_its_attributes(api, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     said, stored = check({"country": "FR"})["id"], check()["id"]
     api.patch("/v1/requesters/org_acme", {"metadata": None})

@@ -33,14 +33,14 @@ def test_decisions_come_in_the_order_of_the_checks(batch, account, item):
     assert [one.get("correlationId") for one in reply["data"]] == ["first", None, "third", None]
 
 
-def test_a_batched_decision_is_what_a_check_alone_answers(api, batch, item):
+def test_a_batch_decides_like_single_checks(api, batch, item):
     check = {"contentId": item.pk, "requester": LICENSED_REQUESTER, "permission": "print"}
     [batched] = batch([check])["data"]
     alone = api.post("/v1/access/check", check).body
     assert {**batched, "id": None, "created": None} == {**alone, "id": None, "created": None}
 
 
-def test_decisions_that_are_alike_are_each_what_a_check_alone_answers(api, batch, account, item):
+def test_equal_checks_of_a_batch_are_decided_like_single_checks(api, batch, account, item):
     items = [item.pk, factories.content(account, policy_id=item.policy_id).pk, item.pk]
     marks = ['"quoted" \\\\', "Zoë 🐝", "one \\u2028 two"]
     checks = [{"contentId": one, "correlationId": mark} for one, mark in zip(items, marks, strict=True)]
@@ -121,7 +121,7 @@ def test_a_rules_limit_holds_within_a_batch(batch, account):
     assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
 
 
-def test_a_rules_limit_counts_in_the_order_of_the_checks_whatever_their_items(batch, account):
+def test_a_batch_counts_for_a_rate_limit_in_the_order_of_its_checks(batch, account):
     policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}})
     article, video = (factories.content(account, policy_id=policy.pk, type=kind).pk for kind in ("article", "video"))
     named = [article, video, article, video, article]

@@ -24,7 +24,7 @@ def check(api, item):
     return send
 
 
-def test_an_allowed_check_says_on_what_grounds(check, item, policy):
+def test_an_allowed_check_names_its_rule_and_licence(check, item, policy):
     reply = check(permission="commercial_use", context={"ip": "203.0.113.9", "userAgent": "ExampleBot/1.0"})
     assert reply.status == 200
     decision = reply.body
@@ -89,7 +89,7 @@ def test_an_item_must_be_named(check, named):
     assert (reply.status, reply.error["param"]) == (422, "contentId")
 
 
-def test_null_beside_the_one_selector_is_no_selector(check, item):
+def test_null_selectors_beside_another_one_are_ignored(check, item):
     assert check(contentId=item.pk, externalId=None, source=None).status == 200
 
 

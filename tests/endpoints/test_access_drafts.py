@@ -36,7 +36,7 @@ def test_an_empty_draft_denies_as_a_new_policy_would(rehearse):
     assert rehearse({})["reason"] == "policy_denied"
 
 
-def test_a_null_draft_is_none(rehearse, policy):
+def test_a_null_draft_is_ignored(rehearse, policy):
     assert rehearse(None)["policyId"] == policy.pk
 
 
@@ -45,7 +45,7 @@ def test_the_trace_is_that_of_the_draft(rehearse):
     assert [(step["index"], step["decisive"]) for step in trace] == [(1, False), (0, True), (2, False)]
 
 
-def test_a_draft_shows_what_an_item_without_a_policy_would_have(account, rehearse):
+def test_a_draft_can_be_tried_on_an_item_without_a_policy(account, rehearse):
     bare = factories.content(account)
     assert rehearse({"rules": [ALLOW_ALL]}, contentId=bare.pk)["allowed"] is True
 
@@ -55,7 +55,7 @@ def test_no_draft_opens_an_archived_item(account, rehearse):
     assert rehearse({"defaultAction": "allow"}, contentId=archived.pk)["reason"] == "content_archived"
 
 
-def test_a_rule_kept_in_the_draft_has_what_is_left_of_its_limit(api, account, rehearse):
+def test_a_rule_kept_in_the_draft_keeps_its_remaining_limit(api, account, rehearse):
     limited = {**ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_b"})

@@ -84,7 +84,7 @@ def mend(check: dict[str, Any], path: str) -> None:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(planted())
-def test_each_fault_of_a_check_is_told_once_and_none_is_left_when_they_are_mended(case):
+def test_each_fault_of_a_check_is_reported_once(case):
     check, where = case
     found = told(parse_check, check)
     assert sorted(map(str, found)) == sorted(where)
@@ -178,7 +178,7 @@ def test_a_right_body_is_read_once(monkeypatch):
     ],
     ids=["unknown fields", "unknown fields of checks", "far too many checks", "wrong checks", "long texts"],
 )
-def test_a_large_body_is_read_no_further_than_to_what_is_told(monkeypatch, body):
+def test_a_large_body_is_read_only_up_to_the_reported_faults(monkeypatch, body):
     read = []
     convert = msgspec.convert
 

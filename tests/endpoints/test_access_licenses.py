@@ -54,7 +54,7 @@ def test_a_licence_issued_between_two_checks_decides_the_second(check, account):
     assert check()["allowed"]
 
 
-def test_a_revoked_licence_is_none_at_once_and_the_callers_word_does_not_bring_it_back(check, account):
+def test_a_revoked_licence_ends_at_once_also_if_the_caller_asserts_it(check, account):
     held = factories.license(account)
     assert check()["allowed"]
     revoke_license(held)
@@ -108,7 +108,7 @@ def test_a_draft_is_decided_on_licences_of_the_items_own_policy(check, account, 
     assert check(dryRun=True, policy=draft)["license"]["source"] == "service"
 
 
-def test_many_licences_for_single_items_are_told_apart(check, account, item):
+def test_many_licences_for_single_items_apply_to_their_items_only(check, account, item):
     for _ in range(20):
         factories.license(account, content_ids=[factories.content(account).pk])
     assert check()["reason"] == "no_license"

@@ -39,7 +39,7 @@ def under(api, account):
     return lambda *rules: Item(api, account, *rules)
 
 
-def test_the_reply_tells_what_is_left(under, clock):
+def test_the_reply_has_the_remaining_requests(under, clock):
     item = under(limited(2, "hour"))
     reset = int(datetime.fromisoformat("2026-03-04T06:00:00+00:00").timestamp())
     first, second, third = (item.check() for _ in range(3))
@@ -103,7 +103,7 @@ def test_the_count_is_shared_by_all_items_of_the_policy(under, account):
     assert not item.api.post("/v1/access/check", {"contentId": other.pk, "requester": "org"})["allowed"]
 
 
-def test_there_is_no_fall_through_to_the_next_rule(under):
+def test_an_exhausted_rule_does_not_fall_through_to_the_next(under):
     item = under(limited(1, "month"), {**ALLOW_ALL, "priority": 2})
     assert [item.check()["reason"] for _ in range(2)] == [None, "rate_limit_exceeded"]
 
@@ -171,7 +171,7 @@ def test_a_denial_by_limit_is_recorded_and_counted(under):
     assert stats == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
 
 
-def test_a_rule_without_a_limit_shows_none(under):
+def test_a_rule_without_a_limit_shows_no_rate_limit(under):
     assert under(ALLOW_ALL).check()["rateLimit"] is None
 
 
@@ -198,7 +198,7 @@ def test_each_requester_has_its_own_visitors(under):
     assert [item.is_allowed(who, context={"visitorId": "a"}) for who in ("org", "other", "org")] == [True, True, False]
 
 
-def test_a_rehearsal_tells_what_the_visitor_has_left(under):
+def test_a_dry_run_shows_the_remaining_requests(under):
     item = under(per_visitor(2))
     item.check(context={"visitorId": "a"})
     tried = [item.check(context={"visitorId": who}, dryRun=True)["rateLimit"]["remaining"] for who in "ab"]

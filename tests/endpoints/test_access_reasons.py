@@ -67,7 +67,7 @@ def test_a_denial_by_default_has_the_same_reasons_and_no_rule(decide):
     assert outcome(decide([ALLOW_LICENSED], licensed)) == (False, "policy_denied")
 
 
-def test_a_policy_without_rules_does_what_its_default_says(decide):
+def test_a_policy_without_rules_applies_its_default_action(decide):
     assert outcome(decide([], default="deny")) == (False, "policy_denied")
     reply = decide([], default="allow")
     assert (outcome(reply), reply["permissions"], reply["matchedRule"]) == ((True, None), [], None)
@@ -87,13 +87,13 @@ def test_an_allow_by_default_grants_no_permission(decide):
         ([], None, (True, None)),
     ],
 )
-def test_the_rule_must_grant_what_is_asked_for(decide, granted, asked, expected):
+def test_the_rule_must_grant_the_requested_permission(decide, granted, asked, expected):
     reply = decide([{**ALLOW_ALL, "permissions": granted}], permission=asked)
     assert outcome(reply) == expected
     assert reply["permissions"] == (granted if expected[0] else [])
 
 
-def test_there_is_no_fall_through_to_a_rule_that_would_grant_it(decide):
+def test_a_missing_permission_does_not_fall_through_to_another_rule(decide):
     narrow = {**ALLOW_ALL, "priority": 1, "permissions": ["read"]}
     assert outcome(decide([narrow, {**ALLOW_ALL, "priority": 2}], permission="print")) == (
         False,
@@ -161,7 +161,7 @@ ITEM = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"
         ({"tags": "law", "category": "sport"}, {}, False),
     ],
 )
-def test_a_condition_matches_what_is_known(decide, conditions, fields, allowed):
+def test_conditions_match_known_facts(decide, conditions, fields, allowed):
     rule = {"action": "allow", "conditions": conditions, "permissions": ["full_access"]}
     assert decide([rule], item=ITEM, **fields)["allowed"] is allowed
 
@@ -171,7 +171,7 @@ def test_an_unknown_fact_matches_nothing(decide):
         assert decide([{"action": "allow", "conditions": {name: value}}])["allowed"] is False
 
 
-def test_explain_tells_for_each_rule_what_it_wanted_and_saw(decide):
+def test_explain_shows_the_expected_and_actual_facts_of_each_rule(decide):
     reply = decide([DENY_ALL, ALLOW_LICENSED], {"id": "org", "licenseType": "personal"}, explain=True)
     assert reply["trace"] == [
         {
@@ -190,7 +190,7 @@ def test_explain_tells_for_each_rule_what_it_wanted_and_saw(decide):
     ]
 
 
-def test_there_is_no_trace_unless_asked_for(decide):
+def test_without_explain_there_is_no_trace(decide):
     assert "trace" not in decide([DENY_ALL]).body
 
 

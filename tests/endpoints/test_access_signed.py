@@ -65,7 +65,7 @@ def verified(token: str, audience: str, **options: Any) -> dict[str, Any]:
     return jwt.decode(token, jwt.PyJWK(key), algorithms=["EdDSA"], audience=audience, issuer=ISSUERS, **options)
 
 
-def test_an_allow_is_signed_with_what_it_says(check, item):
+def test_the_token_of_an_allowed_check_has_its_claims(check, item):
     reply = check(permission="commercial_use")
     claims = verified(reply["token"], item.pk)
     assert claims == {
@@ -102,7 +102,7 @@ def test_a_token_names_the_permission_that_was_asked_for(check, item, api):
     assert [verified(one["token"], item.pk)["permission"] for one in data] == ["read", "ai_training"]
 
 
-def test_only_what_is_asked_for_is_signed(check):
+def test_decisions_are_signed_only_on_request(check):
     assert "token" not in check(sign=False).body
     assert "token" not in check(sign=None).body
     assert SigningKey.objects.count() == 0

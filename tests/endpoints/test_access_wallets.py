@@ -50,7 +50,7 @@ def spends():
     return WalletEntry.objects.filter(type="spend").count()
 
 
-def test_a_grant_shows_what_is_left_of_it_after_each_check(check, fund, api):
+def test_a_grant_shows_its_remaining_amount_after_each_check(check, fund, api):
     wallet = f"/v1/wallets/{fund(1)}"
     spent_first = api.post(f"{wallet}/grants", {"amount": 0.05, "priority": 0})["id"]
     [_, spent_later] = [one["id"] for one in api.get(f"{wallet}/grants")["data"]]
@@ -64,7 +64,7 @@ def test_a_grant_shows_what_is_left_of_it_after_each_check(check, fund, api):
     assert shown == [((0, "ended"), (1, "active")), ((0, "ended"), (0.95, "active"))]
 
 
-def test_a_repeated_grant_shows_what_is_left_of_it(check, fund, api):
+def test_a_repeated_grant_shows_its_remaining_amount(check, fund, api):
     wallet, body = f"/v1/wallets/{fund('0.05')}", {"amount": 1, "externalId": "inv-1"}
     made = api.post(f"{wallet}/grants", body)
     assert [check()["allowed"] for _ in range(2)] == [True, True]
@@ -74,7 +74,7 @@ def test_a_repeated_grant_shows_what_is_left_of_it(check, fund, api):
     assert (again.body, again.headers["ETag"]) == (read.body, read.headers["ETag"])
 
 
-def test_an_allowed_check_spends_its_price_and_says_what_remains(check, fund, api):
+def test_an_allowed_check_spends_its_price_and_shows_the_balance(check, fund, api):
     wallet = fund(1)
     made = check()
     assert made["allowed"] is True
@@ -194,7 +194,7 @@ def simulate(api, item, **draft):
 
 
 @pytest.mark.parametrize(("amount", "unit"), [("0.12", "USD"), (2, "access")])
-def test_a_simulation_of_the_unchanged_policy_denies_what_the_wallet_denied(api, item, check, fund, amount, unit):
+def test_a_simulation_repeats_the_denials_of_wallets(api, item, check, fund, amount, unit):
     fund(amount, unit)
     assert [check()["allowed"] for _ in range(3)] == [True, True, False]
     assert simulate(api, item) == (0, 0, 0)
@@ -208,7 +208,7 @@ def test_the_shortfall_of_a_wallet_is_recorded_as_a_fact(check, fund):
     assert recorded.shortfall == Shortfall("USD", 10_000)
 
 
-def test_a_refund_returns_to_the_wallet_that_paid_and_only_what_it_paid(api, check, fund):
+def test_a_refund_returns_the_paid_amount_to_its_wallet(api, check, fund):
     wallet = fund(1)
     made = check()["id"]
     for amount, left in (("-0.02", "0.97"), ("-0.03", "1"), ("0.05", "1"), ("-0.05", "1")):
@@ -285,7 +285,7 @@ def test_observed_checks_of_a_batch_are_each_compared_with_the_whole_balance(api
     assert spends() == 1
 
 
-def test_an_observed_check_of_a_rule_with_a_limit_uses_none_of_it_if_the_wallet_lacks_credit(check, fund, account):
+def test_an_observed_check_without_credit_does_not_count_for_the_rate_limit(check, fund, account):
     fund("0.01")
     rule = {**factories.ALLOW_ALL, "conditions": {"hasValidLicense": True}}
     policy = factories.policy(account, {**rule, "rateLimit": {"requests": 1, "period": "day"}}, mode="observe")

@@ -13,7 +13,7 @@ from tests.client import ApiClient
 ME = "/v1/accounts/me"
 
 
-def test_a_key_is_told_its_account_its_plan_and_itself(db, clock):
+def test_the_reply_has_the_account_the_plan_and_the_key(db, clock):
     account = factories.account(name="Saltmarsh", plan="professional")
     end = clock.now + timedelta(days=1)
     key, text = factories.api_key(account, name="Edge", permissions=["content:read"], expires_at=end)
@@ -52,7 +52,7 @@ def test_any_key_may_ask(account, fields):
     assert ApiClient(factories.key_text(account, **fields)).get(ME)["id"] == account.pk
 
 
-def test_a_changed_plan_is_told_at_once(api, account):
+def test_a_changed_plan_is_shown_at_once(api, account):
     update_account(account, {"plan": "starter", "requests_per_minute": None, "requests_per_day": None})
     assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)
 

@@ -19,7 +19,7 @@ def checked(api, account):
     return one, other
 
 
-def test_a_report_tells_who_asked_for_what_and_was_answered_how(api, checked):
+def test_a_report_counts_requesters_items_and_outcomes(api, checked):
     one, other = checked
     report = api.get(PATH, period="7d").body
     today = report.pop("timeSeries")

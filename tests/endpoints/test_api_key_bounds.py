@@ -40,7 +40,7 @@ def test_a_key_without_an_expiry_of_its_own_ends_with_the_key_that_created_it(sh
 
 
 @pytest.mark.parametrize("seconds", [1, 86_400, None])
-def test_a_key_creates_none_that_outlives_it(short, end, seconds):
+def test_a_key_cannot_create_a_key_that_outlives_it(short, end, seconds):
     wanted = None if seconds is None else render_timestamp(end + timedelta(seconds=seconds))
     assert_beyond_key(ApiClient(short[1]).post("/v1/api-keys", {**BODY, "expiresAt": wanted}), "expiresAt")
 
@@ -61,7 +61,7 @@ def test_a_key_without_addresses_of_its_own_has_those_of_the_key_that_created_it
     "addresses",
     [[], ["198.51.100.7"], ["0.0.0.0/0"], ["::/0"], ["127.0.0.1", "::1"], ["126.0.0.0/7"], ["10.0.0.0/23"]],
 )
-def test_a_key_creates_none_for_addresses_outside_its_own(narrow, addresses):
+def test_a_key_cannot_create_a_key_for_other_addresses(narrow, addresses):
     assert_beyond_key(ApiClient(narrow[1]).post("/v1/api-keys", {**BODY, "allowedIps": addresses}), "allowedIps")
 
 
@@ -71,13 +71,13 @@ def test_a_key_creates_one_for_addresses_within_its_own(narrow, addresses):
     assert (reply.status, reply["allowedIps"]) == (201, addresses)
 
 
-def test_a_key_rotates_none_that_outlives_it(account, short):
+def test_a_key_cannot_rotate_a_key_that_outlives_it(account, short):
     lasting, text = factories.api_key(account)
     assert_beyond_key(ApiClient(short[1]).post(f"/v1/api-keys/{lasting.pk}/rotate", {}), "expiresAt")
     assert ApiClient(text).get("/v1/content").status == 200
 
 
-def test_a_key_rotates_none_for_addresses_outside_its_own(account, narrow):
+def test_a_key_cannot_rotate_a_key_for_other_addresses(account, narrow):
     anywhere, text = factories.api_key(account)
     assert_beyond_key(ApiClient(narrow[1]).post(f"/v1/api-keys/{anywhere.pk}/rotate", {}), "allowedIps")
     assert ApiClient(text).get("/v1/content").status == 200
@@ -89,7 +89,7 @@ def test_a_bounded_key_rotates_itself(account, end):
     assert (reply.status, reply["expiresAt"], reply["allowedIps"]) == (201, render_timestamp(end), [HERE])
 
 
-def test_a_key_in_its_overlap_creates_none_that_outlives_the_overlap(api, account, clock):
+def test_a_rotated_key_cannot_create_a_key_that_outlives_its_overlap(api, account, clock):
     key, text = factories.api_key(account)
     api.post(f"/v1/api-keys/{key.pk}/rotate", {"overlapSeconds": 60})
     reply = ApiClient(text).post("/v1/api-keys", BODY)

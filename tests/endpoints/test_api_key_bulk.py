@@ -156,7 +156,7 @@ def test_many_rows_take_as_many_statements_as_few(api):
 
 
 @pytest.mark.parametrize("items", [None, {}, [], [NEW] * 1001])
-def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, items):
+def test_a_body_without_a_list_of_rows_is_refused(api, items):
     reply = api.post("/v1/api-keys/bulk", {"items": items})
     assert (reply.status, reply.error["param"]) == (422, "items")
 

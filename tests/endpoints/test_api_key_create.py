@@ -32,7 +32,7 @@ def test_the_new_key_works_at_once(create):
     assert ApiClient(create()["key"]).get("/v1/content").status == 200
 
 
-def test_no_two_keys_are_alike(create):
+def test_every_key_is_different(create):
     assert len({create()["key"] for _ in range(5)}) == 5
 
 
@@ -71,7 +71,7 @@ def test_a_key_without_permissions_can_do_nothing(create):
     assert ApiClient(reply["key"]).get("/v1/content").status == 403
 
 
-def test_a_key_creates_none_with_a_permission_it_lacks(account):
+def test_a_key_cannot_create_a_key_with_a_permission_it_lacks(account):
     narrow = ApiClient(factories.key_text(account, permissions=["api_keys:manage", "content:read"]))
     body = {"name": "x", "type": "secret"}
     assert narrow.post("/v1/api-keys", {**body, "permissions": ["content:read"]}).status == 201

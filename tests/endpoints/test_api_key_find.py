@@ -60,7 +60,7 @@ def test_a_key_that_has_ended_is_found_with_its_state(api, leaked, clock):
 
 
 @pytest.mark.parametrize("text", ["svc_sk_", "x", "svc_sk_" + "0" * 34, "é", UNKNOWN])
-def test_a_text_that_is_no_key_is_not_found_and_not_repeated(api, text):
+def test_an_unknown_text_is_not_found_and_not_repeated(api, text):
     reply = api.post(FIND, {"key": text})
     assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
     assert reply.error["message"] == "There is no API key with this text."
@@ -70,7 +70,7 @@ def test_another_accounts_key_is_not_found(other_api, leaked):
     assert other_api.post(FIND, {"key": leaked[1]}).status == 404
 
 
-def test_a_clients_secret_is_no_api_key(api, account):
+def test_the_secret_of_a_licence_client_is_not_found(api, account):
     assert api.post(FIND, {"key": factories.license_client(account)[1]}).status == 404
 
 
@@ -80,7 +80,7 @@ def test_a_body_without_a_text_is_refused(api, body):
     assert (reply.status, reply.error["param"]) == (422, "key")
 
 
-def test_reading_keys_is_what_it_takes(account, leaked):
+def test_finding_a_key_requires_permission_to_manage_keys(account, leaked):
     reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
     assert reader.post(FIND, {"key": leaked[1]}).status == 403
 

@@ -34,7 +34,7 @@ def path_of(key):
     return f"/v1/api-keys/{key.pk}"
 
 
-def test_a_change_is_what_a_later_read_shows(api, key, at):
+def test_a_changed_key_is_shown_by_the_next_read(api, key, at):
     fields = {"name": "Edge", "allowedIps": ["203.0.113.0/24"], "expiresAt": at(60)}
     reply = api.patch(path_of(key), fields)
     assert reply.status == 200
@@ -96,7 +96,7 @@ def test_a_revoked_key_stays_as_it_is(api, key, body):
     assert (reply.status, reply.error["code"]) == (409, "resource_revoked")
 
 
-def test_the_change_is_in_the_audit_log_and_told_as_an_event(api, key):
+def test_a_change_is_recorded_in_the_audit_log_and_as_an_event(api, key):
     api.patch(path_of(key), {"name": "Edge"})
     [entry] = auditlog.entries(action="api_key.updated")
     assert (entry.resource_id, entry.changes) == (key.pk, {"name": ["Servers", "Edge"]})
@@ -105,7 +105,7 @@ def test_the_change_is_in_the_audit_log_and_told_as_an_event(api, key):
     assert json.loads(event.previous) == {"name": "Servers"}
 
 
-def test_a_change_of_the_name_alone_takes_no_more_than_managing_keys(account, key):
+def test_renaming_a_key_requires_only_permission_to_manage_keys(account, key):
     manager = ApiClient(factories.key_text(account, permissions=["api_keys:manage"], allowed_ips=[HERE]))
     assert manager.patch(path_of(key), {"name": "Other"})["name"] == "Other"
 
@@ -139,7 +139,7 @@ def test_a_key_narrows_its_own_addresses(account):
 
 
 @pytest.mark.parametrize("field", ["expiresAt", "allowedIps"])
-def test_no_key_widens_one_that_may_do_what_it_may_not(account, clock, at, field):
+def test_a_key_cannot_widen_a_key_with_more_permissions(account, clock, at, field):
     powerful, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=60), allowed_ips=["10.0.0.1"])
     manager = ApiClient(factories.key_text(account, permissions=["api_keys:manage"]))
     wider = {"expiresAt": at(61), "allowedIps": ["10.0.0.0/8"]}

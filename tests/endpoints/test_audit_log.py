@@ -17,7 +17,7 @@ def item(api):
     return api.post("/v1/content", {"title": "Markets", "tags": ["new"], "metadata": {"edition": 1, "author": "Ada"}})
 
 
-def test_an_entry_tells_who_changed_what_and_when(account, item):
+def test_an_entry_names_actor_resource_and_time(account, item):
     key, text = factories.api_key(account, name="Desk")
     desk = ApiClient(text)
     reply = desk.patch(f"/v1/content/{item['id']}", {"status": "archived"}, headers={"X-Request-Id": "trace-7"})
@@ -72,7 +72,7 @@ def test_the_entry_of_a_deletion_lists_all_former_fields(api, item, last):
         ({"metadata": {"rate": 1e22}}, {"metadata.rate": [None, 1e22]}),
     ],
 )  # fmt: skip
-def test_only_what_changed_is_told(api, item, last, fields, changes):
+def test_only_changed_fields_are_listed(api, item, last, fields, changes):
     api.patch(f"/v1/content/{item['id']}", fields)
     assert last()["changes"] == changes
 
@@ -83,7 +83,7 @@ def test_titles_and_names_stay_as_they_were(api, item, last):
     assert api.get(f"/v1/audit/{entry['id']}").body == entry
 
 
-def test_a_policys_versions_can_be_told_apart(api, last):
+def test_entries_of_a_policy_name_its_versions(api, last):
     policy = api.post("/v1/policies", {"name": "Terms"})
     api.patch(f"/v1/policies/{policy['id']}", {"rules": [factories.DENY_ALL]})
     assert last()["changes"] == {"rules": [[], [factories.DENY_ALL]], "version": [1, 2]}
@@ -92,7 +92,7 @@ def test_a_policys_versions_can_be_told_apart(api, last):
     assert last()["changes"] == {"rules": [[factories.DENY_ALL], []], "version": [2, 3]}
 
 
-def test_a_rotation_tells_of_both_keys(api, account):
+def test_the_entry_of_a_rotation_names_both_keys(api, account):
     old, _ = factories.api_key(account)
     new = api.post(f"/v1/api-keys/{old.pk}/rotate", {})
     ended, created = api.get("/v1/audit", limit=2)["data"]

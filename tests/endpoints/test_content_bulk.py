@@ -207,7 +207,7 @@ def test_a_deleted_item_is_gone_and_its_external_id_free(api):
         ({"items": [{"title": "x"}], "more": 1}, "more"),
     ],
 )
-def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, body, param):
+def test_a_body_without_a_list_of_rows_is_refused(api, body, param):
     reply = api.post("/v1/content/bulk", body)
     assert (reply.status, reply.error["param"]) == (422, param)
     assert Content.objects.count() == 0
@@ -240,7 +240,7 @@ def test_a_body_of_exactly_1_mib_is_taken_and_one_byte_more_is_not(api):
     assert api.post("/v1/content/bulk", body(1024 * 1024 + 1)).status == 413
 
 
-def test_a_retry_with_the_same_key_is_answered_alike_and_writes_nothing(api):
+def test_a_retry_with_the_same_key_gets_the_same_reply_and_writes_nothing(api):
     first = send(api, FULL, {"title": "no name"}, {"type": "x"}, headers={"Idempotency-Key": "k"})
     again = send(api, FULL, {"title": "no name"}, {"type": "x"}, headers={"Idempotency-Key": "k"})
     assert statuses(first) == [201, 201, 422]
@@ -270,7 +270,7 @@ def test_a_check_that_begins_after_the_reply_sees_the_change(api, account):
     assert api.post("/v1/access/check", by_url)["contentId"] == item
 
 
-def test_an_item_that_somebody_else_creates_meanwhile_is_found_by_the_next_attempt(api, account, monkeypatch):
+def test_an_item_created_concurrently_is_found_by_the_next_attempt(api, account, monkeypatch):
     write, calls = upserts.write_items, []
 
     def late(items):

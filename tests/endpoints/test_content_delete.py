@@ -10,7 +10,7 @@ def item(account):
     return factories.content(account, external_id="a", source="https://example.com/a")
 
 
-def test_the_reply_says_what_was_deleted(api, item):
+def test_the_reply_names_the_deleted_item(api, item):
     reply = api.delete(f"/v1/content/{item.pk}")
     assert (reply.status, reply.body) == (200, {"id": item.pk, "object": "content", "deleted": True})
 

@@ -44,7 +44,7 @@ def test_unknown_expansions_are_refused(api, account, expand):
     assert (reply.status, reply.error["param"]) == (400, "expand")
 
 
-def test_stats_count_what_was_allowed_and_denied(api, account):
+def test_stats_count_allowed_and_denied_requests(api, account):
     policy = factories.policy(account)
     item = factories.content(account, policy_id=policy.pk)
     for requester in (factories.LICENSED_REQUESTER, factories.LICENSED_REQUESTER, "org_nobody"):

@@ -47,7 +47,7 @@ def test_null_clears_an_optional_field(api, item, name, empty):
 
 
 @pytest.mark.parametrize("name", ["title", "type", "status"])
-def test_null_cannot_clear_what_an_item_must_have(api, item, name):
+def test_null_cannot_clear_required_fields(api, item, name):
     reply = api.patch(f"/v1/content/{item['id']}", {name: None})
     assert (reply.status, reply.error["param"]) == (422, name)
 

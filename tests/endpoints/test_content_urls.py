@@ -217,7 +217,7 @@ def test_a_setting_names_the_parts_of_a_url_that_are_ignored(found, account, set
 
 
 @pytest.mark.parametrize(("words", "parameters", "kept", "sent"), TWO_PAGES)
-def test_and_makes_none_of_what_it_does_not_name(found, account, settings, words, parameters, kept, sent):
+def test_the_setting_ignores_only_the_named_parts(found, account, settings, words, parameters, kept, sent):
     settings.SAME_PAGE = SamePage.of(words, parameters)
     factories.content(account, source=kept)
     assert found(sent) is None

@@ -49,13 +49,13 @@ def test_a_recorded_decision_names_the_key_that_asked(api, account, item, connec
     assert {one["keyId"] for one in api.get("/v1/access/decisions", expand="key")["data"]} == {key.pk}
 
 
-def test_the_trace_is_there_though_nobody_asked_for_it_then(api, item):
+def test_a_decision_has_a_trace_without_explain(api, item):
     made = check(api, item, explain=False)
     trace = api.get(f"/v1/access/decisions/{made['id']}")["trace"]
     assert [(step["index"], step["matched"]) for step in trace] == [(0, True), (1, True)]
 
 
-def test_it_stays_what_it_was_when_everything_else_changes(api, item, policy):
+def test_a_decision_stays_the_same_when_its_policy_and_item_change(api, item, policy):
     made = check(api, item)
     api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL], "name": "Closed"})
     api.patch(f"/v1/content/{item.pk}", {"status": "archived", "tags": [], "policyId": None})
@@ -77,7 +77,7 @@ def test_a_decision_without_a_policy_is_kept_too(api, account):
     assert api.get(f"/v1/access/decisions/{made['id']}").body == made
 
 
-def test_a_decision_is_read_by_who_may_check_access(api, account, item):
+def test_reading_a_decision_requires_permission_to_check_access(api, account, item):
     made = check(api, item)
     path = f"/v1/access/decisions/{made['id']}"
     assert ApiClient(factories.key_text(account, permissions=["access:check"])).get(path).status == 200

@@ -43,14 +43,14 @@ def test_a_refused_check_leaves_nothing(api, item):
     assert api.get("/v1/access/decisions")["totalCount"] == 0
 
 
-def test_decisions_are_listed_by_who_may_read_analytics(account, item):
+def test_listing_decisions_requires_permission_to_read_analytics(account, item):
     may_check = factories.key_text(account, permissions=["access:check"])
     may_read = factories.key_text(account, permissions=["analytics:read"])
     assert ApiClient(may_check).get("/v1/access/decisions").status == 403
     assert ApiClient(may_read).get("/v1/access/decisions").status == 200
 
 
-def test_decisions_on_more_policies_than_are_read_at_once_are_told_by_their_own(api, account):
+def test_decisions_on_many_policies_show_their_own_policy(api, account):
     made = []
     for number in range(45):
         rule = {**factories.DENY_ALL, "message": f"rule {number}"}

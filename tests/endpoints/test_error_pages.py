@@ -59,13 +59,13 @@ def test_without_the_admin_its_address_is_any_other(client, settings):
 
 
 @pytest.mark.parametrize(("accept", "kind"), [(FIREFOX, "text/html"), ("*/*", "application/json")])
-def test_an_unknown_host_is_told_in_the_same_way(client, accept, kind):
+def test_an_unknown_host_gets_the_same_page(client, accept, kind):
     reply = get(client, "/", accept, HTTP_HOST="elsewhere.example")
     assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (400, kind)
 
 
 @pytest.mark.parametrize(("accept", "kind"), [(FIREFOX, "text/html"), ("*/*", "application/json")])
-def test_a_failure_is_told_in_the_same_way(client, monkeypatch, accept, kind):
+def test_a_failure_gets_the_same_page(client, monkeypatch, accept, kind):
     monkeypatch.setattr("config.pages.render", Mock(side_effect=RuntimeError))
     reply = get(client, "/docs/api/", accept)
     assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (500, kind)

@@ -80,7 +80,7 @@ def test_every_choice_is_answered(demo, requester, item):
     assert "No answer" not in html
 
 
-def test_the_choices_differ_in_what_comes_of_them(demo):
+def test_the_choices_have_different_outcomes(demo):
     told = {answer(requester=one, item=other)[36:70] for one in SHOWN_CUSTOMERS for other in SHOWN_ITEMS}
     assert len(told) >= 5
 
@@ -129,7 +129,7 @@ def test_the_page_has_no_key(demo):
         {"item": "\0"},
     ],
 )
-def test_nothing_but_what_was_prepared_can_be_asked_about(demo, asked):
+def test_only_prepared_checks_can_be_run(demo, asked):
     other = factories.account("Somebody else")
     factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
     assert answer(**asked) == answer()
@@ -137,7 +137,7 @@ def test_nothing_but_what_was_prepared_can_be_asked_about(demo, asked):
     assert "<script>alert" not in front(**asked)
 
 
-def test_an_item_that_somebody_has_deleted_from_the_demo_is_told(demo):
+def test_a_deleted_demo_item_is_reported(demo):
     Content.objects.filter(account=demo.account, external_id="last-ferry").update(deleted_at=timezone.now())
     assert "No answer" in answer(item="last-ferry")
     assert "Allowed" in answer()
@@ -154,7 +154,7 @@ def no_demo():
     Account.objects.filter(is_demo=True).update(is_demo=None)
 
 
-def test_without_a_demo_it_says_what_to_do_and_nothing_of_the_accounts(no_demo):
+def test_without_a_demo_the_page_says_what_to_do_and_reveals_no_accounts(no_demo):
     account = factories.account("Private House")
     factories.content(account, external_id="herring-quota", title="Private matter")
     html = front(item="herring-quota", requester="org_fenwick")

@@ -178,7 +178,7 @@ def test_a_requester_whom_a_check_creates_meanwhile_is_taken_as_he_is(api, accou
     ("body", "param"),
     [({}, "items"), ({"items": {}}, "items"), ({"items": []}, "items"), ({"items": [NEW] * 1001}, "items")],
 )
-def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, body, param):
+def test_a_body_without_a_list_of_rows_is_refused(api, body, param):
     reply = api.post("/v1/licenses/bulk", body)
     assert (reply.status, reply.error["param"]) == (422, param)
 
@@ -208,7 +208,7 @@ def test_many_rows_take_as_many_statements_as_few(api, account):
     assert len(statements("a", 5)) == len(statements("b", 300))
 
 
-def test_a_retry_with_the_same_key_is_answered_alike_and_books_nothing(api):
+def test_a_retry_with_the_same_key_gets_the_same_reply_and_records_no_revenue(api):
     rows = [{**NEW, "price": PRICE}, {}]
     first, again = (send(api, *rows, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert (statuses(first), again.body) == ([201, 422], first.body)

@@ -57,7 +57,7 @@ class Alone(bulk.OneByOne):
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS)
-def test_together_rows_come_to_what_they_come_to_one_by_one(db, rows):
+def test_bulk_rows_have_the_same_result_as_single_requests(db, rows):
     with pytest.MonkeyPatch.context() as monkeypatch:
         together = what_came_of(rows, bulk.Together, monkeypatch)
         assert together == what_came_of(rows, Alone, monkeypatch)

@@ -33,12 +33,12 @@ def test_without_a_name_it_is_called_as_its_requester(api):
     assert create(api)["name"] == "org_acme"
 
 
-def test_a_requester_who_is_not_known_comes_into_being(api, account):
+def test_an_unknown_requester_is_created(api, account):
     create(api, requesterId="org_new")
     assert Requester.objects.filter(account=account, requester_id="org_new").exists()
 
 
-def test_the_secret_of_another_client_is_none(api):
+def test_the_secret_of_another_client_is_refused(api):
     first, second = create(api), create(api)
     assert not works(first["id"], second["secret"])
 
@@ -65,7 +65,7 @@ def test_a_revoked_client_is_refused_and_keeps_its_time(api):
     assert (again.status, again.error["code"]) == (409, "resource_revoked")
 
 
-def test_the_log_tells_of_each_change_and_of_no_secret(api):
+def test_the_audit_log_has_each_change_and_no_secret(api):
     made = create(api)
     api.post(f"/v1/license-clients/{made['id']}/rotate", {})
     api.delete(f"/v1/license-clients/{made['id']}")

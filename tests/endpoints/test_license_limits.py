@@ -23,7 +23,7 @@ def tags(count):
     return [f"tag {number}" for number in range(count)]
 
 
-def test_a_requester_can_have_so_many_licences_and_no_more(api, issue):
+def test_the_number_of_licences_of_a_requester_is_limited(api, issue):
     for _ in range(3):
         held = issue()
         assert held.status == 201
@@ -35,13 +35,13 @@ def test_a_requester_can_have_so_many_licences_and_no_more(api, issue):
     assert api.patch(f"/v1/licenses/{held['id']}", {"licenseType": "personal"}).status == 200
 
 
-def test_an_ended_licence_counts_too_for_a_check_still_tells_that_it_has_ended(api, issue):
+def test_ended_licences_count_for_the_limit(api, issue):
     for _ in range(3):
         api.post(f"/v1/licenses/{issue()['id']}/revoke")
     assert issue().status == 422
 
 
-def test_all_licences_of_a_requester_can_name_so_much_and_no_more(api, issue, account):
+def test_the_total_size_of_the_licences_of_a_requester_is_limited(api, issue, account):
     item, policy = factories.content(account), factories.policy(account)
     assert issue(contentIds=[item.pk], policyIds=[policy.pk], tags=tags(4)).status == 201
     refused = issue(tags=tags(5))

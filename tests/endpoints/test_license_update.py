@@ -153,7 +153,7 @@ def test_it_expires_by_itself(change, api, held, clock):  # noqa: F811
         ({"licenseType": "enterprise"}, {("2026-01-31", "EUR", "enterprise"): "12.500000"}),
     ],
 )
-def test_the_ledger_adds_up_to_what_the_licence_says(change, fields, expected):
+def test_the_ledger_adds_up_to_the_terms_of_the_licence(change, fields, expected):
     [first] = LedgerEntry.objects.all()
     change(**fields)
     assert booked() == expected
@@ -187,7 +187,7 @@ def test_revoking_again_changes_nothing(revoke):
     assert revoke().body == revoke().body
 
 
-def test_revoking_takes_no_body_or_an_empty_one(revoke):
+def test_a_revocation_has_an_empty_body_or_none(revoke):
     assert revoke({}).status == 200
     reply = revoke({"reason": "x"})
     assert (reply.status, reply.error["param"]) == (422, "reason")

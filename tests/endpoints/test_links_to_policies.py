@@ -58,7 +58,7 @@ def wait_until_blocked(work: Future[object]) -> None:
 
 @on_postgresql
 @pytest.mark.parametrize("write", [link, link_site, keep_of_a_bulk_request])
-def test_nobody_waits_for_another_who_links_to_the_same_policy(account, policy, write):
+def test_two_links_to_the_same_policy_do_not_wait_for_each_other(account, policy, write):
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         link(account, policy)
         assert pool.submit(outcome, write, account, policy).result(30)

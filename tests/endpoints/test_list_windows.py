@@ -242,7 +242,7 @@ def test_pages_have_every_match_once_in_order(stocked, db, path, seed, monkeypat
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statistics to be wrong")
 @each_list
-def test_no_more_than_the_windows_needed_are_read(stocked, db, path, monkeypatch, django_assert_max_num_queries):
+def test_only_the_required_windows_are_read(stocked, db, path, monkeypatch, django_assert_max_num_queries):
     api, _ = client_of(stocked, path)
     query = {
         "/v1/access/decisions": "allowed=true",

@@ -146,7 +146,7 @@ def test_a_retried_grant_adds_nothing_after_two_merges_whichever_of_the_wallets_
 
 
 @pytest.mark.usefixtures("pair")
-def test_the_log_tells_that_a_wallet_took_over_the_refill_of_another(api):
+def test_the_audit_log_records_a_refill_taken_over(api):
     refill = {"amount": 100, "every": "month"}
     api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR", "refill": refill})
     kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})

@@ -30,7 +30,7 @@ def links(html: str) -> list[str]:
     return re.findall(r'(?:href|src|data-document)="([^"]+)"', html)
 
 
-def test_the_front_page_says_what_this_is_and_where_to_go(browser: Client):
+def test_the_front_page_describes_the_service_and_links_to_its_parts(browser: Client):
     page = browser.get("/")
     html = page.content.decode()
     assert page.headers["Content-Type"].startswith("text/html")
@@ -98,7 +98,7 @@ def test_livez_does_not_ask_the_database(browser: Client, monkeypatch: pytest.Mo
     assert browser.get("/livez").status_code == 200
 
 
-def test_readyz_says_what_it_stands_on(browser: Client):
+def test_readyz_names_its_dependencies(browser: Client):
     reply = browser.get("/readyz")
     assert reply.status_code == 200
     assert reply.json()["status"] == "ok"

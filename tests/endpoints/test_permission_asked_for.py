@@ -63,10 +63,10 @@ def test_a_record_has_the_context_that_was_given(api, check):
 
 
 @pytest.mark.parametrize("given", [{"ip": "203.0.113.9"}, {"userAgent": "ExampleBot/1.0"}])
-def test_a_record_has_no_more_of_the_context_than_was_given(api, check, given):
+def test_a_record_has_only_the_given_context(api, check, given):
     made = check(READ_ONLY, context=given)
     assert api.get(f"/v1/access/decisions/{made['id']}")["context"] == given
 
 
-def test_without_context_a_record_has_none(api, check):
+def test_a_check_without_context_records_none(api, check):
     assert "context" not in api.get(f"/v1/access/decisions/{check(READ_ONLY)['id']}").body

@@ -10,7 +10,7 @@ def policy(account):
     return factories.policy(account)
 
 
-def test_the_reply_says_what_was_deleted(api, policy):
+def test_the_reply_names_the_deleted_policy(api, policy):
     reply = api.delete(f"/v1/policies/{policy.pk}")
     assert (reply.status, reply.body) == (200, {"id": policy.pk, "object": "policy", "deleted": True})
 

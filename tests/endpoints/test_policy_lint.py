@@ -18,7 +18,7 @@ def test_a_sound_policy_has_no_findings(lint):
     assert (reply.status, reply.body) == (200, {"object": "policy_lint", "findings": []})
 
 
-def test_a_finding_says_where_and_what(lint):
+def test_a_finding_has_a_path_a_code_and_a_message(lint):
     assert lint(ALLOW_LICENSED, {**DENY_ALL, "priority": 0})["findings"] == [
         {
             "level": "warning",
@@ -50,7 +50,7 @@ def test_it_says_why_the_other_rule_is_tried_before(lint, earlier, later, why):
     assert found["rules[1]"].endswith(why)
 
 
-def test_the_present_decides_what_has_ended(lint, clock):
+def test_lint_compares_schedules_with_the_current_time(lint, clock):
     rule = {"action": "deny", "conditions": {"before": "2026-03-04T05:06:08Z"}}
     assert lint(ALLOW_LICENSED, rule)["findings"] == []
     clock.advance(seconds=1)
@@ -70,7 +70,7 @@ def test_licence_types_are_compared_with_the_accounts_own_licences(lint, account
     assert (found["code"], found["path"]) == ("unknown_license_type", "rules[0].conditions.licenseType[1]")
 
 
-def test_a_findings_policy_is_saved_all_the_same(api, lint):
+def test_a_policy_with_findings_can_be_saved(api, lint):
     assert lint(ALLOW_ALL)["findings"] != []
     assert api.post("/v1/policies", {"name": "Open", "rules": [ALLOW_ALL]}).status == 201
 
@@ -102,7 +102,7 @@ def test_a_policy_of_the_largest_size_is_linted(lint):
     assert lint(*rules, ALLOW_LICENSED).status == 200
 
 
-def test_the_first_of_many_findings_are_told(api, account):
+def test_the_number_of_findings_is_limited(api, account):
     factories.license(account)
     names = [[f"{number}-{place}" for place in range(90)] for number in range(60)]
     rules = [{"action": "allow", "conditions": {"licenseType": some}} for some in names]

@@ -44,7 +44,7 @@ def test_an_enforced_denial_is_one(check):
     assert (reply["allowed"], reply["reason"], reply.body.get("observed")) == (False, "policy_denied", None)
 
 
-def test_an_observed_denial_is_allowed_and_told(api, check):
+def test_an_observed_denial_is_allowed_and_reported(api, check):
     reply = check("observe", factories.DENY_ALL)
     assert (reply["allowed"], reply["reason"], reply["permissions"]) == (True, None, [])
     assert reply["observed"] == {"allowed": False, "reason": "policy_denied"}
@@ -121,13 +121,13 @@ def test_a_rollback_brings_the_mode_back(api):
     ]  # fmt: skip
 
 
-def test_a_simulation_says_what_enforcing_would_refuse(api, check):
+def test_a_simulation_counts_the_denials_of_enforcement(api, check):
     reply = check("observe", factories.DENY_ALL)
     told = api.post(f"/v1/policies/{reply['policyId']}/simulate", {})
     assert (told["allowedToDenied"], told["byRequester"][0]["id"]) == (1, "org_a")
 
 
-def test_a_batch_tells_what_is_observed(api, check):
+def test_a_batch_reports_observed_denials(api, check):
     item = check("observe", LIMITED)["contentId"]
     replies = api.post("/v1/access/check/batch", {"contentId": item, "requester": "org_b", "checks": [{}, {}]})["data"]
     assert [one.get("observed") for one in replies] == [None, {"allowed": False, "reason": "rate_limit_exceeded"}]

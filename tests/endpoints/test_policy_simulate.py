@@ -46,7 +46,7 @@ def counts(reply):
     return reply["total"], reply["allowedToDenied"], reply["deniedToAllowed"]
 
 
-def test_a_draft_that_denies_all_shows_whom_and_what_it_would_shut_out(simulate, check, item, policy):
+def test_a_draft_that_denies_all_lists_the_affected_requesters_and_items(simulate, check, item, policy):
     allowed, denied = check(), check("org_b")
     reply = simulate(rules=[DENY_ALL])
     assert reply.status == 200
@@ -103,7 +103,7 @@ def test_missing_fields_of_a_draft_default_to_the_saved_policy(simulate, check, 
     assert (reply["policyVersion"], counts(reply)) == (None, (2, 0, 1))
 
 
-def test_a_denial_for_another_reason_counts_as_unchanged_and_is_told(simulate, check):
+def test_a_denial_for_another_reason_is_unchanged_and_listed(simulate, check):
     check(permission="print", requester="org_b")
     reply = simulate(rules=[{**ALLOW_ALL, "permissions": ["read"]}])
     assert (counts(reply), reply["unchanged"], reply["reasonChanged"]) == ((1, 0, 0), 1, 1)
@@ -126,7 +126,7 @@ def test_a_drafts_rate_limit_is_counted_in_the_order_of_time(simulate, check, cl
     assert [one["after"]["reason"] for one in reply["examples"]] == ["rate_limit_exceeded"] * 2
 
 
-def test_the_policys_own_limits_deny_in_a_replay_what_they_denied(api, account, clock):
+def test_a_replay_repeats_the_denials_of_rate_limits(api, account, clock):
     policy = factories.policy(account, limited(2, "hour"))
     item = factories.content(account, policy_id=policy.pk)
     for _ in range(5):
@@ -205,7 +205,7 @@ def test_decisions_of_one_moment_are_each_counted_once(simulate, check, clock, m
     assert simulate(limit=4)["total"] == 4
 
 
-def test_revenue_at_stake_is_what_the_newly_denied_were_charged(api, simulate, check):
+def test_revenue_at_stake_sums_the_charges_of_newly_denied_requests(api, simulate, check):
     for requester, amount in (("org_a", "0.25"), ("org_b", "0.1"), ("org_c", "9")):
         price = {"amount": amount, "currency": "EUR"}
         body = {"requesterId": requester, "licenseType": "commercial", "pricePerAccess": price}
@@ -224,7 +224,7 @@ def test_licences_that_the_service_held_then_count_in_a_replay(api, simulate, ch
     assert (counts(simulate()), simulate()["reasonChanged"]) == ((2, 0, 0), 0)
 
 
-def test_a_simulation_writes_nothing_and_takes_no_turn_at_writing(simulate, check, account, monkeypatch):
+def test_a_simulation_writes_nothing_and_takes_no_write_lock(simulate, check, account, monkeypatch):
     check()
     epoch = Account.objects.get(pk=account.pk).epoch
 

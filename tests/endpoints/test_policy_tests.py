@@ -45,7 +45,7 @@ def test_tests_come_back_as_they_were_sent(api, policy):
     assert api.get(f"/v1/policies/{policy['id']}")["tests"] == TESTS
 
 
-def test_a_policy_has_none_unless_they_are_given(api):
+def test_a_policy_has_no_tests_by_default(api):
     assert api.post("/v1/policies", {"name": "Plain"})["tests"] == []
 
 
@@ -83,7 +83,7 @@ def test_a_rollback_brings_the_tests_of_its_version_back(api, policy):
     assert api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})["tests"] == TESTS
 
 
-def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
+def test_a_rollback_to_a_version_that_fails_its_tests_is_refused(api, account, policy):
     ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
     api.patch(f"/v1/policies/{policy['id']}", {"name": "Later"})
     PolicyRevision.objects.filter(policy=policy["id"], version=1).update(rules=[ended])  # as if time had passed
@@ -92,7 +92,7 @@ def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
 
 
-def test_all_that_fail_are_told(api):
+def test_all_failing_tests_are_reported(api):
     reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
     assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
 
@@ -106,7 +106,7 @@ def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
     assert_refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
 
 
-def test_a_test_without_a_name_is_told_by_its_place(api):
+def test_an_unnamed_test_is_reported_by_its_number(api):
     assert_refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
 
 

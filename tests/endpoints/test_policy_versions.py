@@ -35,7 +35,7 @@ def test_a_refused_update_leaves_no_version(api, policy):
     assert api.get(f"/v1/policies/{policy['id']}/versions")["totalCount"] == 3
 
 
-def test_a_rollback_is_a_new_version_that_says_what_the_old_one_said(api, policy):
+def test_a_rollback_creates_a_new_version_with_the_old_content(api, policy):
     reply = api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
     assert reply.status == 200
     assert {name: reply[name] for name in FULL} == FULL

@@ -54,7 +54,7 @@ def test_a_charge_is_refunded_although_its_decision_was_purged(refund, decision)
     refused(refund("-0.05", "USD", decisionId=decision))
 
 
-def test_a_refund_that_is_too_large_names_what_is_left(refund, charge):
+def test_a_refund_above_the_rest_names_the_rest(refund, charge):
     about, amount, currency = charge
     part = amount / 5
     assert refund(str(-part), currency, **about).status == 201
@@ -139,7 +139,7 @@ def test_an_idempotent_retry_of_a_refund_is_replayed_and_books_nothing(api, char
     refused(api.post("/v1/revenue", body, headers={"Idempotency-Key": "another"}))
 
 
-def test_a_charge_shows_what_was_refunded_and_what_is_left(api, refund, charge):
+def test_a_charge_shows_its_refunded_and_remaining_amounts(api, refund, charge):
     about, amount, currency = charge
     entry = api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"][0]
     assert (entry["refunded"], Decimal(str(entry["refundable"]))) == (0, amount)
@@ -150,7 +150,7 @@ def test_a_charge_shows_what_was_refunded_and_what_is_left(api, refund, charge):
     assert api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"] == [shown.body]
 
 
-def test_a_decision_shows_what_was_refunded_of_its_charge(api, refund, decision):
+def test_a_decision_shows_the_refunds_of_its_charge(api, refund, decision):
     refund("-0.02", "USD", decisionId=decision)
     shown = api.get(f"/v1/access/decisions/{decision}")["charge"]
     assert shown == {"amount": 0.05, "currency": "USD", "refunded": 0.02, "refundable": 0.03}
@@ -163,7 +163,7 @@ def test_the_ledger_lists_the_charge_and_the_refunds_of_a_decision(api, refund, 
     assert [one["id"] for one in listed["data"]] == [*reversed(made), f"led_{decision.removeprefix('dec_')}"]
 
 
-def test_a_price_cannot_fall_below_what_was_refunded_of_it(api, refund, held):
+def test_a_price_cannot_fall_below_its_refunds(api, refund, held):
     refund("-40", "EUR", licenseId=held.pk)
     for price in ({"amount": "39.99", "currency": "EUR"}, {"amount": "100", "currency": "USD"}, None):
         message = refused(api.patch(f"/v1/licenses/{held.pk}", {"price": price}), "price")

@@ -113,7 +113,7 @@ def test_decisions_totals_licences_wallets_and_the_ledger_stay(api, account):
 
 
 @both_ways
-def test_the_same_id_is_somebody_new_afterwards(api, account):
+def test_an_erased_id_is_a_new_requester_afterwards(api, account):
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
     factories.license(account, ID)
     check = {"contentId": item, "requester": ID}
@@ -203,7 +203,7 @@ def test_the_totals_are_found_by_the_pseudonym_of_the_reply(api):
 
 
 @pytest.mark.usefixtures("person")
-def test_a_retry_is_answered_alike_without_the_persons_data(api, item):
+def test_a_retry_gets_the_same_reply_without_personal_data(api, item):
     api.delete(PATH)
     again = api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
     assert (again.status, again.headers["Idempotent-Replayed"]) == (201, "true")
@@ -266,7 +266,7 @@ def test_notes_about_an_erased_customer_can_be_erased_although_its_profile_has_n
     assert tables_with_traces() == set()
 
 
-def test_the_audit_log_tells_that_somebody_was_erased(api):
+def test_the_audit_log_records_an_erasure(api):
     api.post("/v1/requesters", PERSON)
     api.delete(PATH)
     entry = AuditEntry.objects.get(action="requester.erased")

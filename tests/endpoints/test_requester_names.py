@@ -17,7 +17,7 @@ def name_of(api, requester_id="org_n"):
 
 
 @both_ways
-def test_a_check_names_an_unnamed_requester_and_renames_none(connect, api, account, item, way):
+def test_a_check_names_only_unnamed_requesters(connect, api, account, item, way):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
 
     def check(**requester):
@@ -46,7 +46,7 @@ def test_of_several_names_in_a_batch_the_first_counts(connect, api, account, ite
 
 
 @both_ways
-def test_a_dry_run_shows_the_stored_name_and_stores_none(connect, api, account, item, way):
+def test_a_dry_run_shows_the_stored_name_and_stores_nothing(connect, api, account, item, way):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     body = {"contentId": item.pk, "requester": {"id": "org_n", "name": "Rehearsed"}, "dryRun": True}
     assert checking.post("/v1/access/check", body)["requester"]["name"] == "Rehearsed"
@@ -55,7 +55,7 @@ def test_a_dry_run_shows_the_stored_name_and_stores_none(connect, api, account, 
     assert checking.post("/v1/access/check", body)["requester"]["name"] == "Real Ltd"
 
 
-def test_licences_and_clients_name_an_unnamed_requester_and_rename_none(api):
+def test_licences_and_clients_name_only_unnamed_requesters(api):
     def issue(**fields):
         return api.post("/v1/licenses", {"requesterId": "org_n", "licenseType": "commercial", **fields})
 

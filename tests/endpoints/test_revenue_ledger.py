@@ -115,7 +115,7 @@ def test_an_entry_cannot_name_resources_of_another_account(api, other_api, decis
         assert (reply.status, reply.error["param"]) == (422, field)
 
 
-def test_a_refund_takes_over_what_its_decision_tells(api, decision):
+def test_a_refund_copies_the_references_of_its_decision(api, decision):
     made = api.post("/v1/revenue", {**SALE, "amount": "-1", "currency": "USD", "decisionId": decision["id"]})
     assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_acme")
     roll_up()
@@ -134,7 +134,7 @@ def test_an_adjustment_cannot_name_another_than_its_charge(api, account, decisio
     assert LedgerEntry.objects.count() == 1
 
 
-def test_a_refund_may_name_what_its_charge_has(api, decision):
+def test_a_refund_may_repeat_the_references_of_its_charge(api, decision):
     same = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}
     assert api.post("/v1/revenue", {**REFUND, "decisionId": decision["id"], **same}).status == 201
 
@@ -194,7 +194,7 @@ def test_an_adjustment_is_in_the_audit_log(api):
     assert (entry.action, entry.changes["amount"]) == ("ledger_entry.created", [None, "19.99"])
 
 
-def test_a_total_past_what_the_database_holds_is_refused_or_exact(api):
+def test_a_total_beyond_the_range_of_the_database_is_refused_or_exact(api):
     added = [api.post("/v1/revenue", {**SALE, "amount": 10**12}).status for _ in range(12)]
     assert set(added) <= {201, 422}
     assert TierRevenue.objects.get().amount == added.count(201) * 10**12

@@ -47,7 +47,7 @@ def test_an_account_without_revenue_has_a_report_of_zeros(api):
     assert (body["byCurrency"], body["unconverted"]) == ([], [])
 
 
-def test_a_report_tells_what_was_earned_by_whom_and_with_what(api, account):
+def test_a_report_sums_revenue_by_requester_item_and_licence_type(api, account):
     items = [factories.content(account, title=title) for title in ("First", "Second")]
     acme, zenith = ledger.requester(account, "org_acme"), ledger.requester(account, "org_zenith")
     acme.name = "Acme"
@@ -177,7 +177,7 @@ def test_on_a_day_without_rates_the_last_one_holds_for_a_week(api, account):
     assert body["byCurrency"] == [{"currency": "EUR", "amount": 2}]
 
 
-def test_a_later_rate_is_no_rate(api, account):
+def test_a_later_exchange_rate_is_not_used(api, account):
     publish("USD", d0304="2")
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-03-03"))
     assert report(api)["unconverted"] == [{"currency": "EUR", "amount": 1, "entries": 1}]
@@ -224,7 +224,7 @@ def test_a_missing_rate_in_the_window_before_leaves_only_the_change_incomplete(a
     assert body["unconverted"] == []
 
 
-def test_a_missing_rate_outside_the_window_is_no_matter(api, account):
+def test_a_missing_rate_outside_of_the_window_is_ignored(api, account):
     ledger.add(account, "1", currency="CHF", occurred_at=at("2025-01-01"))
     assert report(api, period="7d")["summary"]["total"] == 0
 
@@ -259,7 +259,7 @@ def test_the_lists_have_the_ten_best_equals_by_id(api, account):
     assert [one["id"] for one in body["byRequester"]] == ["org_11", *(f"org_{n:02}" for n in range(9))]
 
 
-def test_best_is_who_earned_most_after_conversion(api, account):
+def test_top_lists_are_sorted_after_conversion(api, account):
     publish("USD", d0304="1.2")
     publish("JPY", d0304="180")
     first, second = factories.content(account), factories.content(account)
@@ -314,7 +314,7 @@ def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_a
     assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
 
 
-def test_a_licence_type_called_other_is_not_mixed_with_what_has_none(api, account):
+def test_a_licence_type_called_other_is_separate_from_revenue_without_a_type(api, account):
     ledger.add(account, "5", license_type="other")
     ledger.add(account, "7", license_type=None)
     body = report(api)

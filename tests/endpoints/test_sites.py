@@ -118,7 +118,7 @@ def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, acc
 
 
 @pytest.mark.parametrize("host", ["api.example", "API.example.", "licences.example", "localhost"])
-def test_the_services_own_hosts_are_no_sites(api, settings, host):
+def test_the_hosts_of_the_service_cannot_be_sites(api, settings, host):
     settings.ALLOWED_HOSTS = ["localhost", "testserver", "api.example", ".domain.example", "*"]
     settings.BASE_URL = "https://licences.example:8443"
     made = create(api, host="shop.domain.example")
@@ -142,7 +142,7 @@ def test_a_host_is_one_site_in_an_account(api):
     assert api.patch(f"/v1/sites/{other['id']}", {"host": "pub.example"}).status == 409
 
 
-def test_another_account_learns_nothing_of_who_has_a_host(api, other_api):
+def test_errors_do_not_reveal_the_owner_of_a_host(api, other_api):
     create(api)
     assert create(other_api).status == 201
 
@@ -172,13 +172,13 @@ def test_a_deleted_site_is_gone_and_its_host_free(api):
     assert create(api).status == 201
 
 
-def test_the_pages_of_a_site_are_no_item_of_the_catalogue(api, account):
+def test_the_pages_of_a_site_create_no_content_items(api, account):
     site = factories.site(account)
     assert api.get("/v1/content")["totalCount"] == 0
     assert api.get(f"/v1/content/{site.pages_id}").status == 404
 
 
-def test_every_change_ends_what_processes_have_cached(api, account):
+def test_every_change_invalidates_the_caches_of_all_processes(api, account):
     epochs = [epoch(account)]
     made = create(api)
     epochs.append(epoch(account))

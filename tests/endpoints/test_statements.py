@@ -35,7 +35,7 @@ def told(reply):
     return [(one["requesterId"], one["month"], one["currency"]) for one in reply["data"]]
 
 
-def test_a_statement_tells_of_its_month_and_of_what_was_before(api, booked):
+def test_a_statement_has_its_month_and_the_opening_balance(api, booked):
     [february] = api.get("/v1/statements", month="2026-02", currency="USD")["data"]
     assert february == {
         "id": february["id"],
@@ -154,7 +154,7 @@ def test_a_file_has_all_statements_or_all_lines(api, booked):
     assert len(lines) == 3
 
 
-def test_nobody_sees_the_statements_of_another_account(api, other_api, booked):
+def test_statements_of_another_account_are_not_found(api, other_api, booked):
     pk = api.get("/v1/statements")["data"][0]["id"]
     assert other_api.get("/v1/statements")["data"] == []
     for path in (f"/v1/statements/{pk}", f"/v1/statements/{pk}/lines"):

@@ -68,7 +68,7 @@ def test_blocks_behind_an_interrupted_summary_are_not_read(interrupted: str) -> 
         assert cursor.fetchone() == (143,)
 
 
-def test_a_summary_that_cannot_be_mended_is_told_once(
+def test_a_summary_that_cannot_be_repaired_is_logged_once(
     visits: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(summaries, "first_unsummarised", lambda name: 640 if name == visits else None)

@@ -139,7 +139,7 @@ def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock
     assert news() == [("wallet.exhausted", 0, 10), ("wallet.topped_up", 99, 0)]
 
 
-def test_a_refill_is_one_event_whatever_was_left(api, account, clock):  # noqa: F811
+def test_a_refill_sends_one_event(api, account, clock):  # noqa: F811
     factories.license(account)
     refill = {"refill": {"amount": 10, "every": "day"}, "thresholds": [{"percent": 50}]}
     api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", **refill})

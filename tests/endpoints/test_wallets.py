@@ -76,7 +76,7 @@ def test_a_second_wallet_of_requester_licence_and_unit_is_a_conflict_that_names_
         assert first["id"] in again.error["message"]
 
 
-def test_the_list_refuses_what_is_no_unit(api, wallet):
+def test_the_list_refuses_unknown_units(api, wallet):
     def listed(query):
         return [one["id"] for one in api.get(f"/v1/wallets?{query}")["data"]]
 
@@ -159,7 +159,7 @@ def test_a_wrong_grant_is_refused_and_adds_nothing(grant, balance, fields, param
     assert (reply.status, reply.error["param"]) == (422, param)
 
 
-def test_a_void_takes_back_what_is_left_and_nothing_twice(api, wallet, grant, balance):
+def test_a_void_takes_the_remaining_amount_back_once(api, wallet, grant, balance):
     kept, void = grant("3"), grant("5")
     for _ in range(2):
         reply = api.post(f"/v1/wallets/{wallet['id']}/grants/{void['id']}/void")
@@ -232,7 +232,7 @@ def test_a_refill_whose_period_was_changed_ends_with_the_new_period(api, held, c
     assert entries(api, made) == [("grant", 10), ("expire", -10)]
 
 
-def test_access_answers_what_could_be_paid(api, wallet, grant):
+def test_access_compares_an_amount_with_the_balance(api, wallet, grant):
     grant("5")
     address = f"/v1/wallets/{wallet['id']}/access"
     assert api.get(address, amount="5").body == {"hasAccess": True, "balance": 5, "available": 5}

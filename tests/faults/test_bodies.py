@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -108,9 +108,6 @@ def test_expect_continue_for_a_body_that_is_too_large_is_refused(server: Deploym
 def send_zeros(opened: socket.socket, size: int) -> None:
     for _ in range(size // MIB):
         opened.sendall(bytes(MIB))
-
-
-Operator = Callable[[], httpx.Client]
 
 
 def token_in(page: str) -> str:

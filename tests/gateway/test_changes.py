@@ -153,7 +153,7 @@ CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = 
 
 
 @pytest.mark.parametrize(("change", "ended"), CHANGES.values(), ids=CHANGES)
-def test_a_change_ends_what_hangs_on_it_and_nothing_else(made, looked_up, change, ended):
+def test_a_change_invalidates_only_its_dependent_facts(made, looked_up, change, ended):
     change(made)
     assert looked_up() == set(ended)
 
@@ -209,7 +209,7 @@ def test_a_process_that_is_told_of_an_unrelated_change_forgets_what_it_ended(dec
     assert looked_up() == {"c"}
 
 
-def test_several_changes_end_what_hangs_on_any_of_them(made, looked_up):
+def test_several_changes_invalidate_all_of_their_dependent_facts(made, looked_up):
     for _ in range(3):
         content_services.update_content(made.b, {"title": f"Changed {timezone.now()}"})
     revoke_license(made.licenses[0])

@@ -43,7 +43,7 @@ def test_over_http_it_is_not_sent(behind_a_proxy, path, protocol):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_peer_that_is_no_proxy_is_not_believed(api, path):
+def test_headers_of_untrusted_peers_are_ignored(api, path):
     reply = api.post(path, {}, headers={"X-Forwarded-Proto": "https"})
     assert "Strict-Transport-Security" not in reply.headers
 

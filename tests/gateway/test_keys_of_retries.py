@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("records", [0, 500])
 @pytest.mark.parametrize("analyzed", [False, True])
-def test_a_record_is_looked_up_by_its_primary_key_whatever_the_statistics_say(account, records, analyzed):
+def test_records_are_looked_up_by_primary_key_with_any_statistics(account, records, analyzed):
     created = timezone.now() - timedelta(minutes=1)
     IdempotencyRecord.objects.bulk_create(
         IdempotencyRecord(account=account, key=str(number), fingerprint=b"", created=created)

@@ -39,7 +39,7 @@ def test_the_window_with_the_least_left_is_reported(used: tuple[int, int], repor
     assert (state.reset, state.seconds_left) == ENDS[state.seconds]
 
 
-def test_only_a_refused_request_is_told_when_to_retry() -> None:
+def test_only_refused_requests_get_retry_after() -> None:
     assert state_of(10, 12).retry_after is None
     assert state_of(10, 12, allowed=False).retry_after == MINUTE
     assert state_of(10, 20, allowed=False).retry_after == DAY // 2

@@ -81,7 +81,7 @@ def test_a_failed_call_fails_its_own_requests_and_no_others() -> None:
     assert (first, type(second), third) == (1, ValueError, 3)
 
 
-def test_beyond_what_may_wait_requests_are_sent_away() -> None:
+def test_requests_beyond_the_queue_are_refused() -> None:
     async def scenario() -> None:
         batch = MicroBatch(Calls(), max_waiting=3)
         for number in range(3):
@@ -144,7 +144,7 @@ def test_work_that_fails_fails_nothing_else() -> None:
     asyncio.run(scenario())
 
 
-def test_a_call_that_fails_fails_what_came_with_work() -> None:
+def test_a_failed_call_fails_all_of_its_items() -> None:
     async def call(_: object) -> list[int]:
         raise ValueError("refused")
 
@@ -157,7 +157,7 @@ def test_a_call_that_fails_fails_what_came_with_work() -> None:
     asyncio.run(scenario())
 
 
-def test_nobody_waits_in_the_batch_of_another_owner() -> None:
+def test_owners_do_not_wait_for_each_others_batches() -> None:
     async def scenario() -> list[list[int]]:
         calls = Calls()
         batches = MicroBatches(calls, owner_of=lambda number: number % 2, max_items=2)

@@ -152,7 +152,7 @@ def test_of_the_names_that_two_requests_of_a_batch_give_the_first_is_written(acc
     assert names(account) == {"org_known": "Acme"}
 
 
-def test_numbers_are_nobody_elses(account):
+def test_numbers_are_unique(account):
     numbers = [*reserve(3), *reserve(2)]
     made = [Requester.objects.create(account=account, requester_id=str(number)).pk for number in range(3)]
     numbers += reserve(1)

@@ -53,7 +53,7 @@ def sender(db, connect, clock):
 
 @both_ways
 @pytest.mark.parametrize("wrong", TABLE, ids=" and ".join)
-def test_the_first_step_that_refuses_is_the_one_told_of(sender, wrong):
+def test_the_error_is_that_of_the_first_refusing_step(sender, wrong):
     reply = sender(wrong)
     error = reply.error
     assert (reply.status, error["code"], error.get("param")) == REFUSALS[wrong[0]]

@@ -92,7 +92,7 @@ def test_unusual_requests_are_parsed_like_plain_ones():
     ]
 
 
-def test_a_client_that_asks_first_is_told_to_send_its_body():
+def test_a_client_that_expects_100_continue_gets_it():
     whole = post(b"body", b"Expect: 100-continue")
 
     assert answers([whole[:-4], whole[-4:]]) == ["POST /a/b  body", "POST /a/b  last"]

@@ -24,7 +24,7 @@ def shown(reply):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("query", ["a=1", "a", "=", "a=1&a=2", "a=%00", "a=%ff", "%ff=1", "a%5Bne%5D=1", "&"])
-def test_a_query_is_answered_alike(api, django, path, query):
+def test_queries_are_answered_in_the_same_way(api, django, path, query):
     assert shown(api.post(f"{path}?{query}", {})) == shown(django.post(f"{path}?{query}", {}))
 
 
@@ -33,7 +33,7 @@ def test_a_query_is_answered_alike(api, django, path, query):
     "media_type",
     ["", "text/plain", "Application/JSON; charset=UTF-8", "application/json; charset=utf-16", "; charset=latin-1"],
 )
-def test_a_media_type_is_answered_alike(api, django, path, media_type):
+def test_media_types_are_answered_in_the_same_way(api, django, path, media_type):
     headers = {"Content-Type": media_type}
     assert shown(api.post(path, {}, headers=headers)) == shown(django.post(path, {}, headers=headers))
 
@@ -65,7 +65,7 @@ def test_a_decision_has_the_same_headers(api, django, account, headers):
 
 
 @pytest.mark.parametrize("charset", ["charset=utf-16", "charset=rot13", "charset=undefined", "charset*=none''x"])
-def test_a_query_is_utf_8_whatever_the_media_type_says(charset):
+def test_queries_are_utf_8_for_every_media_type(charset):
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": "/v1/content",

@@ -16,7 +16,7 @@ def cut(data: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("path", [b"/a", b"/a%20b?c=d"])
 @pytest.mark.parametrize("pieces", [lambda data: [data], cut, lambda data: [bytes([byte]) for byte in data]])
-def test_trailers_are_no_headers(path, pieces):
+def test_trailers_are_not_treated_as_headers(path, pieces):
     received = exchanged(Echo(), *pieces(chunked(path, trailers=TRAILERS)))
     assert statuses(received) == [200, 200]
     assert b"body host,transfer-encoding>" in received

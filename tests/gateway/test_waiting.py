@@ -148,7 +148,7 @@ def stream(parts: int, sent: list[int], ended: asyncio.Event, size: int = 1024 *
 
 
 @pytest.mark.parametrize(("parts", "size"), [(1, 20_000_000), (20, 1_000_000)])
-def test_a_reply_that_nobody_reads_ends_and_so_does_what_makes_it(parts, size):
+def test_an_unread_reply_ends_together_with_its_producer(parts, size):
     sent, ended = [], asyncio.Event()
 
     async def not_reading(client, clock):

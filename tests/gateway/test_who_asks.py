@@ -74,7 +74,7 @@ def test_an_item_that_does_not_exist_brings_no_requester_into_being(api, account
     assert not Requester.objects.filter(account=account).exists()
 
 
-def test_an_item_that_does_not_exist_gives_nobody_a_new_name(api, account, check):
+def test_a_check_of_an_unknown_item_renames_no_requester(api, account, check):
     check({"id": "org_acme", "name": "Acme"})
     api.post("/v1/access/check", {"contentId": "cnt_unknown", "requester": {"id": "org_acme", "name": "Wrong"}})
     assert Requester.objects.get(account=account).name == "Acme"
@@ -83,7 +83,7 @@ def test_an_item_that_does_not_exist_gives_nobody_a_new_name(api, account, check
 
 @pytest.mark.parametrize("names", [[None, "Acme"], ["Acme", None], ["Acme", "Ajax"]])
 @pytest.mark.parametrize("known", [None, "Acme"])
-def test_the_first_name_that_somebody_gets_is_kept(api, item, check, known, names):
+def test_the_first_name_of_a_requester_is_kept(api, item, check, known, names):
     check({"id": "org_acme", "name": known} if known else "org_acme")
     who = [{"id": "org_acme", "name": name} if name else "org_acme" for name in names]
     checks = [{"contentId": item.pk, "requester": one} for one in who]

@@ -18,7 +18,7 @@ from kit.telemetry.processes import Workers
 from tests import factories
 from tests.observability.scrape import scrape, value
 
-LAST, DURATION = "licensing_job_last_success_timestamp_seconds", "licensing_job_duration_seconds"
+LAST = "licensing_job_last_success_timestamp_seconds"
 BACKLOG, ARCHIVE = "licensing_webhook_backlog_age_seconds", "licensing_archive_end_timestamp_seconds"
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,7 +11,6 @@ from tests.client import ApiClient
 from tests.documentation.blocks import block
 
 CHECK = "/v1/access/check"
-ACCESS = ("method", "route", "status", "duration_ms", "account", "key")
 
 
 def test_a_json_line_says_when_what_and_in_which_request(log):

@@ -73,7 +73,7 @@ def recorded(decision_id: str) -> Any:
     return AccessEvent.objects.get(pk=decision_id).facts["credits"]["remaining"]
 
 
-def test_simultaneous_replies_show_what_their_own_spend_has_left(shop, filled_in):
+def test_simultaneous_replies_show_the_balance_after_their_own_spend(shop, filled_in):
     shop.licensee("org_a", "100")
     shop.licensee("org_b", "7")
     replies = shop.check(*["org_a", "org_b"] * TOGETHER)

@@ -28,7 +28,7 @@ def record(*requests: list[Entry]) -> list[Outcome]:
         return recorder.record([entry for entries in requests for entry in entries])
 
 
-def test_each_spend_shows_what_it_leaves_for_the_next(shop):
+def test_each_spend_shows_the_balance_for_the_next(shop):
     shop.licensee("org_a", 1)
     outcomes = record(shop.request("org_a"), shop.request("org_a", "org_a"))
     assert [one.available for one in outcomes] == [950_000, 900_000, 850_000]

@@ -201,6 +201,6 @@ def compare(clock, application, wallets, steps):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_checks_of_one_commit_spend_what_they_spend_one_by_one(db, clock, application, recorded):  # noqa: F811
+def test_checks_of_one_commit_spend_as_if_one_by_one(db, clock, application, recorded):  # noqa: F811
     compare(clock, application)
     assert {one.unpaid for one in recorded} == {False, True}

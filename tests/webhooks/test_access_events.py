@@ -76,7 +76,7 @@ def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
 @pytest.mark.django_db(transaction=True)
-def test_a_denial_whose_commit_comes_minutes_later_is_told(api, account, closed, clock):
+def test_a_denial_committed_minutes_later_is_sent(api, account, closed, clock):
     clock.now = datetime.now(UTC)
     factories.endpoint(account, events=["access.denied"])
     ask(api, closed)
@@ -86,7 +86,7 @@ def test_a_denial_whose_commit_comes_minutes_later_is_told(api, account, closed,
     assert [data["count"] for _, data in told(clock)] == [2]
 
 
-def test_each_minute_is_told_by_itself_and_not_before_it_is_over(api, account, closed, clock):
+def test_each_minute_has_its_own_event_after_its_end(api, account, closed, clock):
     factories.endpoint(account, events=["access.*"])
     ask(api, closed)
     assert told(clock, seconds=55) == []
@@ -253,7 +253,7 @@ def test_two_processes_tell_a_minute_once(api, account, closed, clock):
     assert [summaries.tell_minute(endpoint, begin) for _ in "ab"] == [1, 0]
 
 
-def test_another_accounts_decisions_are_not_told(api, account, closed, clock, other_account):
+def test_decisions_of_another_account_are_not_sent(api, account, closed, clock, other_account):
     factories.endpoint(other_account, events=["access.*"])
     ask(api, closed)
     assert told(clock) == []
@@ -276,7 +276,7 @@ def test_a_requester_erased_during_a_summary_is_sent_under_the_pseudonym(api, ac
     assert person["id"].startswith("erased_")
 
 
-def test_an_erased_customer_that_is_erased_again_while_a_minute_is_summed_up_is_told_without_its_new_name(
+def test_a_requester_erased_again_during_a_summary_is_sent_without_its_new_name(
     api, account, closed, clock, monkeypatch
 ):
     api.post("/v1/requesters", {"id": "org_a"})

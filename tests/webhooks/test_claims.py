@@ -21,7 +21,7 @@ def test_a_claimed_delivery_is_leased_to_one_worker(account, there, clock):
     assert (waiting().state, waiting().attempts) == (DeliveryState.DELIVERED, 1)
 
 
-def test_a_claim_takes_no_more_than_there_are_places(account, there):
+def test_a_claim_takes_at_most_the_free_places(account, there):
     endpoint, _ = endpoint_at(there, account)
     quiet, _ = endpoint_at(there, account)
     for _ in range(5):

@@ -27,7 +27,7 @@ def told(clock):
     return [(event.type, event.object_id) for event in ended.order_by("pk")]
 
 
-def test_a_key_is_told_of_seven_days_and_one_day_before_its_end(account, clock):
+def test_expiring_keys_send_events_seven_days_and_one_day_before(account, clock):
     key, _ = factories.api_key(account, expires_at=clock.now + timedelta(days=30))
     factories.api_key(account)
     expected = []
@@ -37,7 +37,7 @@ def test_a_key_is_told_of_seven_days_and_one_day_before_its_end(account, clock):
         assert told(clock) == expected
 
 
-def test_a_licence_is_told_of_before_and_when_it_ends(account, clock):
+def test_expiring_licences_send_events_before_and_at_their_end(account, clock):
     held = factories.license(account, expires_at=clock.now + timedelta(days=30))
     factories.license(account, "org_other")
     factories.endpoint(account, events=["license.expired"])
@@ -51,7 +51,7 @@ def test_a_licence_is_told_of_before_and_when_it_ends(account, clock):
     assert [one.event_id for one in WebhookDelivery.objects.all()] == [event.pk]
 
 
-def test_another_end_is_told_of_again(account, clock):
+def test_a_changed_end_sends_events_again(account, clock):
     held = factories.license(account, expires_at=clock.now + timedelta(days=30))
     clock.advance(days=24)
     assert len(told(clock)) == 1
@@ -89,7 +89,7 @@ def test_licences_that_ended_long_ago_send_no_events(account, clock):
     assert told(clock) == []
 
 
-def test_more_than_a_chunk_is_told_of(account, clock, monkeypatch):
+def test_events_are_sent_for_more_than_one_chunk(account, clock, monkeypatch):
     monkeypatch.setattr(deadlines, "CHUNK", 2)
     ends = clock.now + timedelta(days=30)
     held = {factories.license(account, f"org_{n}", expires_at=ends).pk for n in range(5)}

@@ -178,7 +178,7 @@ def test_any_retry_after_is_a_time_to_wait_or_nothing(text):
         "Fri, 31 Dec 9999 23:59:59 GMT",
     ],
 )
-def test_a_delivery_is_recorded_whatever_its_retry_after_says(account, header):
+def test_a_delivery_is_recorded_with_any_retry_after(account, header):
     with receiver(answering(200, f"Retry-After: {header}")) as there:
         endpoint_at(there, account)
         factories.content(account)
@@ -186,7 +186,7 @@ def test_a_delivery_is_recorded_whatever_its_retry_after_says(account, header):
         assert (waiting().state, deliver(), there.connections) == (DeliveryState.DELIVERED, [], 1)
 
 
-def test_nobody_there_is_a_failure_with_its_reason(api, account):
+def test_an_unreachable_endpoint_is_a_failure_with_its_reason(api, account):
     with receiver() as gone:
         pass
     endpoint, _ = endpoint_at(gone, account)

@@ -62,7 +62,7 @@ def test_one_success_among_failures_begins_the_count_anew(api, account, clock):
         assert shown["failingSince"] is not None
 
 
-def test_two_failures_far_apart_are_no_five_days_of_failures(api, account, clock, settings):
+def test_two_failures_five_days_apart_do_not_disable_an_endpoint(api, account, clock, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
     with receiver(answering(500)) as there:
         endpoint, _ = endpoint_at(there, account)

@@ -136,7 +136,7 @@ def test_an_account_has_at_most_50_endpoints(api, account):
     assert "50" in reply.error["message"]
 
 
-def test_a_deleted_endpoint_is_gone_with_what_waits_for_it(api, account, made):
+def test_deleting_an_endpoint_deletes_its_waiting_deliveries(api, account, made):
     factories.content(account)
     assert api.delete(f"/v1/webhooks/{made['id']}").body == {
         "id": made["id"], "object": "webhook_endpoint", "deleted": True
@@ -193,7 +193,7 @@ def test_a_ping_is_one_event_for_that_endpoint(api, account, made):
     assert (waiting.event_id, waiting.endpoint_id) == (event["id"], made["id"])
 
 
-def test_only_what_an_endpoint_subscribes_to_waits_for_it(api, account):
+def test_only_subscribed_events_are_queued(api, account):
     for patterns in (["*"], ["content.*"], ["content.created", "policy.created"], ["license.*"]):
         factories.endpoint(account, events=patterns)
     factories.endpoint(factories.account())

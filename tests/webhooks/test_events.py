@@ -28,20 +28,20 @@ def told(event):
     return event.type, json.loads(event.data), event.previous and json.loads(event.previous)
 
 
-def test_a_created_item_is_told_as_it_was_answered(api, new):
+def test_the_event_of_a_creation_has_the_data_of_the_reply(api, new):
     made = api.post("/v1/content", {"title": "A", "tags": ["x"], "metadata": {"wordCount": 7}})
     [event] = new()
     assert told(event) == ("content.created", made.body, None)
 
 
-def test_an_update_tells_what_the_fields_were(api, new):
+def test_the_event_of_an_update_has_the_former_values(api, new):
     item = api.post("/v1/content", {"title": "A", "metadata": {"author": "Ada", "category": "x"}})
     reply = api.patch(f"/v1/content/{item['id']}", {"title": "B", "metadata": {"author": "Bob"}}).body
     reply.pop("stats")
     assert told(new()[1]) == ("content.updated", reply, {"title": "A", "metadata": {"author": "Ada"}})
 
 
-def test_an_archived_item_is_told_as_such_and_comes_back_as_updated(api, new):
+def test_archiving_and_restoring_send_archived_and_updated(api, new):
     item = factories.content(api_account(api))
     for status in ("archived", "active"):
         api.patch(f"/v1/content/{item.pk}", {"status": status})
@@ -57,7 +57,7 @@ def api_account(api):
     return Account.objects.get()
 
 
-def test_a_deleted_item_is_told_as_it_was(api, new):
+def test_the_event_of_a_deletion_has_the_former_item(api, new):
     item = api.post("/v1/content", {"title": "A"})
     api.delete(f"/v1/content/{item['id']}")
     assert told(new()[1]) == ("content.deleted", item.body, None)
@@ -90,7 +90,7 @@ def test_licences_and_their_money(api, new):
     ]
 
 
-def test_keys_are_told_without_their_text(api, new):
+def test_events_of_keys_do_not_have_their_text(api, new):
     made = api.post("/v1/api-keys", {"name": "A", "type": "secret"})
     rotated = api.post(f"/v1/api-keys/{made['id']}/rotate", {"overlapSeconds": 60})
     api.delete(f"/v1/api-keys/{rotated['id']}")
@@ -118,7 +118,7 @@ def test_many_items_changed_at_once_have_an_event_each(api, account, new):
     assert [event.type for event in new()][3:] == ["content.archived"] * 3
 
 
-def test_an_import_is_told_of_item_by_item_and_at_its_end(account, new, tmp_path):
+def test_an_import_sends_an_event_for_each_item_and_at_its_end(account, new, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("externalId,title\n1,A\n2,B\n3,\n")
     call_command("import_content", str(file), "--account", account.pk)
@@ -152,7 +152,7 @@ def test_a_replayed_request_has_one_event(api, new):
     assert len(new()) == 1
 
 
-def test_the_example_of_each_type_has_the_fields_of_what_is_sent(api, account, new):
+def test_the_example_of_each_type_has_the_fields_of_sent_events(api, account, new):
     from accounts.openapi import example_of
 
     made = factories.webhook(account)

@@ -36,7 +36,7 @@ def small():
 
 
 @both_ways
-def test_a_plan_is_told_of_at_four_fifths_and_at_its_end_once_a_window(connect, small, clock):
+def test_limits_of_plans_send_events_at_80_and_100_percent_once_a_window(connect, small, clock):
     api = connect(factories.key_text(small))
     item = factories.content(small)
 
@@ -69,7 +69,7 @@ def test_a_plan_is_told_of_at_four_fifths_and_at_its_end_once_a_window(connect, 
 
 
 @both_ways
-def test_a_plan_that_is_changed_is_told_of_again_in_the_same_window(connect, small, clock):
+def test_a_changed_plan_sends_events_again_in_the_same_window(connect, small, clock):
     api = connect(factories.key_text(small))
     item = factories.content(small)
 
@@ -93,7 +93,7 @@ def test_other_requests_count_likewise(small, clock):
 
 
 @both_ways
-def test_a_rule_is_told_of_when_a_requester_has_used_it_up_once_a_window(connect, account, clock):
+def test_an_exhausted_rule_sends_one_event_for_each_window(connect, account, clock):
     api = connect(factories.key_text(account))
     rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "hour"}}
     policy = factories.policy(account, rule)

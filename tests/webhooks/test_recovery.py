@@ -83,7 +83,7 @@ def test_deliveries_abandoned_by_disabling_are_sent_again(api, account):
     assert waiting_for(endpoint) == {given_up}
 
 
-def test_a_start_time_adds_what_was_never_queued(api, account):
+def test_a_start_time_includes_events_that_were_never_queued(api, account):
     before = factories.content(account).pk
     endpoint, _ = factories.endpoint(account, events=["content.*"])
     path = f"/v1/webhooks/{endpoint.pk}"
@@ -192,7 +192,7 @@ def test_a_failed_ping_and_types_that_the_endpoint_left_are_not_sent_again(api, 
     assert waiting_for(endpoint) == {item}
 
 
-def test_a_dry_run_reports_what_would_be_sent_and_sends_nothing(api, account, broken):
+def test_a_dry_run_counts_the_events_and_sends_nothing(api, account, broken):
     factories.content(account)
     endpoint, _ = endpoint_at(broken, account, events=["content.*"])
     factories.content(account)

@@ -31,7 +31,7 @@ def at(there, account):
     return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/")[0]
 
 
-def test_the_command_delivers_what_is_due_and_ends(monkeypatch):
+def test_the_command_delivers_due_events_and_ends(monkeypatch):
     monkeypatch.setattr("signal.signal", lambda *_: None)
     account = factories.account()
     with receiver() as there:

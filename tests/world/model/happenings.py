@@ -9,7 +9,6 @@ from tests.world.diary import Diary
 from tests.world.model.expected import Recorded
 
 ENDING = (timedelta(days=7), timedelta(days=1))  # before the end
-PERIODS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
 def changes(diary: Diary) -> Counter[tuple[str, str]]:
