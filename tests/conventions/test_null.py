@@ -60,6 +60,7 @@ ONE_OF_SEVERAL = {
     "POST /v1/access/check/batch contentId",
     "POST /v1/access/check/batch requester",
     "POST /v1/access/offers/batch items.0.url",
+    "POST /v1/refunds entryId",
     "POST /v1/wallets thresholds.0.percent",
     "PATCH /v1/wallets/{wallet} thresholds.0.percent",
 }
