@@ -246,6 +246,11 @@ export abstract class Operations {
     return this.send({ method: "GET", path: `/v1/payments/${encodeURIComponent(id)}`, query, answer: "Payment" });
   }
 
+  /** Void a payment. */
+  voidPayment(id: string, body: Schemas["VoidRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Payment"]> {
+    return this.send({ method: "POST", path: `/v1/payments/${encodeURIComponent(id)}/void`, body, keyed: true, answer: "Payment", ...options });
+  }
+
   /** List policies. */
   listPolicies(query?: Query): AsyncGenerator<Schemas["Policy"]> {
     return this.pages({ method: "GET", path: `/v1/policies`, query, answer: "Policy" });
@@ -294,6 +299,11 @@ export abstract class Operations {
   /** Lint a policy. */
   lintPolicy(body: Schemas["DraftRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Lint"]> {
     return this.send({ method: "POST", path: `/v1/policies/lint`, body, keyed: true, ...options });
+  }
+
+  /** Refund a charge. */
+  createRefund(body: Schemas["RefundRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LedgerEntry"]> {
+    return this.send({ method: "POST", path: `/v1/refunds`, body, keyed: true, answer: "LedgerEntry", ...options });
   }
 
   /** List requesters. */
@@ -389,6 +399,11 @@ export abstract class Operations {
   /** List a statement's lines. */
   listStatementLines(id: string, query?: Query): AsyncGenerator<Schemas["StatementLine"]> {
     return this.pages({ method: "GET", path: `/v1/statements/${encodeURIComponent(id)}/lines`, query, answer: "StatementLine" });
+  }
+
+  /** List a statement's payments. */
+  listStatementPayments(id: string, query?: Query): AsyncGenerator<Schemas["StatementPayment"]> {
+    return this.pages({ method: "GET", path: `/v1/statements/${encodeURIComponent(id)}/payments`, query, answer: "StatementPayment" });
   }
 
   /** List wallets. */

@@ -1,4 +1,4 @@
-// Shapes: 09d4febeb7124ec5
+// Shapes: aa079a7092902219
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -81,6 +81,8 @@ export interface components {
             requesterId?: string | null;
             /** @description What for. */
             description?: string | null;
+            /** @description Your own id of an adjustment. Each id is booked once. */
+            externalId?: string | null;
         };
         AllowRule: {
             /**
@@ -421,6 +423,15 @@ export interface components {
             /** @description The wallet that would pay, or that cannot cover the access. */
             credits?: components["schemas"]["CreditsShown"];
             error?: components["schemas"]["ErrorShown"];
+        };
+        BookedAmount: {
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+            /**
+             * Format: decimal
+             * @description As booked: neither converted nor rounded.
+             */
+            amount: string;
         };
         /** @description The outcome of a row of a bulk request. */
         BulkOutcome: {
@@ -843,11 +854,13 @@ export interface components {
             /** @description A name for people. */
             name: string;
             /** @description The permission that its visits ask for; `other` asks for `read`. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
             /** @description Who runs it. */
             operator: string;
-            /** @description The token that its User-Agent contains. */
-            userAgent: string;
+            /** @description The token that its User-Agent contains. Null: only robots.txt names it. */
+            userAgent: string | null;
+            /** @description The token that it obeys in robots.txt. Null: robots.txt cannot name it. */
+            robotsToken: string | null;
             /** @description The requester id of its verified visits. */
             requesterId: string;
             /** @description Address ranges of the table and of published lists. */
@@ -950,7 +963,7 @@ export interface components {
             /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
             /** @description What the crawler fetches pages for. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
         };
         /** @description Crawler requests and revenue. */
         CrawlsOfCrawler: {
@@ -975,7 +988,7 @@ export interface components {
             /** @description Who runs it. */
             operator: string;
             /** @description What the crawler fetches pages for. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
         };
         /** @description Crawler requests, by outcome. */
         CrawlsOfDay: {
@@ -1335,7 +1348,7 @@ export interface components {
             /** @description The kind of the object. */
             object: "event" | (string & {});
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "payment.created" | "payment.voided" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -1351,9 +1364,9 @@ export interface components {
             };
         };
         /** @enum {string} */
-        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
+        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "payment.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "payment.created" | "payment.voided" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
-        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
+        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "payment.created" | "payment.voided" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
         /** @description A source that states facts of a crawler. */
         Evidence: {
             /** @description The fields that the source states. */
@@ -1473,6 +1486,8 @@ export interface components {
             expiresAt: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId: string | null;
+            /** @description What was paid for it: recorded as a payment with the grant. Needs `revenue:write`. */
+            paid: components["schemas"]["Price"] | null;
             /**
              * Format: date-time
              * @description When it was taken back; null if it was not.
@@ -1500,6 +1515,8 @@ export interface components {
             expiresAt?: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
+            /** @description What was paid for it: recorded as a payment with the grant. Needs `revenue:write`. */
+            paid?: components["schemas"]["PriceRequest"] | null;
         };
         /** @description A licence that the service holds for the requester and the item. */
         HeldLicenseOfTest: {
@@ -1575,6 +1592,8 @@ export interface components {
             requesterId: string | null;
             /** @description What for. */
             description: string | null;
+            /** @description Your own id of an adjustment. Each id is booked once. */
+            externalId: string | null;
             /**
              * Format: decimal
              * @description The amount refunded of the charge or licence price; null for an adjustment.
@@ -2074,10 +2093,19 @@ export interface components {
             plan: "starter" | "professional" | "enterprise" | (string & {});
             limits?: components["schemas"]["Limits"];
             edgeLimits?: components["schemas"]["EdgeLimits"];
-            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
-            unknownHost: ("allow" | "deny" | (string & {})) | null;
+            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Visits that it lets in are recorded as observed. */
+            unknownHost: "allow" | "deny" | (string & {});
             /** @description Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. `deny`: only with a valid licence or a wallet. */
             unlistedSigners: "pay" | "deny" | (string & {});
+            /** @description How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are always stored in full. */
+            visitorAddresses: "truncated" | "full" | (string & {});
+            /**
+             * @description IANA name. Months of refills begin by its clock.
+             * @example Europe/Berlin
+             */
+            timeZone: string;
+            /** @description ISO 4217. The currency of the admin's figures. */
+            currency: string;
             key: components["schemas"]["OwnKey"];
             /**
              * Format: date-time
@@ -2185,7 +2213,7 @@ export interface components {
             /** @description Who runs the crawler. */
             operator: string | null;
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
             /** @description How the visitor was identified. */
             identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the visitor's identity is proven. */
@@ -2436,6 +2464,20 @@ export interface components {
             /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
             totalCountIsExact?: boolean;
         };
+        PaginatedStatementPaymentList: {
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["StatementPayment"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
+        };
         PaginatedWalletEntryList: {
             /** @description The kind of the object. */
             object: "list" | (string & {});
@@ -2494,10 +2536,19 @@ export interface components {
         };
         /** @description The account fields that its keys can change. */
         PatchedAccountChangeRequest: {
-            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
+            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Visits that it lets in are recorded as observed. Null: `allow`. */
             unknownHost?: components["schemas"]["RuleAction"] | null;
             /** @description Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. `deny`: only with a valid licence or a wallet. */
             unlistedSigners?: components["schemas"]["UnlistedSigners"];
+            /** @description How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are always stored in full. */
+            visitorAddresses?: components["schemas"]["VisitorAddresses"];
+            /**
+             * @description IANA name. Months of refills begin by its clock. Null: UTC.
+             * @example Europe/Berlin
+             */
+            timeZone?: string | null;
+            /** @description ISO 4217. The currency of the admin's figures. */
+            currency?: components["schemas"]["Currency"];
         };
         /** @description The fields of a key that can be changed; type and permissions cannot. */
         PatchedApiKeyChangeRequest: {
@@ -2654,6 +2705,8 @@ export interface components {
              * @example news.example
              */
             host?: string;
+            /** @description Further hosts with the same pages, such as www.publisher.example. */
+            aliases?: string[] | null;
             /** @description Heading of the refusal page. Null: the host. */
             name?: string | null;
             /** @description Text of the refusal page, unless the denying rule has a message. */
@@ -2669,6 +2722,8 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
+            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            ask?: components["schemas"]["SiteAsk"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
@@ -2719,7 +2774,7 @@ export interface components {
              */
             revenue: string;
         };
-        /** @description Money that a requester paid. */
+        /** @description Money that a requester paid, or was given back. */
         Payment: {
             /** @description The resource's id. */
             readonly id: string;
@@ -2727,6 +2782,10 @@ export interface components {
             readonly object: "payment" | (string & {});
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string;
+            /** @description The requester's current name. */
+            readonly requesterName: string | null;
+            /** @description `payment` (default), or `payout`: money given back to the requester. */
+            kind: "payment" | "payout" | (string & {});
             /**
              * Format: decimal
              * @description An exact decimal, as a number or a string.
@@ -2743,16 +2802,30 @@ export interface components {
             externalId: string | null;
             /** @description For your own records. */
             note: string | null;
+            /** @description The credit that it paid for. */
+            readonly grantId: string | null;
+            /**
+             * Format: date-time
+             * @description Statements count the void in this month.
+             */
+            readonly voidedAt: string | null;
+            /** @description Why it was voided. */
+            readonly voidReason: string | null;
             /**
              * Format: date-time
              * @description When it was recorded. Statements count it in this month.
              */
             readonly created: string;
         };
-        /** @description Money that a requester paid. */
+        /** @description Money that a requester paid, or was given back. */
         PaymentRequest: {
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string;
+            /**
+             * @description `payment` (default), or `payout`: money given back to the requester.
+             * @enum {string}
+             */
+            kind?: "payment" | "payout";
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
             /** @description ISO 4217. */
@@ -2988,6 +3061,23 @@ export interface components {
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTestRequest"] | null;
         };
+        /** @description An amount above 0 in a currency. */
+        Price: {
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: string;
+        };
+        /** @description An amount above 0 in a currency. */
+        PriceRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: components["schemas"]["Currency"];
+        };
         /** @description The file for a site's proxy. */
         ProxyConfig: {
             /** @description The kind of the object. */
@@ -3000,7 +3090,7 @@ export interface components {
             fileName: string;
             /** @description The file, with a placeholder for the key. */
             content: string;
-            /** @description Patterns whose pages stay open while the service is down. */
+            /** @description Patterns whose pages stay open while the service is down. `/*` includes pages without a pattern. */
             openPatterns: string[];
             /** @description Open patterns that do not stay open. */
             omitted: components["schemas"]["OmittedPattern"][];
@@ -3060,7 +3150,7 @@ export interface components {
             /** @description The resource's id. */
             id: string;
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "payment.created" | "payment.voided" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -3106,7 +3196,7 @@ export interface components {
             every: "day" | "week" | "month" | "year" | (string & {});
             /**
              * Format: date-time
-             * @description Start of a period. Default: when the refill was set. Days and months are counted at its offset.
+             * @description Start of a period. Default: when the refill was set. Days and months are counted in the account's `timeZone`; an offset only names the moment.
              */
             anchor: string;
             rollover: components["schemas"]["Rollover"];
@@ -3118,10 +3208,25 @@ export interface components {
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
             every: components["schemas"]["RefillPeriod"];
-            /** @description Start of a period. Default: when the refill was set. Days and months are counted at its offset. */
+            /** @description Start of a period. Default: when the refill was set. Days and months are counted in the account's `timeZone`; an offset only names the moment. */
             anchor?: string | null;
             /** @description What of a refill stays when the next one comes. */
             rollover?: components["schemas"]["RolloverRequest"] | null;
+        };
+        /** @description A refund of a charge, named by exactly one of `entryId`, `licenseId` and `decisionId`. */
+        RefundRequest: {
+            /** @description The entry of the charge. */
+            entryId?: string | null;
+            /** @description Refunds its price. */
+            licenseId?: string | null;
+            /** @description Refunds this access. */
+            decisionId?: string | null;
+            /** @description In the charge's currency. Default: all that is left. */
+            amount?: string | null;
+            /** @description Becomes the entry's `description`. */
+            reason?: string | null;
+            /** @description Your own id. Each id is booked once. */
+            externalId?: string | null;
         };
         Requester: {
             /** @description The resource's id. */
@@ -3267,7 +3372,11 @@ export interface components {
              */
             revenue: string;
         };
-        /** @description Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit. */
+        /**
+         * @description Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit.
+         *
+         *     `byCurrency` and `unconverted` have exact amounts as booked.
+         */
         RevenueReport: {
             summary: components["schemas"]["RevenueSummary"];
             /** @description All buckets of the window, oldest first, including empty ones. */
@@ -3280,6 +3389,10 @@ export interface components {
             byRequester: components["schemas"]["PayingRequester"][];
             /** @description At most ten, by revenue, then by id. */
             byContent: components["schemas"]["EarningContent"][];
+            /** @description All entries, by the currency in which they were booked. */
+            byCurrency: components["schemas"]["BookedAmount"][];
+            /** @description Entries without an exchange rate. All figures except `byCurrency` leave them out. */
+            unconverted: components["schemas"]["UnconvertedAmount"][];
         };
         RevenueSummary: {
             /**
@@ -3491,7 +3604,7 @@ export interface components {
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "payment.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "payment.created" | "payment.voided" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
@@ -3535,7 +3648,7 @@ export interface components {
             /** @description The kind of the object. */
             object: "event" | (string & {});
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "payment.created" | "payment.voided" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -3640,6 +3753,8 @@ export interface components {
              * @example news.example
              */
             host: string;
+            /** @description Further hosts with the same pages, such as www.publisher.example. */
+            aliases: string[];
             /** @description Heading of the refusal page. Null: the host. */
             name: string | null;
             /** @description Text of the refusal page, unless the denying rule has a message. */
@@ -3655,6 +3770,8 @@ export interface components {
             mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description What happens to pages without a policy. */
             unknown: "allow" | "deny" | (string & {});
+            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            ask: "crawlers" | "everyone" | (string & {});
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
@@ -3675,7 +3792,11 @@ export interface components {
              * @description When it was last changed.
              */
             readonly updated: string;
+            /** @description Hosts without a site that visitors asked for in the last 30 days. Only in the reply to a PATCH that enforces the site. */
+            readonly uncoveredHosts?: string[];
         };
+        /** @enum {string} */
+        SiteAsk: "crawlers" | "everyone";
         /** @description A host whose pages are decided at the edge, as the API shows and accepts it. */
         SiteRequest: {
             /**
@@ -3683,6 +3804,8 @@ export interface components {
              * @example news.example
              */
             host: string;
+            /** @description Further hosts with the same pages, such as www.publisher.example. */
+            aliases?: string[] | null;
             /** @description Heading of the refusal page. Null: the host. */
             name?: string | null;
             /** @description Text of the refusal page, unless the denying rule has a message. */
@@ -3698,6 +3821,8 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
+            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            ask?: components["schemas"]["SiteAsk"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
@@ -3776,12 +3901,22 @@ export interface components {
             refunds: string;
             /**
              * Format: decimal
-             * @description Payments by the requester.
+             * @description Payments by the requester, less voids.
              */
             payments: string;
             /**
              * Format: decimal
-             * @description The amount owed: `opening` + `charges` - `refunds` - `payments`.
+             * @description Money given back to the requester, less voids.
+             */
+            payouts: string;
+            /**
+             * Format: decimal
+             * @description What the requester paid for wallet credit, less voids. Does not change `closing`.
+             */
+            paidForCredit: string;
+            /**
+             * Format: decimal
+             * @description The amount owed: `opening` + `charges` - `refunds` - `payments` + `payouts`.
              */
             closing: string;
             /** @description Null without a wallet in the currency. */
@@ -3872,6 +4007,46 @@ export interface components {
              */
             latest: string;
         };
+        /** @description A payment, payout or void that a statement counts. */
+        StatementPayment: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description The kind of the object. */
+            object: "statement_payment" | (string & {});
+            /** @description What it is. */
+            kind: "payment" | "payout" | (string & {});
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /**
+             * Format: decimal
+             * @description What this statement counts: negative if it voids a payment of an earlier month, 0 if it has both.
+             */
+            counted: string;
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description When the money arrived or left.
+             */
+            receivedAt: string;
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId: string | null;
+            /** @description The credit that it paid for: counted in `paidForCredit`. */
+            grantId: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description Null if it was not voided by the end of the month.
+             */
+            voidedAt: string | null;
+        };
         /** @description Numbers of access decisions about the item. */
         Stats: {
             /** @description How many requests were decided. */
@@ -3912,6 +4087,17 @@ export interface components {
             decisive: boolean;
             /** @description The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not grant the permission that was asked for. */
             failed: components["schemas"]["FailedCondition"] | null;
+        };
+        UnconvertedAmount: {
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+            /**
+             * Format: decimal
+             * @description As booked: neither converted nor rounded.
+             */
+            amount: string;
+            /** @description Number of ledger entries. */
+            entries: number;
         };
         /** @enum {string} */
         UnlistedSigners: "pay" | "deny";
@@ -3974,7 +4160,7 @@ export interface components {
         /** @description Numbers of visits by answer. */
         VisitCounts: {
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
             /** @description How the visitor was identified. */
             identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the identity is proven, not only claimed. */
@@ -3991,6 +4177,8 @@ export interface components {
              */
             lastSeen: string;
         };
+        /** @enum {string} */
+        VisitorAddresses: "truncated" | "full";
         VisitorOfPage: {
             /** @description The resource's id. */
             id: string | null;
@@ -4023,7 +4211,7 @@ export interface components {
         /** @description Visits of one visitor, with the requester that its decisions count for. */
         VisitorShown: {
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
             /** @description How the visitor was identified. */
             identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the identity is proven, not only claimed. */
@@ -4044,6 +4232,11 @@ export interface components {
             /** @description The latest name given. */
             name: string | null;
         };
+        /** @description Why a payment is voided. */
+        VoidRequest: {
+            /** @description Operators and the API show it. */
+            reason: string;
+        };
         /** @description Prepaid credit of a requester, or of one of its licences. */
         Wallet: {
             /** @description The resource's id. */
@@ -4052,6 +4245,8 @@ export interface components {
             readonly object: "wallet" | (string & {});
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string;
+            /** @description The requester's current name. */
+            readonly requesterName: string | null;
             /** @description The licence's id. */
             licenseId: string | null;
             /** @description ISO 4217, or `access`: how many accesses. */
@@ -4175,7 +4370,7 @@ export interface components {
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "payment.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "payment.created" | "payment.voided" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */

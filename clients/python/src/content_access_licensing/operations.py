@@ -390,6 +390,22 @@ class Operations:
             self.send(call("GET", f"/v1/payments/{quote(id, safe='')}", query=query, answer="Payment")),
         )
 
+    def void_payment(self, id: str, body: types.VoidRequest, *, idempotency_key: str | None = None) -> types.Payment:
+        """Void a payment."""
+        return cast(
+            "types.Payment",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/payments/{quote(id, safe='')}/void",
+                    body=body,
+                    answer="Payment",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
     def list_policies(self, query: Query | None = None) -> Stream[types.Policy]:
         """List policies."""
         return self.pages(call("GET", "/v1/policies", query=query, answer="Policy"))
@@ -490,6 +506,17 @@ class Operations:
         return cast(
             "types.Lint",
             self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def create_refund(self, body: types.RefundRequest, *, idempotency_key: str | None = None) -> types.LedgerEntry:
+        """Refund a charge."""
+        return cast(
+            "types.LedgerEntry",
+            self.send(
+                call(
+                    "POST", "/v1/refunds", body=body, answer="LedgerEntry", idempotency_key=idempotency_key, keyed=True
+                )
+            ),
         )
 
     def list_requesters(self, query: Query | None = None) -> Stream[types.RequesterProfile]:
@@ -621,6 +648,12 @@ class Operations:
         """List a statement's lines."""
         return self.pages(
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
+        )
+
+    def list_statement_payments(self, id: str, query: Query | None = None) -> Stream[types.StatementPayment]:
+        """List a statement's payments."""
+        return self.pages(
+            call("GET", f"/v1/statements/{quote(id, safe='')}/payments", query=query, answer="StatementPayment")
         )
 
     def list_wallets(self, query: Query | None = None) -> Stream[types.Wallet]:
@@ -1182,6 +1215,24 @@ class AsyncOperations:
             await self.send(call("GET", f"/v1/payments/{quote(id, safe='')}", query=query, answer="Payment")),
         )
 
+    async def void_payment(
+        self, id: str, body: types.VoidRequest, *, idempotency_key: str | None = None
+    ) -> types.Payment:
+        """Void a payment."""
+        return cast(
+            "types.Payment",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/payments/{quote(id, safe='')}/void",
+                    body=body,
+                    answer="Payment",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
     def list_policies(self, query: Query | None = None) -> AsyncStream[types.Policy]:
         """List policies."""
         return self.pages(call("GET", "/v1/policies", query=query, answer="Policy"))
@@ -1285,6 +1336,19 @@ class AsyncOperations:
         return cast(
             "types.Lint",
             await self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def create_refund(
+        self, body: types.RefundRequest, *, idempotency_key: str | None = None
+    ) -> types.LedgerEntry:
+        """Refund a charge."""
+        return cast(
+            "types.LedgerEntry",
+            await self.send(
+                call(
+                    "POST", "/v1/refunds", body=body, answer="LedgerEntry", idempotency_key=idempotency_key, keyed=True
+                )
+            ),
         )
 
     def list_requesters(self, query: Query | None = None) -> AsyncStream[types.RequesterProfile]:
@@ -1421,6 +1485,12 @@ class AsyncOperations:
         """List a statement's lines."""
         return self.pages(
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
+        )
+
+    def list_statement_payments(self, id: str, query: Query | None = None) -> AsyncStream[types.StatementPayment]:
+        """List a statement's payments."""
+        return self.pages(
+            call("GET", f"/v1/statements/{quote(id, safe='')}/payments", query=query, answer="StatementPayment")
         )
 
     def list_wallets(self, query: Query | None = None) -> AsyncStream[types.Wallet]:

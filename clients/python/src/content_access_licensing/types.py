@@ -1,4 +1,4 @@
-# Shapes: 09d4febeb7124ec5
+# Shapes: aa079a7092902219
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -113,6 +113,11 @@ class AuditEntry(TypedDict):
     requestId: str | None
     address: str | None
     created: str
+
+
+class BookedAmount(TypedDict):
+    currency: str
+    amount: Decimal
 
 
 Tag: TypeAlias = str
@@ -562,6 +567,7 @@ EventPattern: TypeAlias = Literal[
     "import.*",
     "license.*",
     "limit.*",
+    "payment.*",
     "policy.*",
     "requester.*",
     "revenue.*",
@@ -591,6 +597,8 @@ EventPattern: TypeAlias = Literal[
     "wallet.topped_up",
     "grant.expiring",
     "revenue.adjusted",
+    "payment.created",
+    "payment.voided",
     "import.finished",
     "access.denied",
     "access.allowed",
@@ -619,6 +627,8 @@ EventType: TypeAlias = Literal[
     "license.revoked",
     "license.updated",
     "limit.reached",
+    "payment.created",
+    "payment.voided",
     "ping",
     "policy.created",
     "policy.deleted",
@@ -700,40 +710,7 @@ class FolderShown(TypedDict):
     url: str
 
 
-class Grant(TypedDict):
-    """
-    Credit that was added to a wallet.
-    """
-
-    id: str
-    object: str
-    walletId: str
-    amount: Decimal
-    remaining: Decimal
-    kind: str
-    priority: int
-    status: str
-    effectiveAt: str | None
-    expiresAt: str | None
-    externalId: str | None
-    voidedAt: str | None
-    created: str
-
-
 GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
-
-
-class GrantRequest(TypedDict):
-    """
-    Credit that was added to a wallet.
-    """
-
-    amount: Decimal | str
-    kind: NotRequired[GrantKind]
-    priority: NotRequired[int | None]
-    effectiveAt: NotRequired[str | None]
-    expiresAt: NotRequired[str | None]
-    externalId: NotRequired[str | None]
 
 
 class HeldLicenseOfTest(TypedDict):
@@ -810,6 +787,7 @@ class LedgerEntry(TypedDict):
     contentId: str | None
     requesterId: str | None
     description: str | None
+    externalId: str | None
     refunded: Decimal | None
     refundable: Decimal | None
     created: str
@@ -1087,15 +1065,6 @@ class PaginatedEventList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
-class PaginatedGrantList(TypedDict):
-    object: str
-    data: list[Grant]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
 class PaginatedLedgerEntryList(TypedDict):
     object: str
     data: list[LedgerEntry]
@@ -1185,6 +1154,9 @@ class PatchedRequesterProfileChangeRequest(TypedDict):
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
+Alias: TypeAlias = str
+
+
 class PayingRequester(TypedDict):
     id: str
     name: str | None
@@ -1193,26 +1165,32 @@ class PayingRequester(TypedDict):
 
 class Payment(TypedDict):
     """
-    Money that a requester paid.
+    Money that a requester paid, or was given back.
     """
 
     id: str
     object: str
     requesterId: str
+    requesterName: str | None
+    kind: str
     amount: Decimal
     currency: str
     receivedAt: str | None
     externalId: str | None
     note: str | None
+    grantId: str | None
+    voidedAt: str | None
+    voidReason: str | None
     created: str
 
 
 class PaymentRequest(TypedDict):
     """
-    Money that a requester paid.
+    Money that a requester paid, or was given back.
     """
 
     requesterId: str
+    kind: NotRequired[Literal["payment", "payout"]]
     amount: Decimal | str
     currency: Currency
     receivedAt: NotRequired[str | None]
@@ -1224,6 +1202,24 @@ Permissions: TypeAlias = list[Permission]
 
 
 PermissionsShown: TypeAlias = list[str]
+
+
+class Price(TypedDict):
+    """
+    An amount above 0 in a currency.
+    """
+
+    amount: Decimal
+    currency: str
+
+
+class PriceRequest(TypedDict):
+    """
+    An amount above 0 in a currency.
+    """
+
+    amount: Decimal | str
+    currency: Currency
 
 
 class ProxyConfig(TypedDict):
@@ -1309,6 +1305,19 @@ class ReferrerShown(TypedDict):
 
 
 RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
+
+
+class RefundRequest(TypedDict):
+    """
+    A refund of a charge, named by exactly one of `entryId`, `licenseId` and `decisionId`.
+    """
+
+    entryId: NotRequired[str | None]
+    licenseId: NotRequired[str | None]
+    decisionId: NotRequired[str | None]
+    amount: NotRequired[Decimal | str | None]
+    reason: NotRequired[str | None]
+    externalId: NotRequired[str | None]
 
 
 class Requester(TypedDict):
@@ -1483,6 +1492,9 @@ class SimulatedVerdict(TypedDict):
     matchedRule: int | None
 
 
+SiteAsk: TypeAlias = Literal["crawlers", "everyone"]
+
+
 class SiteRule(TypedDict):
     """
     A path pattern and the policy of its pages.
@@ -1535,6 +1547,24 @@ class StatementLine(TypedDict):
     latest: str
 
 
+class StatementPayment(TypedDict):
+    """
+    A payment, payout or void that a statement counts.
+    """
+
+    id: str
+    object: str
+    kind: str
+    amount: Decimal
+    counted: Decimal
+    currency: str
+    receivedAt: str
+    externalId: str | None
+    grantId: str | None
+    created: str
+    voidedAt: str | None
+
+
 class Stats(TypedDict):
     """
     Numbers of access decisions about the item.
@@ -1573,6 +1603,12 @@ class TraceStep(TypedDict):
     matched: bool
     decisive: bool
     failed: FailedCondition | None
+
+
+class UnconvertedAmount(TypedDict):
+    currency: str
+    amount: Decimal
+    entries: int
 
 
 UnlistedSigners: TypeAlias = Literal["pay", "deny"]
@@ -1628,6 +1664,9 @@ class VisitCounts(TypedDict):
     lastSeen: str
 
 
+VisitorAddresses: TypeAlias = Literal["truncated", "full"]
+
+
 class VisitorOfPage(TypedDict):
     id: str | None
     name: str | None
@@ -1648,6 +1687,14 @@ class VisitorShown(TypedDict):
     lastSeen: str
     id: str | None
     name: str | None
+
+
+class VoidRequest(TypedDict):
+    """
+    Why a payment is voided.
+    """
+
+    reason: str
 
 
 class WalletEntry(TypedDict):
@@ -1940,6 +1987,7 @@ class AdjustmentRequest(TypedDict):
     contentId: NotRequired[str | None]
     requesterId: NotRequired[str | None]
     description: NotRequired[str | None]
+    externalId: NotRequired[str | None]
 
 
 class ApiKey(TypedDict):
@@ -2050,7 +2098,8 @@ class Crawler(TypedDict):
     name: str
     crawlerClass: str
     operator: str
-    userAgent: str
+    userAgent: str | None
+    robotsToken: str | None
     requesterId: str
     addresses: list[str]
     hosts: list[str]
@@ -2195,6 +2244,41 @@ class ExpectedDecisionRequest(TypedDict):
     matchedRule: NotRequired[int | None]
 
 
+class Grant(TypedDict):
+    """
+    Credit that was added to a wallet.
+    """
+
+    id: str
+    object: str
+    walletId: str
+    amount: Decimal
+    remaining: Decimal
+    kind: str
+    priority: int
+    status: str
+    effectiveAt: str | None
+    expiresAt: str | None
+    externalId: str | None
+    paid: Price | None
+    voidedAt: str | None
+    created: str
+
+
+class GrantRequest(TypedDict):
+    """
+    Credit that was added to a wallet.
+    """
+
+    amount: Decimal | str
+    kind: NotRequired[GrantKind]
+    priority: NotRequired[int | None]
+    effectiveAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    paid: NotRequired[PriceRequest | None]
+
+
 class License(TypedDict):
     """
     A licence: its type, scope, period and prices.
@@ -2324,8 +2408,11 @@ class OwnAccount(TypedDict):
     plan: str
     limits: NotRequired[Limits]
     edgeLimits: NotRequired[EdgeLimits]
-    unknownHost: str | None
+    unknownHost: str
     unlistedSigners: str
+    visitorAddresses: str
+    timeZone: str
+    currency: str
     key: OwnKey
     created: str
 
@@ -2362,6 +2449,15 @@ class PaginatedDecisionList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
+class PaginatedGrantList(TypedDict):
+    object: str
+    data: list[Grant]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
 class PaginatedLicenseList(TypedDict):
     object: str
     data: list[License]
@@ -2383,6 +2479,15 @@ class PaginatedPaymentList(TypedDict):
 class PaginatedStatementLineList(TypedDict):
     object: str
     data: list[StatementLine]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedStatementPaymentList(TypedDict):
+    object: str
+    data: list[StatementPayment]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
@@ -2423,6 +2528,9 @@ class PatchedAccountChangeRequest(TypedDict):
 
     unknownHost: NotRequired[RuleAction | None]
     unlistedSigners: NotRequired[UnlistedSigners]
+    visitorAddresses: NotRequired[VisitorAddresses]
+    timeZone: NotRequired[str | None]
+    currency: NotRequired[Currency]
 
 
 class PatchedSiteRequest(TypedDict):
@@ -2431,12 +2539,14 @@ class PatchedSiteRequest(TypedDict):
     """
 
     host: NotRequired[str]
+    aliases: NotRequired[list[Alias] | None]
     name: NotRequired[str | None]
     refusalMessage: NotRequired[str | None]
     linkUrl: NotRequired[str | None]
     linkLabel: NotRequired[str | None]
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
+    ask: NotRequired[SiteAsk]
     robotsTxt: NotRequired[str | None]
     rules: NotRequired[list[SiteRuleRequest] | None]
 
@@ -2544,6 +2654,8 @@ class RequesterProfile(TypedDict):
 class RevenueReport(TypedDict):
     """
     Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit.
+
+    `byCurrency` and `unconverted` have exact amounts as booked.
     """
 
     summary: RevenueSummary
@@ -2551,6 +2663,8 @@ class RevenueReport(TypedDict):
     byLicenseType: dict[str, Decimal]
     byRequester: list[PayingRequester]
     byContent: list[EarningContent]
+    byCurrency: list[BookedAmount]
+    unconverted: list[UnconvertedAmount]
 
 
 Schedule = TypedDict(
@@ -2607,18 +2721,21 @@ class Site(TypedDict):
     id: str
     object: str
     host: str
+    aliases: list[str]
     name: str | None
     refusalMessage: str | None
     linkUrl: str | None
     linkLabel: str | None
     mode: str
     unknown: str
+    ask: str
     robotsTxt: NotRequired[str | None]
     rules: list[SiteRule]
     verifiedAt: str | None
     verification: Verification
     created: str
     updated: str
+    uncoveredHosts: NotRequired[list[str]]
 
 
 class SiteRequest(TypedDict):
@@ -2627,12 +2744,14 @@ class SiteRequest(TypedDict):
     """
 
     host: str
+    aliases: NotRequired[list[Alias] | None]
     name: NotRequired[str | None]
     refusalMessage: NotRequired[str | None]
     linkUrl: NotRequired[str | None]
     linkLabel: NotRequired[str | None]
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
+    ask: NotRequired[SiteAsk]
     robotsTxt: NotRequired[str | None]
     rules: NotRequired[list[SiteRuleRequest] | None]
 
@@ -2657,6 +2776,8 @@ class Statement(TypedDict):
     charges: Decimal
     refunds: Decimal
     payments: Decimal
+    payouts: Decimal
+    paidForCredit: Decimal
     closing: Decimal
     credits: StatementCredits | None
     decisions: int
@@ -2693,6 +2814,7 @@ class Wallet(TypedDict):
     id: str
     object: str
     requesterId: str
+    requesterName: str | None
     licenseId: str | None
     unit: str
     balance: Decimal
