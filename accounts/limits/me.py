@@ -80,7 +80,7 @@ VISITOR_ADDRESSES = (
     "always stored in full."
 )
 TIME_ZONE = "IANA name. Months of refills begin by its clock."
-CURRENCY = "ISO 4217. The currency of the admin's figures."
+CURRENCY = "ISO 4217. The account's own currency."
 
 
 class AccountChangeSerializer(StrictSerializer):

@@ -40,7 +40,7 @@ def add_settings(parser: CommandParser) -> None:
         help="How addresses of people are stored: truncated to /24 (IPv6: /48), or full; default: truncated.",
     )
     parser.add_argument("--time-zone", help="In which refills count months, such as Europe/Berlin; default: UTC.")
-    parser.add_argument("--currency", help="The currency of the admin's figures, such as EUR; default: USD.")
+    parser.add_argument("--currency", help="The account's own currency, such as EUR; default: USD.")
 
 
 def check_limits(plan: str, limits: Mapping[str, object]) -> None:

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='account',
             name='currency',
-            field=models.CharField(db_default='USD', default='USD', help_text="The currency of the admin's figures.", max_length=3),
+            field=models.CharField(db_default='USD', default='USD', help_text="The account's own currency.", max_length=3),
         ),
         migrations.AddField(
             model_name='account',

@@ -89,9 +89,7 @@ class Account(models.Model):
     time_zone = models.CharField(
         max_length=64, default="UTC", db_default="UTC", help_text="Months of refills begin by its clock."
     )
-    currency = models.CharField(
-        max_length=3, default="USD", db_default="USD", help_text="The currency of the admin's figures."
-    )
+    currency = models.CharField(max_length=3, default="USD", db_default="USD", help_text="The account's own currency.")
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
     suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # its keys are refused from then on

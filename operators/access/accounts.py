@@ -52,7 +52,7 @@ class AccountForm(forms.ModelForm):
         choices=[(code, code) for code in CURRENCIES],
         initial="USD",
         widget=UnfoldAdminSelectWidget,
-        help_text="The currency that the admin's figures start with.",
+        help_text="The account's own currency.",
     )
     unknown_host = forms.ChoiceField(
         label="Hosts without a site",
