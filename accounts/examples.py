@@ -1,6 +1,6 @@
 """OpenAPI examples of API keys, webhooks and the audit log."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 
 KEY_ID = "key_01kd9w9r2hf5tbnw4c6m8z3qjx"
 NEW_KEY: dict[str, object] = {

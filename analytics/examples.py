@@ -2,7 +2,7 @@
 
 from analytics.payments import examples as payments
 from analytics.wallets import examples as wallets
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 
 MORE: dict[str, object] = {
     "hasMore": True,

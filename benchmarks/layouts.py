@@ -25,7 +25,7 @@ import psycopg
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation, installed
 from benchmarks.report import parser, publish
-from kit.storage.async_postgres import Parameter
+from kit.storage.postgresql.async_postgres import Parameter
 
 ITEMS, BUSY = 20_000, 20  # a fifth of all checks are of the BUSY items
 SIZE, REQUESTS = 50, 8

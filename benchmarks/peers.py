@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from licensing.policies.decision import CompiledPolicy, Decision, decide
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import parse_rules
 

@@ -25,7 +25,8 @@ from accounts.keys import keytext
 from accounts.models import ApiKey
 from analytics.models import AccessEvent
 from licensing.content.models import Content, Status
-from licensing.policies.decision import CompiledPolicy, Decision, decide
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester

@@ -13,9 +13,10 @@ from psycopg_pool import AsyncConnectionPool
 
 from config.management.commands import serve
 from config.server import protocol
-from kit.storage import async_postgres, light_tasks, microbatch
-from kit.storage.async_postgres import Parameter, Row
-from kit.storage.poolers import connection_string
+from kit.storage import light_tasks, microbatch
+from kit.storage.postgresql import async_postgres
+from kit.storage.postgresql.async_postgres import Parameter, Row
+from kit.storage.postgresql.poolers import connection_string
 
 
 def without_protocol() -> None:

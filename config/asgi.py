@@ -24,7 +24,7 @@ from django.db import connection  # noqa: E402 - needs the settings
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from accounts.webhooks import worker as webhooks  # noqa: E402
-from config.probes import PROBES, answer_probe  # noqa: E402
+from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.server.bridge import BrokenReply  # noqa: E402
 from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402

@@ -75,7 +75,7 @@ SPECTACULAR: dict[str, object] = {
         "kit.rest.openapi.shared_components",
         "kit.rest.deprecated.mark_deprecated",
         "accounts.openapi.add_webhooks",
-        "kit.rest.open_replies.open_replies",
+        "kit.openapi.open_replies.open_replies",
         "config.openapi_descriptions.describe",
     ],
     "SERVERS": [{"url": "/", "description": "The service that this document came from."}],

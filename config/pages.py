@@ -16,7 +16,7 @@ from config.documentation.build import COMMANDS
 from config.documentation.serving import is_built
 from config.documentation.story import story
 from config.live_check import live_check
-from config.probes import ALIVE, readiness
+from config.monitoring.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
 from kit.rest.views import ApiViewSet
 from licensing.access.models import Algorithm

@@ -134,7 +134,7 @@ MIDDLEWARE = [
     "accounts.limits.headers.PageLimitMiddleware",
     "kit.http.compression.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
-    "config.metrics_page.MetricsMiddleware",  # likewise
+    "config.monitoring.metrics_page.MetricsMiddleware",  # likewise
     "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,

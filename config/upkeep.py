@@ -18,12 +18,12 @@ from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.clocks import watch
 from kit.storage.outages import is_outage, log_failure
-from kit.storage.pool_use import note_pool_use
+from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
 from kit.telemetry.jobs import expose, name_of, observed
 from licensing.customers import erasure
-from licensing.edge.crawlers import fetch_published_lists
+from licensing.edge.current_crawlers import fetch_published_lists
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.policies import rate_limits

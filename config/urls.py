@@ -5,7 +5,8 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from config import metrics_page, pages
+from config import pages
+from config.monitoring import metrics_page
 from kit.http.unknown import unknown_path
 
 MOVED = {  # pages of /docs/ by their former addresses

@@ -27,7 +27,7 @@ def anchored(code: str, seen: set[str]) -> str:
 
 
 def catalogue() -> str:
-    from kit.rest.error_examples import ADVICE, documented_errors
+    from kit.openapi.error_examples import ADVICE, documented_errors
 
     seen: set[str] = set()
 

@@ -13,18 +13,8 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.rate_limits import MAX_REQUESTS, PERIODS
 from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import (
-    Array,
-    Choice,
-    FieldOptions,
-    Host,
-    Id,
-    Integer,
-    ParsedField,
-    StrictSerializer,
-    Text,
-    Timestamp,
-)
+from kit.rest.fields import Array, Choice, FieldOptions, Host, Id, Integer, ParsedField, Text, Timestamp
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.networks import RANGE_SCHEMA, as_ipv4
 

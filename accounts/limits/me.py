@@ -15,8 +15,9 @@ from accounts.limits.windows import DAY, MINUTE
 from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners, VisitorAddresses
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp, TimeZone
+from kit.rest.fields import Choice, Id, Integer, Timestamp, TimeZone
 from kit.rest.money import Currency
+from kit.rest.serializers import StrictSerializer
 from kit.rest.sparse import pick_fields
 from kit.values.timestamps import render_timestamp
 

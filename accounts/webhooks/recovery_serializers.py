@@ -5,7 +5,8 @@ from rest_framework import serializers
 from accounts.events.models import Event
 from accounts.events.types import TYPES
 from accounts.webhooks.recovery import Recovery
-from kit.rest.fields import Boolean, Choice, Id, StrictSerializer, Timestamp
+from kit.rest.fields import Boolean, Choice, Id, Timestamp
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 

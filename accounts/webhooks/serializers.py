@@ -8,20 +8,9 @@ from rest_framework import serializers
 
 from accounts.events.types import PATTERNS
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
-from kit.rest.fields import (
-    Array,
-    Boolean,
-    Choice,
-    FieldOptions,
-    Id,
-    Integer,
-    ParsedField,
-    StrictSerializer,
-    Text,
-    Timestamp,
-    Url,
-)
+from kit.rest.fields import Array, Boolean, Choice, FieldOptions, Id, Integer, ParsedField, Text, Timestamp, Url
 from kit.rest.resources import id_hint
+from kit.rest.serializers import StrictSerializer
 from kit.values import ids
 from kit.values.json_values import Rendered
 from kit.values.suggestions import did_you_mean

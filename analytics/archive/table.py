@@ -42,7 +42,7 @@ from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_own_file,
 from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
 from kit.private_files import private_database, private_directory
-from kit.storage.poolers import connection_string
+from kit.storage.postgresql.poolers import connection_string
 
 NAME = f"{NAMESPACE}.{DECISIONS}"
 EPOCH = date(1970, 1, 1)

@@ -17,7 +17,7 @@ from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import drop_before, first_decision, month_of
 from analytics.models import AccessEvent, EventHorizon
 from kit.private_files import lock_of, private_database
-from kit.storage.poolers import connection_string
+from kit.storage.postgresql.poolers import connection_string
 
 BATCH = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number

@@ -6,8 +6,9 @@ from rest_framework import serializers
 
 from analytics.ledger.refunds import balance_of
 from analytics.models import EntryType, LedgerEntry
-from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Id, Text, Timestamp
 from kit.rest.money import Amount, Currency
+from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp

@@ -1,6 +1,6 @@
 """OpenAPI examples of payments."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 
 MORE: dict[str, object] = {
     "hasMore": True,

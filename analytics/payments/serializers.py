@@ -1,8 +1,9 @@
 """Serializers of payments."""
 
 from analytics.payments.models import Payment, PaymentKind
-from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Id, Text, Timestamp
 from kit.rest.money import Amount, Currency
+from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp

@@ -16,7 +16,7 @@ from analytics.recording.naming import Naming
 from analytics.recording.outcomes import LATE, RETRY, STALE, STORED, STORED_BEHIND, TAKEN, UNAWAITED, UNPAID, Outcome
 from analytics.recording.spending import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
 from analytics.recording.statement import postgresql
-from kit.storage.async_postgres import Parameter
+from kit.storage.postgresql.async_postgres import Parameter
 from kit.values.timestamps import render_timestamp
 
 

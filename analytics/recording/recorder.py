@@ -14,7 +14,7 @@ from analytics.recording.batch import Batch
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import RECORDED_WITHIN, RETRY, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
-from kit.storage.async_postgres import Parameter, Sessions
+from kit.storage.postgresql.async_postgres import Parameter, Sessions
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.storage.async_postgres import Parameter
+from kit.storage.postgresql.async_postgres import Parameter
 
 
 class Spend(Struct, frozen=True, gc=False):

@@ -6,8 +6,9 @@ from typing import Any
 
 from analytics.models import EntryType, Payment, Statement, StatementLine
 from analytics.payments.models import PaymentKind
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Id, Integer, Text, Timestamp
 from kit.rest.money import Amount
+from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp

@@ -1,6 +1,6 @@
 """Examples of wallets for the OpenAPI document."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 
 MORE: dict[str, object] = {
     "hasMore": True,

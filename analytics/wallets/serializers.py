@@ -18,8 +18,9 @@ from analytics.wallets.models import (
     WalletEntryType,
 )
 from analytics.wallets.units import ACCESS, UNITS
-from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money
+from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import plain, render_amount
 from kit.values.json_values import Rendered
 from kit.values.shown import MAX_SHOWN

@@ -198,8 +198,6 @@ class RateLimitExceeded(ApiError):
 
 
 class InternalError(ApiError):
-    """An unexpected exception."""
-
     example = {"message": "Something went wrong on our side. The request id names it in our log."}
 
 

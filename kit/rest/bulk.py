@@ -17,8 +17,9 @@ from rest_framework.response import Response
 
 from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
 from kit.http.parsing import RefusedRow
-from kit.rest.fields import Choice, StrictSerializer
+from kit.rest.fields import Choice
 from kit.rest.resources import unknown
+from kit.rest.serializers import StrictSerializer
 from kit.values import ids
 from kit.values.faults import FaultKind
 from kit.values.json_values import Rendered

@@ -12,7 +12,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
-from kit.rest.fields import FieldOptions, ParsedField, StrictSerializer
+from kit.rest.fields import FieldOptions, ParsedField
+from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import LARGEST, PLACES, parse_amount, render_amount
 from kit.values.currencies import CURRENCIES, parse_currency
 

@@ -17,17 +17,15 @@ from drf_spectacular.settings import spectacular_settings
 from drf_spectacular.utils import Direction
 
 from kit.http.parsing import JSON, PATCH_TYPES
-from kit.rest import (
-    openapi_fields,  # noqa: F401 - registers how fields are described
-    sparse,
-)
-from kit.rest.components import Components, enumerations, path_id, used_schemas, without_null
-from kit.rest.error_examples import documented_errors
+from kit.openapi import fields as _fields  # noqa: F401 - registers how fields are described
+from kit.openapi.components import Components, enumerations, path_id, used_schemas, without_null
+from kit.openapi.error_examples import documented_errors
+from kit.openapi.errors import EVERY_RESPONSE, error_response, error_schemas, response_name
+from kit.openapi.examples import Operation
+from kit.openapi.headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from kit.rest import sparse
 from kit.rest.export import CSV, FORMATS, JSONL
-from kit.rest.fields import StrictSerializer
-from kit.rest.openapi_errors import EVERY_RESPONSE, error_response, error_schemas, response_name
-from kit.rest.openapi_examples import Operation
-from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from kit.rest.serializers import StrictSerializer
 from kit.rest.views import ApiViewSet
 
 FORMAT: dict[str, object] = {

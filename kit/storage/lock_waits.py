@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from kit.storage.poolers import keeps_no_session_state
+from kit.storage.postgresql.poolers import keeps_no_session_state
 
 logger = logging.getLogger(__name__)
 

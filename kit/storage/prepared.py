@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from kit.storage.poolers import keeps_no_session_state
+from kit.storage.postgresql.poolers import keeps_no_session_state
 
 
 def prepared_cursor() -> Any:

@@ -9,7 +9,8 @@ from kit.http.errors import NotFound
 from kit.rest.resources import id_hint
 from kit.values import ids
 from licensing.access.check_values import Check
-from licensing.policies.decision import CompiledPolicy, Decision, deny_by_rate_limit
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, deny_by_rate_limit
 from licensing.policies.facts import Facts
 
 

@@ -20,8 +20,8 @@ from licensing.access.check_values import Check
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
 from licensing.access.sent_facts import sent_facts, with_facts
 from licensing.policies import schemas
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.condition_values import PERMISSION_PATTERN
-from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import NOT_BLANK
 from licensing.policies.rules import Rule, parse_new_rules
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import NOTHING, GivenFacts
 from licensing.policies.offers import Payment
 from licensing.policies.rate_limits import Marks

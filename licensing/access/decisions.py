@@ -21,8 +21,8 @@ from licensing.access.charging.credits import rehearse_spending, spends_if_enfor
 from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import admit_payer, decide_check, strictest_page
 from licensing.access.facts import recorded_facts
+from licensing.access.lookup.newcomers import by_current_ids
 from licensing.access.lookup.request import LookupResult
-from licensing.access.newcomers import by_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits

@@ -1,6 +1,6 @@
 """OpenAPI examples of checks and decisions."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 from licensing.content.examples import CONTENT_ID
 from licensing.licenses.examples import EXPIRES, LICENSE_ID
 from licensing.policies.examples import POLICY_ID, UPDATED

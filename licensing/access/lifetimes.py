@@ -4,7 +4,8 @@ from bisect import bisect_right
 from datetime import datetime
 
 from kit.hot_settings import hot_setting
-from licensing.policies.decision import CompiledPolicy, Decision, Reason
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, Reason
 from licensing.policies.facts import Facts
 
 LEAST_TOKEN_SECONDS = 5  # for answers that may not be cached: enough to deliver the token to its verifier

@@ -7,7 +7,8 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
 from licensing.access.lookup.policies import Revision, compiled_policies, read_policies
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
 OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)

@@ -14,8 +14,9 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision
 from licensing.access.check_values import Check
 from licensing.access.lifetimes import cache_seconds
-from licensing.policies.decision import Decision, trace
+from licensing.policies.decision import Decision
 from licensing.policies.facts import OF_VISIT, shown_facts
+from licensing.policies.matching.tracing import trace
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
 Sign = Callable[[Answer], str]

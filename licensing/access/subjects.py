@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from licensing.licenses.license_index import LicenseIndex
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import DEFAULTS, OF_ITEM, STORED, Values
 from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester

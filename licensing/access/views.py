@@ -42,8 +42,8 @@ from licensing.access.bodies import (
 )
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access
-from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
+from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.access.filters import DecisionFilters
 from licensing.access.history.lists import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.recorded_decisions import recorded_answers

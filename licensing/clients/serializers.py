@@ -5,7 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from accounts.keys.services import MAX_OVERLAP_SECONDS
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Id, Integer, Text, Timestamp
+from kit.rest.serializers import StrictSerializer
 from kit.values.timestamps import render_timestamp
 from licensing.clients.models import LicenseClient
 

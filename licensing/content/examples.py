@@ -1,6 +1,6 @@
 """Examples of content for the OpenAPI document."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 from licensing.policies.examples import CREATED, MORE, POLICY_ID, UPDATED
 
 CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"

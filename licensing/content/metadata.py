@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum, auto
 
-from kit.rest.components import nullable
+from kit.openapi.components import nullable
 from kit.rest.metadata import VALUES
 from kit.values.metadata import KEY_PATTERN, MAX_KEYS
 from kit.values.numbers import MAX_INTEGER

@@ -8,8 +8,9 @@ from rest_framework import serializers
 
 from kit.http.rendering import render_json
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.rest.fields import Choice, Date, Id, Integer, Text, Texts, Timestamp, Url
 from kit.rest.metadata import validate_entry
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.metadata import MAX_KEYS
 from kit.values.shown import shown, such_as

@@ -1,6 +1,6 @@
 """Examples of lint and simulations for the OpenAPI document."""
 
-from kit.rest.openapi_examples import Operation
+from kit.openapi.examples import Operation
 from licensing.access.examples import DECISION_ID
 from licensing.content.examples import CONTENT_ID
 from licensing.policies.examples import POLICY_ID, RULES, UPDATED

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from kit.values.ids import RawId
-from licensing.policies.decision import CompiledPolicy, Reason, falls_short, judge, unpaid
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Reason, falls_short, judge, unpaid
 from licensing.policies.facts import Facts
 from licensing.policies.rate_limits import counter_of, counter_of_visitor, counts_visitor, window
 from licensing.policies.rules import Rule

@@ -6,8 +6,9 @@ from typing import Unpack
 from rest_framework import serializers
 
 from analytics.windows import ALL, PERIODS
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp, TimestampOptions
+from kit.rest.fields import Choice, Id, Integer, Timestamp, TimestampOptions
 from kit.rest.money import Money
+from kit.rest.serializers import StrictSerializer
 from kit.values.timestamps import IS_DATE, parse_timestamp
 from licensing.drafts.simulate import MAX_DECISIONS
 from licensing.policies.decision import Reason

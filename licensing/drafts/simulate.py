@@ -17,8 +17,8 @@ from kit.values.ids import RawId
 from licensing.access.facts import facts_of_event
 from licensing.drafts.past_decisions import Row, newest_decisions
 from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.conditions import CONDITIONS
-from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import OF_CHECK, as_it_is
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules

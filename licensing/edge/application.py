@@ -31,11 +31,12 @@ from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import decide_check, strictest_page
-from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
+from licensing.access.event_loop.application import CheckApplication, Head, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
+from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.edge.answers import (
     WOULD,
     EdgeAnswer,
@@ -52,7 +53,7 @@ from licensing.edge.answers import (
 )
 from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import cookie_of, new_cookie
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import DENY_403, ENVOY, EXACT, FORWARD, Original, has_option, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories

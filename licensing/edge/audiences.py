@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from kit.values.currencies import in_full
 from kit.values.decimals import from_millionths
 from licensing.edge.publishing.promises import ANY_TIME, always_allows, opening_rules, quote_price
-from licensing.policies.decision import CompiledPolicy, is_open_to_licensees
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import is_open_to_licensees
 from licensing.policies.facts import Facts
 from licensing.sites.identification import Identification
 

@@ -12,7 +12,7 @@ from licensing.access.answers import Answer
 from licensing.access.event_loop.application import Head
 from licensing.access.lifetimes import is_counted, seconds_until_change
 from licensing.edge.answers import is_for_sale
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
 from licensing.edge.visitors import Visitor
 from licensing.sites.identification import Identification

@@ -7,7 +7,8 @@ from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
-from licensing.edge.crawlers import Crawler, current_table
+from licensing.edge.crawlers import Crawler
+from licensing.edge.current_crawlers import current_table
 
 CLASSES = ["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
 FACTS = ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]

@@ -1,6 +1,6 @@
 """Examples of crawlers, visitors and observed denials for the OpenAPI document."""
 
-from kit.rest.openapi_examples import Operation
+from kit.openapi.examples import Operation
 from licensing.content.examples import CONTENT_ID
 
 CRAWLER: dict[str, object] = {

@@ -12,7 +12,7 @@ from kit.http.errors import ApiError
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
-from licensing.edge.crawlers import agents_for_robots
+from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
 from licensing.edge.publishing.publication import Publication
 
@@ -49,7 +49,7 @@ class SiteDocuments:
             return None
         write, media = DOCUMENTS[request.path]
         publication = Publication(
-            netloc_of(site, told),
+            netloc_of(host, told),
             terms_of_site(site),
             site.account.name,
             license_server(request),

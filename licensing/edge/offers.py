@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from accounts.viewsets import ReadingViewSet
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.rest.bulk import ErrorShown
-from kit.rest.fields import Array, Choice, Id, StrictSerializer, Text, Url, is_http_url
+from kit.rest.fields import Array, Choice, Id, Text, Url, is_http_url
 from kit.rest.money import Money
+from kit.rest.serializers import StrictSerializer
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
@@ -25,8 +26,8 @@ from licensing.access.check_values import Check
 from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup.items import find_items
+from licensing.access.lookup.newcomers import by_current_ids
 from licensing.access.lookup.requesters import find_requesters
-from licensing.access.newcomers import by_current_ids
 from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown
 from licensing.edge.visitors import ANONYMOUS

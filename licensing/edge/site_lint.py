@@ -12,7 +12,7 @@ from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint
 from licensing.policies.modes import Mode

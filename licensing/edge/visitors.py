@@ -15,7 +15,8 @@ from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.tokens.challenges import invalid_token_error
 from licensing.access.tokens.license_tokens import check_scope
-from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
+from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import VerifiedSignature

@@ -1,6 +1,6 @@
 """OpenAPI examples of licences."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 from licensing.policies.examples import CREATED, MORE, UPDATED
 
 LICENSE_ID = "lic_01kd9wk2c4f7m9x3p6rq8t1vzh"

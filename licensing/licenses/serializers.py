@@ -8,9 +8,10 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, Id, StrictSerializer, Text, Texts, Timestamp
+from kit.rest.fields import Choice, Id, Text, Texts, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.rest.money import Money
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License

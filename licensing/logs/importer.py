@@ -26,7 +26,7 @@ from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, Decider, Line, Made

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
-from kit.rest.components import COMPONENT
+from kit.openapi.components import COMPONENT
 from kit.values.faults import REQUIRED, Fault, FaultKind, Faults, read_each
 from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, merge_networks
 from kit.values.timestamps import parse_timestamp

@@ -1,19 +1,16 @@
 """Decide a check from a policy and facts (docs/reference/policies.md). Pure: no ORM, clock or I/O."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.wallets.units import ACCESS
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts, Shortfall
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
-MAX_TRACED_VALUES = 50  # of a condition, because a trace is for people and a batch may have a hundred
 ENFORCE = Mode.ENFORCE.value  # the usual mode; looking it up in the class takes as long as evaluating a rule
 
 
@@ -55,71 +52,9 @@ UNMET_DEMAND = (
 )
 
 
-NextChange = Callable[[datetime], datetime | None]  # returns the next change after a moment
 # Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
 IMPLIED_BY = {"ai_index": "ai_input"}
 IMPLIED_AT_EDGE = {**IMPLIED_BY, "preview": "read", "ads": "read"}
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledPolicy:
-    """A policy revision with its rules in evaluation order. A proposed policy has neither id nor version."""
-
-    id: str | None
-    version: int | None
-    default_action: str
-    rules: tuple[Rule, ...]
-    mode: str = Mode.ENFORCE
-    boundaries: tuple[datetime, ...] = ()  # sorted moments at which time alone may change a decision
-    schedules: tuple[NextChange, ...] = ()  # recurring conditions
-    reads_address: bool = False  # whether a condition looks at the visitor's address
-    comparisons: int = 0  # that a decision may take
-    named_permissions: frozenset[str] = frozenset()  # in conditions and in what rules grant
-
-    @classmethod
-    def of(
-        cls,
-        id: str | None,
-        version: int | None,
-        default_action: str,
-        rules: tuple[Rule, ...],
-        mode: str = Mode.ENFORCE,
-    ) -> "CompiledPolicy":
-        conditions = [condition for rule in rules for condition in rule.conditions]
-        moments = {moment for condition in conditions for moment in condition.moments}
-        schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
-        ordered = tuple(sorted(rules, key=precedence))
-        reads_address = any(condition.name == "ip" for condition in conditions)
-        comparisons = sum(condition.comparisons for condition in conditions)
-        return cls(
-            id,
-            version,
-            default_action,
-            ordered,
-            mode,
-            tuple(sorted(moments)),
-            schedules,
-            reads_address,
-            comparisons,
-            named_permissions_of(rules),
-        )
-
-    @property
-    def looks_at_the_time(self) -> bool:
-        return bool(self.boundaries or self.schedules)
-
-    @property
-    def size(self) -> int:
-        """Estimate of its memory in bytes."""
-        return 500 + sum(rule.size for rule in self.rules)
-
-
-def named_permissions_of(rules: Sequence[Rule]) -> frozenset[str]:
-    """Return the permissions that the rules name, in conditions or as granted."""
-    named = {permission for rule in rules for permission in rule.permissions}
-    for rule in rules:
-        named.update(rule.wanted_permissions or ())
-    return frozenset(named)
 
 
 class Decision(Struct, frozen=True, gc=False):
@@ -155,11 +90,6 @@ class Decision(Struct, frozen=True, gc=False):
     def is_charged(self) -> bool:
         """Whether licences and wallets are charged. Denied, waived and observed decisions are free."""
         return self.allowed and self.observed is None and not self.waived
-
-
-def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
-    """Sort key of rules: ascending priority (none last), then deny before allow, then list order."""
-    return rule.priority is None, rule.priority or 0, rule.action != "deny", rule.index
 
 
 def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
@@ -331,44 +261,3 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
         if rule is None or rule.license_types is None or held.license_type in rule.license_types:
             return held
     return None
-
-
-def shorten_values(values: object) -> object:
-    if isinstance(values, dict):
-        return {name: shorten_values(value) for name, value in values.items()}
-    return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
-
-
-def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]]:
-    """Return for each rule, in evaluation order, whether it matched or else which condition failed and on what.
-
-    The first matching rule is `decisive`, unless an earlier step decided. If it is an allow rule that does not grant
-    the requested permission, that is its failed condition: `wanted` is the permission, `saw` those it grants.
-    """
-    if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
-        return []
-    facts = in_words_of(policy, facts)
-    steps: list[dict[str, object]] = []
-    decided = False
-    for rule in policy.rules:
-        failing = rule.first_failing(facts)
-        is_decisive = failing is None and not decided
-        failed: dict[str, object] | None = None
-        if failing is not None:
-            wanted, saw = failing.wanted, failing.saw(facts)
-            failed = {"condition": failing.name, "wanted": shorten_values(wanted), "saw": shorten_values(saw)}
-        elif is_decisive and rule.action == "allow" and not rule.permits(facts):
-            granted = shorten_values(list(rule.permissions))
-            failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
-        steps.append(
-            {
-                "index": rule.index,
-                "priority": rule.priority,
-                "action": rule.action,
-                "matched": failing is None,
-                "decisive": is_decisive,
-                "failed": failed,
-            }
-        )
-        decided = decided or is_decisive
-    return steps

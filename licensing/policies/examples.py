@@ -1,6 +1,6 @@
 """OpenAPI examples of policies."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
 CREATED = "2026-01-31T09:00:00.000000Z"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from licensing.policies.compiled import precedence
 from licensing.policies.conditions import CONDITIONS, values_of
 from licensing.policies.coverage import ComparableRule
-from licensing.policies.decision import precedence
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")

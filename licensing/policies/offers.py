@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from licensing.policies.decision import CompiledPolicy, Decision, decide, judge, with_license
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, decide, judge, with_license
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 

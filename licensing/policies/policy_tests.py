@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import parse_timestamp, render_timestamp
-from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, decide, judge
 from licensing.policies.facts import (
     DEFAULTS,
     TESTED,

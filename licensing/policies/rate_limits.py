@@ -18,7 +18,7 @@ from accounts.limits.events import is_new, note_rule, rename_rule
 from analytics.models import RuleUsage
 from kit.http.middleware import network_of
 from kit.values import ids
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.rules import VISITOR, RateLimit, Rule, fingerprint_of, parse_rate_limit
 

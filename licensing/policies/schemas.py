@@ -4,7 +4,7 @@ from typing import cast
 
 import msgspec
 
-from kit.rest.components import COMPONENT, NULL, nullable, reference
+from kit.openapi.components import COMPONENT, NULL, nullable, reference
 from kit.values.decimals import PLACES
 from licensing.policies import conditions, rules
 from licensing.policies.condition_values import PERMISSION_SCHEMA

@@ -10,8 +10,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from kit.http.field_errors import detail_of
-from kit.rest.fields import Boolean, Choice, Id, Integer, ParsedField, Several, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Boolean, Choice, Id, Integer, ParsedField, Several, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
+from kit.rest.serializers import StrictSerializer
 from kit.values.faults import Fault, message_of
 from kit.values.json_values import Rendered
 from kit.values.numbers import MAX_INTEGER

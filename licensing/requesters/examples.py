@@ -1,6 +1,6 @@
 """OpenAPI examples of requesters."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 from licensing.policies.examples import CREATED, MORE, UPDATED
 
 NEW_REQUESTER: dict[str, object] = {

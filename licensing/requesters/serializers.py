@@ -2,8 +2,9 @@
 
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, Email, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Email, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.requesters.models import Requester

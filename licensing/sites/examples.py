@@ -1,6 +1,6 @@
 """Examples of sites for the OpenAPI document."""
 
-from kit.rest.openapi_examples import Operation, page_of
+from kit.openapi.examples import Operation, page_of
 from licensing.policies.examples import CREATED, POLICY_ID, UPDATED
 
 SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"

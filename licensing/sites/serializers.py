@@ -4,7 +4,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Array, Choice, Host, Id, Several, StrictSerializer, Text, Timestamp, Url
+from kit.rest.fields import Array, Choice, Host, Id, Several, Text, Timestamp, Url
+from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES

@@ -16,7 +16,8 @@ from analytics.events.partitions import first_decision
 from analytics.models import LedgerEntry
 from kit.storage.reading import read_snapshot
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
-from licensing.edge.crawlers import Crawler, Referrer, current_table
+from licensing.edge.crawlers import Crawler, Referrer
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, prices_of
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification

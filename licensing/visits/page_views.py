@@ -16,7 +16,7 @@ from kit.rest.fields import Id, Timestamp
 from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.named import SITE_ID, site_named

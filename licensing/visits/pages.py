@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analytics.models import AccessEvent
 from kit.storage.adding import add_numbers
 from kit.values import ids
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.visits.figures import COUNTS, NUMBERS, Visits
 from licensing.visits.models import Page, PageDay, ReferralDay
 from licensing.visits.robots import RobotsRules

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
 from kit.storage.reading import read_snapshot
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.counting import counted_until, decisions, visits_in

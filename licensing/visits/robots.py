@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from protego import Protego
 
-from licensing.edge.crawlers import Crawler, current_table
+from licensing.edge.crawlers import Crawler
+from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 

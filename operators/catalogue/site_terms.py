@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Unknown
 from licensing.edge.audiences import sentences
-from licensing.edge.crawlers import agents_for_robots
+from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication

@@ -16,7 +16,8 @@ from analytics.models import AccessEvent
 from analytics.windows import DAY
 from kit.storage.replica import Reading
 from kit.values.pages import with_https
-from licensing.edge.crawlers import Table, current_table
+from licensing.edge.crawlers import Table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report

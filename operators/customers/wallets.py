@@ -228,7 +228,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     @display(description="Can be spent")
     def spendable(self, wallet: Wallet) -> str:
-        return f"{amount_of(wallet.available, wallet)}{below_0(wallet)}"
+        return f"{amount_of(wallet.available, wallet)}{overdraft_left(wallet)}"
 
     @display(description="Refill", ordering="next_refill_at", empty_value="none")
     def refilled(self, wallet: Wallet) -> str | None:
@@ -263,11 +263,10 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
 
 def what_is_left(wallet: Wallet) -> str:
-    return f"{amount_of(wallet.available, wallet)} left{below_0(wallet)}"
+    return f"{amount_of(wallet.available, wallet)} left{overdraft_left(wallet)}"
 
 
-def below_0(wallet: Wallet) -> str:
-    """Say how much of what can be spent is an overdraft."""
+def overdraft_left(wallet: Wallet) -> str:
     overdraft = min(wallet.available, -wallet.floor)
     return f", {amount_of(overdraft, wallet)} of it below 0" if overdraft else ""
 
@@ -278,14 +277,14 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
         return "Nothing was spent in the last 30 days."
     if not wallet.available:
         return "Nothing is left. Checks are denied until it is topped up or refilled."
-    pace = amount_of(shown.spent_daily.quantize(MINOR), wallet) if wallet.unit != ACCESS else per_day(shown)
+    pace = (
+        amount_of(shown.spent_daily.quantize(MINOR), wallet)
+        if wallet.unit != ACCESS
+        else f"{shown.spent_daily:,.1f} accesses"
+    )
     if shown.ends is None:
         return f"At {pace} a day it lasts for years."
     return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} (UTC)."
-
-
-def per_day(shown: BurnDown) -> str:
-    return f"{shown.spent_daily:,.1f} accesses"
 
 
 def chart_of(shown: BurnDown) -> Chart | None:

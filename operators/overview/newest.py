@@ -17,7 +17,7 @@ MOST_SCANNED = 10_000  # newest decisions to search
 
 def newest_decisions(
     account_ids: Sequence[str], window: Window, limit: int
-) -> tuple[QuerySet[AccessEvent], Expression]:
+) -> tuple[QuerySet[AccessEvent], Expression | Subquery]:
     """Return the accounts' decisions among the newest `limit`, and since when they count: null for the whole window.
 
     For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
@@ -29,7 +29,7 @@ def newest_decisions(
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
     second = timedelta(seconds=1)
     oldest = in_order[limit - 1 : limit]
-    since: Expression = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
+    since: Expression | Subquery = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
     if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
         rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
         since = Subquery(rounded.values("rounded")[limit - 1 : limit])

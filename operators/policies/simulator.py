@@ -25,7 +25,7 @@ from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import Simulation, draft_of, simulate, window_of
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
 from operators.base.frame import page

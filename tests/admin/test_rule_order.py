@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from licensing.policies.decision import precedence
+from licensing.policies.compiled import precedence
 from licensing.policies.models import Policy
 from licensing.policies.rules import MAX_PRIORITY, parse_rules
 from operators.base.links import change_url

@@ -9,7 +9,7 @@ from django.db.migrations.operations.base import Operation
 
 from analytics.statements.database import NAMES, changes_tables
 from kit.storage.online_indexes import AddIndexOnline
-from kit.storage.poolers import connection_string
+from kit.storage.postgresql.poolers import connection_string
 
 FIELD = models.TextField(null=True)
 INDEX = models.Index(fields=["created"], name="by_created")

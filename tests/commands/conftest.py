@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import Account
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from tests.commands.importing import Import, Run
 
 

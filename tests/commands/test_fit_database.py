@@ -87,7 +87,7 @@ def test_the_fingerprint_tells_nothing_of_the_pepper(settings):
 
 
 def test_a_read_only_database_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("config.probes.is_read_only", lambda: True)
+    monkeypatch.setattr("config.monitoring.probes.is_read_only", lambda: True)
     reply = client.get("/readyz")
     assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "read_only")
 

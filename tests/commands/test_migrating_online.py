@@ -15,7 +15,7 @@ from config.management.commands import migrate as migrating
 from kit.storage import lock_waits
 from kit.storage.lock_waits import MILLISECONDS, short_lock_waits, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part
-from kit.storage.poolers import connection_string
+from kit.storage.postgresql.poolers import connection_string
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
 only_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one writer, and no partitions")

@@ -5,7 +5,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from licensing.edge.crawlers import SHIPPED, current_table
+from licensing.edge.crawlers import SHIPPED
+from licensing.edge.current_crawlers import current_table
 
 SHIPPED_DATE = json.loads(SHIPPED.read_bytes())["date"]
 BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}

@@ -6,7 +6,7 @@ import pytest
 
 from kit.http.error_docs import ERRORS_PAGE, doc_url
 from kit.http.unknown import api_paths
-from kit.rest.error_examples import error_codes
+from kit.openapi.error_examples import error_codes
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient

@@ -43,7 +43,7 @@ from kit.values.urls import normalise
 from licensing.access.bodies import parse_check
 from licensing.access.tokens.license_tokens import kid_of
 from licensing.edge.cookies import IN_HEADER, NAME
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_url
 from licensing.edge.prices import IS_PRICE
 from licensing.edge.verification.published_addresses import parse_published

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.pages import openapi_document
-from kit.rest.components import used_schemas
-from kit.rest.error_examples import documented_errors
+from kit.openapi.components import used_schemas
+from kit.openapi.error_examples import documented_errors
 from kit.rest.views import ApiViewSet
 from tests.client import ApiClient
 

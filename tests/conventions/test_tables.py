@@ -4,8 +4,8 @@ import pytest
 from django.contrib import admin
 
 from kit.http.errors import ApiError
-from kit.rest.error_examples import documented_errors, error_classes
-from kit.rest.openapi_errors import error_detail_schema
+from kit.openapi.error_examples import documented_errors, error_classes
+from kit.openapi.errors import error_detail_schema
 from licensing.access.event_loop.metrics import OUTCOMES
 from licensing.access.filters import DecisionFilters
 from licensing.content.filters import ContentFilters

@@ -10,7 +10,7 @@ import pytest
 from kit.http.middleware import parse_address
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.license_index import LicenseIndex
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules

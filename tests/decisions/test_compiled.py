@@ -10,7 +10,7 @@ import pytest
 
 from kit.bounded_cache import BoundedCache
 from licensing.licenses.license_index import LicenseIndex
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import HeldLicense
 from licensing.policies.rules import parse_rules
 from licensing.policies.standing import Term

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules
 
 MONDAYS = {"days": "mon", "timeZone": "UTC"}

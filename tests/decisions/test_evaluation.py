@@ -7,9 +7,11 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from licensing.policies.decision import CompiledPolicy, decide, trace
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
 from licensing.policies.matching.attributes import load_attributes
+from licensing.policies.matching.tracing import trace
 from licensing.policies.rules import parse_rules
 from tests.decisions import naive
 from tests.examples import examples

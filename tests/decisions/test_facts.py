@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from kit.values.timestamps import parse_timestamp
 from licensing.access.bodies import parse_check
 from licensing.access.facts import facts_of_event
-from licensing.policies.decision import CompiledPolicy, judge
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import judge
 from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense, value_in_words
 from licensing.policies.policy_tests import example_of, facts_of_test
 from licensing.policies.rules import parse_rules

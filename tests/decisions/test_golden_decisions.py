@@ -5,7 +5,8 @@ import pytest
 from accounts.models import Account
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.services import revoke_license
-from licensing.policies.decision import decide, trace
+from licensing.policies.decision import decide
+from licensing.policies.matching.tracing import trace
 from tests import factories
 from tests.client import ApiClient
 from tests.decisions import golden

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from licensing.policies.decision import CompiledPolicy, decide
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
 from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.offers import offers

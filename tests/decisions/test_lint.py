@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from licensing.policies import lint as linting
-from licensing.policies.decision import CompiledPolicy, decide
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import decide
 from licensing.policies.facts import ContentType, Facts, HeldLicense
 from licensing.policies.lint import CODES, LEVELS, lint
 from licensing.policies.matching.attributes import load_attributes

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from content_access_licensing import Client, protocol
 
-from kit.rest.error_examples import ADVICE, error_codes
+from kit.openapi.error_examples import ADVICE, error_codes
 from tests.clients.generate import ROOT
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import filled, ran

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from django.urls import get_resolver
 
-from kit.rest.fields import StrictSerializer
+from kit.rest.serializers import StrictSerializer
 from tests.documents import ROOT
 
 

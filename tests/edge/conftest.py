@@ -13,7 +13,7 @@ from accounts.models import Account
 from kit.values.networks import Address
 from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.sites.models import Site
 from tests import factories

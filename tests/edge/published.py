@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kit.values.pages import RegisteredPage, RequestedPages
 from kit.values.paths import normalize_path
 from licensing.edge.publishing.terms import Item
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules
 from licensing.sites.pages import candidates_of
 from licensing.sites.patterns import most_specific as most_specific_rule

@@ -10,7 +10,8 @@ from kit.values.pages import RegisteredPage
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import Item, terms_of
-from licensing.policies.decision import CompiledPolicy, judge
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification

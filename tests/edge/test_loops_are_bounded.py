@@ -30,7 +30,7 @@ from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
 from licensing.edge.site_published import MOST_BYTES, of_robots
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES

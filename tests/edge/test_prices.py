@@ -6,7 +6,8 @@ import pytest
 
 from analytics.models import LedgerEntry
 from analytics.wallets.services import create_wallet
-from licensing.edge.crawlers import Crawler, Table, current_table
+from licensing.edge.crawlers import Crawler, Table
+from licensing.edge.current_crawlers import current_table
 from licensing.policies.services import update_policy
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from config import upkeep
 from kit.outbound.client import Client
-from licensing.edge.crawlers import current_table, fetch_published_lists
+from licensing.edge.current_crawlers import current_table, fetch_published_lists
 from licensing.edge.verification import published_addresses, published_lists
 from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_lists import StoredLists, fetch_lists, stored_lists

@@ -8,7 +8,8 @@ from protego import Protego
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.publication import Agents, Publication
 from licensing.edge.publishing.terms import terms_of
-from licensing.policies.decision import CompiledPolicy, judge
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import judge
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules

@@ -21,7 +21,8 @@ from kit.http.headers import LIMITS
 from licensing.access.event_loop.application import Head
 from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.application import ForwardApplication
-from licensing.edge.crawlers import Crawler, Table, current_table
+from licensing.edge.crawlers import Crawler, Table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import Original
 from licensing.edge.verification import signatures
 from licensing.edge.verification.directories import thumbprint

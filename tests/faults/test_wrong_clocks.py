@@ -14,7 +14,7 @@ from accounts.events.models import Event
 from analytics.models import Grant, LedgerEntry, Payment, StatementBook, Wallet, WalletEntry
 from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
-from config import probes
+from config.monitoring import probes
 from kit.storage.clocks import difference_seconds, watch
 from licensing.licenses.models import License
 from tests import factories

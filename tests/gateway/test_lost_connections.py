@@ -14,7 +14,7 @@ import psycopg
 import pytest
 import uvloop
 
-from kit.storage.async_postgres import Session
+from kit.storage.postgresql.async_postgres import Session
 from tests.gateway.wire import until
 
 READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"

@@ -26,8 +26,8 @@ from licensing.access.checks import check_access
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
+from licensing.access.lookup.newcomers import keep_requesters
 from licensing.access.lookup.request import LookupResult
-from licensing.access.newcomers import keep_requesters
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}

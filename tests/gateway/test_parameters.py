@@ -1,4 +1,4 @@
-"""Parameters of SQL statements on the event loop (kit.storage.async_postgres)."""
+"""Parameters of SQL statements on the event loop (kit.storage.postgresql.async_postgres)."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection
 
-from kit.storage.async_postgres import Parameter, Sessions
+from kit.storage.postgresql.async_postgres import Parameter, Sessions
 
 pytestmark = [
     pytest.mark.django_db,

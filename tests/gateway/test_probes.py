@@ -7,7 +7,8 @@ import pytest
 
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
-from config import asgi, probes
+from config import asgi
+from config.monitoring import probes
 from kit.version import VERSION
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from config.database_settings import database
-from kit.storage.async_postgres import Sessions
+from kit.storage.postgresql.async_postgres import Sessions
 
 LIMITS = {"tcp_user_timeout": "20000", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "2"}
 

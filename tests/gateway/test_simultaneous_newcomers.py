@@ -20,8 +20,8 @@ from analytics.recording import recorder
 from analytics.recording.entries import Entry, KeyClaim, Reply
 from analytics.recording.outcomes import Outcome
 from analytics.recording.statement import postgresql
-from kit.storage.async_postgres import Session, Sessions
 from kit.storage.microbatch import InThread
+from kit.storage.postgresql.async_postgres import Session, Sessions
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.event_loop.callers import Sender

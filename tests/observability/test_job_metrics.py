@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.archive.models import ArchivedMonth
 from config import upkeep
-from kit.storage.pool_use import note_pool_use
+from kit.storage.postgresql.pool_use import note_pool_use
 from kit.telemetry import tables
 from kit.telemetry.processes import Workers
 from tests import factories

@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 from django.db import OperationalError, connection
 
-from config.metrics_page import GROWING_TABLES
+from config.monitoring.metrics_page import GROWING_TABLES
 from kit.telemetry import tables
 from tests.observability.scrape import scrape, value
 

@@ -7,7 +7,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 
 from kit.storage.lock_waits import short_lock_waits, until_unlocked
-from kit.storage.poolers import connection_string, keeps_no_session_state
+from kit.storage.postgresql.poolers import connection_string, keeps_no_session_state
 
 LOCK = 7_202_611_048  # an arbitrary advisory lock number
 PAUSE = 1.0  # seconds between two attempts

@@ -22,7 +22,7 @@ from config.server.stopping import StoppingServer
 from config.server.workers import Workers
 from kit.ports import why_unusable
 from kit.storage.outages import is_read_only
-from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
+from kit.storage.postgresql.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.output import is_log_json, log_output, log_uncaught_errors
 from kit.telemetry.workers import shared_metrics
 from licensing.content.rekeying import has_stale_keys

@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool
 
 from kit import statements
 from kit.storage.outages import outages
-from kit.storage.poolers import keeps_no_session_state
+from kit.storage.postgresql.poolers import keeps_no_session_state
 from kit.storage.postgresql.schema import DatabaseSchemaEditor
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 

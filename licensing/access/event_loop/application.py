@@ -1,6 +1,6 @@
 """ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
@@ -26,7 +26,6 @@ from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer
 from licensing.access.bodies import has_draft, parse_batch, parse_check, require_policy_access
 from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.check_values import Check
@@ -34,7 +33,8 @@ from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
-from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
+from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request
+from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
@@ -292,11 +292,3 @@ class CheckApplication:
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
     return [parse_check(fields, requester)]
-
-
-def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """Return the metric label of each answer."""
-    return [
-        ERROR if isinstance(answer, ApiError) else (DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-        for answer in answers
-    ]

@@ -21,9 +21,9 @@ from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup.items import find_items
+from licensing.access.lookup.newcomers import keep_requesters
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.requesters import find_requesters
-from licensing.access.newcomers import keep_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer

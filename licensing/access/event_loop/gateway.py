@@ -18,9 +18,9 @@ from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
 from analytics.recording.batch import conflicts
 from analytics.recording.entries import Entry, Reply
-from analytics.recording.outcomes import Outcome, too_late
+from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import AsyncRecorder
-from kit.http.errors import ApiError, ClientGone
+from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
@@ -42,7 +42,8 @@ from licensing.access.event_loop.blocking_calls import (
 from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.metrics import count_commit, count_failed_commit
-from licensing.access.event_loop.retries import KeyTaken, LeftToDjango, Retries
+from licensing.access.event_loop.outcomes import stale_outcomes
+from licensing.access.event_loop.retries import LeftToDjango, Retries
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import LicenseKeys, Signers
 from licensing.access.lookup.request import LookupResult
@@ -148,7 +149,7 @@ class Gateway:
             if needs_thread(batch, keeps=keep is not None):
                 return None
             outcomes = await self.record_batch(sender, batch, now, keep, render)
-            stale = self.stale_outcomes(account_id, found.epoch, outcomes)
+            stale = stale_outcomes(self.snapshot, account_id, found.epoch, outcomes)
             if not stale:
                 sender.is_confirmed = True
                 self.facts.remember(account_id, found.epoch, batch.unwritten)
@@ -189,23 +190,6 @@ class Gateway:
             unlisted_signers_pay=grant.unlisted_signers_pay,
             stores_full_addresses=grant.stores_full_addresses,
         )
-
-    def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return what was not stored; note its epoch. Raises KeyTaken, ClientGone, or ServiceUnavailable if late."""
-        stale = [outcome for outcome in outcomes if outcome.stale]
-        if outcomes[0].behind:
-            self.snapshot.note(account_id, epoch + 1)
-        if not stale:
-            return stale
-        if any(outcome.taken for outcome in stale):
-            raise KeyTaken
-        if any(outcome.unawaited for outcome in stale):
-            raise ClientGone()
-        if any(outcome.late for outcome in stale):
-            raise too_late()
-        if not all(outcome.retry for outcome in stale):
-            self.snapshot.note(account_id, epoch + 1)
-        return stale
 
     async def check_in_thread(self, sender: Sender, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
         """Decide in the account's turn on facts read afresh: what `needs_thread`, dry runs, and the checks of an

@@ -15,7 +15,7 @@ from accounts.keys.authentication import POSTGRESQL as GRANTS
 from accounts.keys.authentication import Grant, build_grant, unknown_key
 from accounts.plans.epochs import SINCE, Changes
 from kit.http.errors import ApiError
-from kit.storage.async_postgres import Row, Sessions
+from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since

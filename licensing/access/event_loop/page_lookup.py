@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
-from kit.storage.async_postgres import Row, Sessions
+from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
 from licensing.access.lookup.items import item_of

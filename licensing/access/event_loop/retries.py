@@ -16,8 +16,8 @@ from accounts.retries.idempotency import WAIT_SECONDS, open_reply, replays, stil
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
-from kit.storage.async_postgres import Row, Sessions
 from kit.storage.microbatch import MicroBatch
+from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.event_loop.callers import Sender

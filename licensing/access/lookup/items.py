@@ -25,7 +25,7 @@ from licensing.access.lookup.request import Selector
 from licensing.access.subjects import Item, description
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts

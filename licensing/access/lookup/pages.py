@@ -9,7 +9,7 @@ from kit.values.pages import RequestedPages
 from licensing.access.lookup.policies import Revision, compiled_policies
 from licensing.access.subjects import Item, description
 from licensing.content.models import ContentType
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.pages import Candidate

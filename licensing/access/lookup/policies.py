@@ -7,7 +7,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.models import PolicyRevision
 from licensing.policies.rules import parse_rules
 

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from accounts.models import Unknown
 from licensing.access.lookup.policies import compiled_policies
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.proxies.paths import closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
 from licensing.edge.publishing.promises import READ, always_allows
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import Ask, Site
 from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap

@@ -26,7 +26,7 @@ from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.robots_group import robots
 from licensing.edge.publishing.terms import Item, terms_of
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site, at_hosts
 from licensing.sites.own_hosts import is_own_host

@@ -5,7 +5,7 @@ from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.edge.publishing.documents import TDM_POLICY, is_reserved
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.robots_group import signalled, usage
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 
 MAX_KEPT = 10_000  # revisions of policies
 terms_of_revisions: BoundedCache[tuple[str | None, int | None], Terms] = BoundedCache(lambda _: 1, MAX_KEPT)

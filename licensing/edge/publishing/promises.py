@@ -7,7 +7,8 @@ a document may be stricter than the service, never more permissive.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from licensing.policies.decision import CompiledPolicy, judge, permission_meant
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import judge, permission_meant
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offer_by
 from licensing.policies.rules import Price, Rule

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kit.values.paths import PATH_CHARACTERS
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.sites.patterns import Pattern, compiled
 
 MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately

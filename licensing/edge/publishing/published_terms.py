@@ -19,7 +19,7 @@ from licensing.edge.publishing.promises import (
     promised_uses,
     reachable_uses,
 )
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.patterns import Pattern
 

@@ -19,7 +19,7 @@ from licensing.edge.publishing.overlaps import Overlaps, at_most
 from licensing.edge.publishing.promises import CRAWLED, USES, Promise
 from licensing.edge.publishing.published_patterns import Ruled, deciding, quoted, ruled_by
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.compiled import CompiledPolicy
 from licensing.sites.patterns import PatternIndex
 
 MAX_ITEM_TERMS = 1_000  # items published with terms of their own

@@ -25,7 +25,7 @@ from kit.http.middleware import parse_address
 from kit.outbound.client import Client, Reply, Unreachable, trusted_certificates
 from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.access.tokens.key_pairs import encode_base64url
-from licensing.edge.crawlers import current_table
+from licensing.edge.current_crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"
 MEDIA_TYPES = ("application/http-message-signatures-directory+json", "application/json")

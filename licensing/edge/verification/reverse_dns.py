@@ -24,7 +24,8 @@ from msgspec import Struct
 from kit.outbound.destinations import is_public
 from kit.storage.microbatch import InThread, MicroBatch
 from kit.values.networks import Address
-from licensing.edge.crawlers import current_table, lies_below
+from licensing.edge.crawlers import lies_below
+from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.stored_names import VALID, VerifiedName, find_names_now, keep_names_now
 
 PATIENCE = 0.3  # seconds that visits wait for a lookup

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 
 from kit.commands import ServiceCommand
 from kit.values.unreadable import read_error
-from licensing.edge.crawlers import keep_table
+from licensing.edge.current_crawlers import keep_table
 
 
 class Command(ServiceCommand):

@@ -3,7 +3,8 @@
 from rest_framework import serializers
 
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import Id, StrictSerializer, Text
+from kit.rest.fields import Id, Text
+from kit.rest.serializers import StrictSerializer
 from licensing.policies.serializers import PolicySerializer
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from operator import ge, gt, le, lt
 
-from kit.rest.components import COMPONENT
+from kit.openapi.components import COMPONENT
 from kit.values.faults import Faults
 from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE
 from licensing.policies.condition_values import (

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from kit.rest.components import COMPONENT
+from kit.openapi.components import COMPONENT
 from kit.values.faults import Fault
 from kit.values.shown import such_as
 from kit.values.time_zones import parse_zone_name

@@ -14,7 +14,7 @@ from accounts.retries.models import IdempotencyRecord
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from analytics.events import partitions
 from analytics.models import AccessEvent, LedgerEntry, RecentUsage
-from config.database_figures import database_figures
+from config.monitoring.database_figures import database_figures
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes

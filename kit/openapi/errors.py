@@ -3,9 +3,9 @@
 from typing import Any
 
 from kit.http.parsing import JSON
+from kit.openapi.components import reference
+from kit.openapi.error_examples import DESCRIPTIONS, documented_errors, error_codes, error_example, error_types
 from kit.rest.bulk import DOC_URL, KIND
-from kit.rest.components import reference
-from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_codes, error_example, error_types
 from kit.values.faults import FaultKind
 
 EVERY_RESPONSE = (

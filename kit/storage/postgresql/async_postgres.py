@@ -15,7 +15,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
-from kit.storage.poolers import connection_string, keeps_no_session_state
+from kit.storage.postgresql.poolers import connection_string, keeps_no_session_state
 from kit.storage.postgresql.timelines import READ_TIMELINE, Promoted, Timeline
 
 SECONDS_TO_WAIT = 20

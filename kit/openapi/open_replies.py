@@ -10,7 +10,7 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.request import Request
 
-from kit.rest.components import SCHEMAS, reference, used_schemas
+from kit.openapi.components import SCHEMAS, reference, used_schemas
 
 Schema = dict[str, Any]
 KNOWN_VALUES = "x-extensible-enum"

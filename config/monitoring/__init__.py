@@ -1,0 +1,1 @@
+"""Pages and probes for monitoring."""

@@ -1,0 +1,1 @@
+"""The OpenAPI document: schemas, headers, errors and examples that operations share."""

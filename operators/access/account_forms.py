@@ -1,0 +1,93 @@
+"""Forms of an account: its settings, its plan and its deletion."""
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from django import forms
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from accounts.models import Plan, Unknown
+from kit.values.currencies import CURRENCIES
+from kit.values.time_zones import zone_names
+
+LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
+EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
+EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
+SETTINGS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
+
+
+def zone_choices() -> Iterator[tuple[str, str]]:
+    return ((name, name) for name in sorted(zone_names()))
+
+
+class AccountForm(forms.ModelForm):
+    time_zone = forms.ChoiceField(
+        choices=zone_choices,
+        initial="UTC",
+        widget=UnfoldAdminSelectWidget,
+        help_text="Months of refills begin by its clock. Those that have begun do not move.",
+    )
+    currency = forms.ChoiceField(
+        choices=[(code, code) for code in CURRENCIES],
+        initial="USD",
+        widget=UnfoldAdminSelectWidget,
+        help_text="The account's own currency.",
+    )
+    unknown_host = forms.ChoiceField(
+        label="Hosts without a site",
+        initial=Unknown.ALLOW.value,
+        choices=Unknown.choices,
+        widget=UnfoldAdminSelectWidget,
+        help_text="Whether visitors are let in at hosts that the account has no site for.",
+    )
+
+
+class PlanForm(forms.Form):
+    plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
+    requests_per_minute = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
+    )
+    requests_per_day = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
+    )
+    edge_requests_per_minute = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
+    )
+    edge_requests_per_day = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
+    )
+
+
+class DeletionForm(forms.Form):
+    name = forms.CharField(
+        label="The account's name",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text="Type the account's name to confirm.",
+    )
+
+
+class DeletionFields(TypedDict):
+    name: str
+
+
+class AccountFields(TypedDict, total=False):
+    id: str
+    name: str
+    plan: str
+    requests_per_minute: int | None
+    requests_per_day: int | None
+    edge_requests_per_minute: int | None
+    edge_requests_per_day: int | None
+    unlisted_signers: str
+    unknown_host: str
+    visitor_addresses: str
+    time_zone: str
+    currency: str
+
+
+class PlanFields(TypedDict):
+    plan: str
+    requests_per_minute: int | None
+    requests_per_day: int | None
+    edge_requests_per_minute: int | None
+    edge_requests_per_day: int | None
