@@ -203,7 +203,7 @@ def reload_grant(grant: Grant) -> Grant:
     return read_grant("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection))
 
 
-def read_grant(column: str, *values: Any) -> Grant:
+def read_grant(column: str, *values: object) -> Grant:
     """Return the grant of the key with one of these values. Raises InvalidApiKey."""
     statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
     with prepared_cursor() as cursor:

@@ -114,7 +114,7 @@ def is_enumeration(schema: Schema) -> bool:
     return isinstance(schema.get("enum"), list) and "properties" not in schema
 
 
-def is_closed(value: Any) -> bool:
+def is_closed(value: object) -> bool:
     """Return whether this part closes a set of values or fields, references aside."""
     if isinstance(value, list):
         return any(map(is_closed, value))

@@ -8,7 +8,6 @@ import logging
 import os
 from mmap import mmap
 from pathlib import Path
-from typing import BinaryIO
 
 from prometheus_client import values
 from prometheus_client.mmap_dict import MmapedDict
@@ -49,16 +48,13 @@ def report(error: OSError) -> None:
 class ReservedDict(MmapedDict):
     """prometheus_client's file of values, reserved when it is created or grows."""
 
-    # None if the values are in memory alone
-    _f: BinaryIO | None  # type: ignore[assignment]
-
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         try:
             if not read_mode:
                 reserve(Path(filename), FIRST_SIZE)
         except OSError as error:
             report(error)
-            self._f = None
+            vars(self)["_f"] = None  # the values are in memory alone
             self._fname = filename
             self._capacity = FIRST_SIZE
             self._m = mmap(-1, FIRST_SIZE)
@@ -81,7 +77,7 @@ class ReservedDict(MmapedDict):
             except OSError as error:
                 report(error)
                 self._f.close()
-                self._f = None  # the file keeps the numbers until now
+                vars(self)["_f"] = None  # the file keeps the numbers until now
         grown = mmap(-1, size) if self._f is None else mmap(self._f.fileno(), size)
         if self._f is None:
             grown[: self._capacity] = self._m[:]

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from licensing.policies.compiled import precedence
 from licensing.policies.conditions import CONDITIONS, values_of
-from licensing.policies.coverage import ComparableRule
+from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")

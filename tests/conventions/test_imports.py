@@ -64,7 +64,6 @@ DECISION = (
     "conditions",
     "condition_values",
     "facts",
-    "coverage",
     "lint",
     "modes",
     "policy_tests",
@@ -72,6 +71,9 @@ DECISION = (
 )
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),
+    "licensing/policies/compiled.py",
+    "licensing/policies/matching/coverage.py",
+    "licensing/policies/matching/tracing.py",
     "licensing/sites/patterns.py",
 ]
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")

@@ -7,13 +7,12 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
 from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.matching.tracing import trace
-from licensing.policies.rules import parse_rules
 from tests.decisions import naive
+from tests.decisions.policies import compiled
 from tests.examples import examples
 
 # Few values, so that rules and facts often match.
@@ -117,10 +116,6 @@ def facts_of(known: dict[str, Any]) -> Facts:
         attributes=None if known["attributes"] is None else load_attributes(known["attributes"]),
         archived=known["archived"],
     )
-
-
-def compiled(rules: list[dict[str, Any]], default_action: str) -> CompiledPolicy:
-    return CompiledPolicy.of("pol_any", 1, default_action, parse_rules(rules))
 
 
 @settings(max_examples=examples(400), deadline=None, derandomize=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from licensing.policies.decision import is_open_to_licensees, judge
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.offers import offer_by, offers, with_license
-from tests.decisions.test_evaluation import compiled
+from tests.decisions.policies import compiled
 from tests.examples import examples
 
 TYPES = ("personal", "commercial", "ai")

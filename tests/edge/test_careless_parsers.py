@@ -6,20 +6,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.values.pages import RegisteredPage
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.publication import Publication
-from licensing.edge.publishing.terms import Item, terms_of
-from licensing.policies.compiled import CompiledPolicy
+from licensing.edge.publishing.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
-from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
-from tests import factories
+from tests.edge.documents import moment
 from tests.edge.published import RSL, policies_at, read_prices, read_rsl, words_of
-from tests.edge.test_documents import moment
-
-SITE = "https://pub.example"
+from tests.edge.random_sites import POLICIES, SITE, TARGETS, random_site
 
 
 def score(pattern: str, path: str) -> int:
@@ -43,30 +38,6 @@ def read_carelessly(document: bytes, target: str) -> set[str]:
             free = [one for one in content.findall(f"{RSL}license") if one.find(f"{RSL}payment") is None]
             best, found = matched, set().union(*(words_of(one, "permits") for one in free))
     return found
-
-
-def policy(*rules):
-    return CompiledPolicy.of("pol_x", 1, "deny", parse_rules(rules))
-
-
-SEARCH = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
-TRAIN = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "ai_training"]}
-POLICIES = [policy(factories.ALLOW_ALL), policy(SEARCH), policy(TRAIN), policy(factories.DENY_ALL), None]
-PATHS = ["/", "/about", "/about/", "/about/team", "/premium/", "/premium/x", "/premium/x/y", "/news/a.pdf", "/a.pdf/b",
-         "/news/x", "/n", "/news", "/pr"]  # fmt: skip
-PATTERNS = ["/", "/*", "/$", "/about$", "/about/", "/about/$", "/premium/", "/premium", "/premium/x$", "/*.pdf$",
-            "/*.pdf", "/*/x", "/*/x$", "/news/*", "/*e*s/*", "/n", "/pr*x"]  # fmt: skip
-TARGETS = [f"{path}{query}" for path in PATHS for query in ("", "?id=5", "?x=1", "?id=5&x=.pdf")]
-
-
-def random_site(chosen):
-    patterns = chosen.sample(PATTERNS, chosen.randint(0, 6))
-    rules = {pattern.removesuffix("*"): (pattern, chosen.choice(POLICIES)) for pattern in patterns}
-    items = []
-    for path in chosen.sample(PATHS, chosen.choice([0, 0, 1, 3])):
-        url = f"{SITE}{path}{chosen.choice(['', '', '?id=5'])}"
-        items.append(Item(url, RegisteredPage.from_url(url, None), chosen.choice(POLICIES)))
-    return list(rules.values()), items, chosen.random() < 0.5
 
 
 @pytest.mark.parametrize("seed", range(8))

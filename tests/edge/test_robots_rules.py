@@ -15,10 +15,10 @@ from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from tests import factories
+from tests.edge.documents import ROBOTS, get, moment
+from tests.edge.priced_rules import AI_AT_A_PRICE
 from tests.edge.published import matches, policies_at
-from tests.edge.test_careless_parsers import SITE, TARGETS, random_site
-from tests.edge.test_documents import ROBOTS, get, moment
-from tests.edge.test_prices_for_payers import AI_AT_A_PRICE
+from tests.edge.random_sites import SITE, TARGETS, random_site
 
 AGENTS = (
     Agents("ai_training", ("GPTBot", "CCBot"), can_pay=True),

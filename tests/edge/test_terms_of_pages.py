@@ -2,8 +2,8 @@
 
 from tests import factories
 from tests.edge.asking import LICENSED
-from tests.edge.test_documents import SEARCH_ONLY
-from tests.edge.test_prices_for_payers import AI_AT_A_PRICE
+from tests.edge.documents import SEARCH_ONLY
+from tests.edge.priced_rules import AI_AT_A_PRICE
 
 TERMS = ("Content-Usage", "tdm-reservation", "tdm-policy")
 LINK = '<https://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'

@@ -10,8 +10,8 @@ import yaml
 
 from tests.faults.harness import Deployment
 from tests.faults.proxies.conftest import FIVE_A_MONTH, LICENSEES
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import Place, running
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
 from tests.services import free_port
 
 OBSERVING, ENFORCING = "observing-site.example", "enforcing.example"

@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from tests.faults.proxies.origin import Origin, serving
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
 from tests.services import free_port
 
 CHARGED, REFUSED, DOWN = "/charged", "/refused", "/down"
