@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from django.urls import reverse
 
+from accounts.models import Account
 from analytics.models import AccessEvent
 from operators.base.links import change_url, list_url
 from operators.staff.services import create_operator
@@ -18,6 +19,7 @@ from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that a
 
 @pytest.fixture
 def site(account):
+    Account.objects.filter(pk=account.pk).update(unknown_host="deny")
     return factories.site(
         account, {"/premium/*": factories.policy(account)}, host="pub.example", mode="enforce", unknown="deny"
     )

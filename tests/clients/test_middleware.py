@@ -246,7 +246,8 @@ def test_no_header_of_a_visitor_says_who_he_is_or_what_he_reads(site: Site):
     assert not [name for name in seen if name.startswith("x-licensing")]
 
 
-def test_a_host_of_the_visitors_own_choice_opens_nothing(site: Site):
+def test_a_host_of_the_visitors_own_choice_opens_nothing_if_other_hosts_are_denied(site: Site, client: Client):
+    client.update_own_account({"unknownHost": "deny"})
     assert site("/premium/a", headers={"Host": "other.example"}).status == 403
 
 

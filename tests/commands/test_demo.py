@@ -121,7 +121,7 @@ def test_its_site_has_crawlers_that_take_and_readers_whom_they_send(api: ApiClie
     [site] = api.get("/v1/sites")["data"]
     assert (site["host"], site["mode"]) == ("saltmarsh.example", "observe")
     report = api.get("/v1/analytics/crawlers", period="30d")
-    assert {one["crawlerClass"] for one in report["byClass"]} == {"ai_training", "ai_input", "search"}
+    assert {one["crawlerClass"] for one in report["byClass"]} == {"ai_training", "ai_index", "ai_input", "search"}
     operators = {one["operator"]: one for one in report["byOperator"]}
     assert operators["OpenAI"]["violations"] > 0
     assert operators["OpenAI"]["crawlsPerReferral"] > operators["Google"]["crawlsPerReferral"] > 0

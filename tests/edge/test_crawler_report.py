@@ -1,5 +1,6 @@
 """The crawler report's figures equal counts made from the raw requests."""
 
+import csv
 from collections import Counter
 from datetime import timedelta
 from random import Random
@@ -187,7 +188,7 @@ def test_the_file_has_a_row_for_each_member_of_each_list(ask, api, site):
     ask("/open/b", user_agent="GPTBot/1.0")
     ask("/open/b", referer="https://chatgpt.com/")
     text = api.get("/v1/analytics/crawlers", format="csv").content.decode()
-    lists = [line.partition(",")[0] for line in text.splitlines()]
+    lists = [row[0] for row in csv.reader(text.splitlines())]
     assert Counter(lists) == dict.fromkeys(
         ["list", "summary", "timeSeries", "byClass", "byOperator", "byCrawler", "referrers"], 1
     )
