@@ -15,11 +15,12 @@ from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
+from licensing.access import deciding
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import admit_payer, decide_check, strictest_page
+from licensing.access.deciding import admit_payer, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lookup.newcomers import by_current_ids
 from licensing.access.lookup.request import LookupResult
@@ -99,7 +100,7 @@ class DecisionBatch:
         other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
-        answer = decide_check(check, item, requester, self.now, other)
+        answer = deciding.decide_check(check, item, requester, self.now, other)
         if answer.rate_reset is not None and check.edge is not None:
             answer = with_new_visitor(answer, item, check.edge)
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
@@ -225,7 +226,7 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     own = item.policy
     if check.policy is not None:
         item = dataclasses.replace(item, policy=check.policy)
-    answer = decide_check(check, item, requester, now)
+    answer = deciding.decide_check(check, item, requester, now)
     if requester.wallets:
         answer = rehearse_spending(answer, requester.wallets)
     rule = answer.decision.rule

@@ -184,4 +184,4 @@ def test_every_function_that_invalidates_a_cache_records_an_audit_entry():
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
     # Keys that only find items, and a part of an erasure, which is recorded as a whole.
-    assert sorted(silent) == ["erasure.redact_policies", "rekeying.rekey_account"]
+    assert sorted(silent) == ["erased_copies.redact_policies", "rekeying.rekey_account"]

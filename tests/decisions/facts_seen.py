@@ -7,7 +7,7 @@ import pytest
 from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.values.timestamps import parse_timestamp
-from licensing.access import decisions
+from licensing.access import deciding
 from licensing.access.answers import Answer
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.content.models import Content
@@ -39,13 +39,13 @@ class Seen:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answers: list[Answer] = []
-        decide = decisions.decide_check
+        decide = deciding.decide_check
 
         def watched(*asked: Any) -> Answer:
             self.answers.append(answer := decide(*asked))
             return answer
 
-        monkeypatch.setattr(decisions, "decide_check", watched)
+        monkeypatch.setattr(deciding, "decide_check", watched)
 
 
 def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
