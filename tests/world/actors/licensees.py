@@ -44,7 +44,7 @@ def ask_token(world: World) -> Reply:
     terms = site.send_until_answered("GET", "/license.xml")
     assert terms.status == 200, terms.content
     root = ElementTree.fromstring(terms.content)  # noqa: S314 - of our own service
-    [content] = [one for one in root if one.attrib["url"].endswith(f"{HOST}{COVERED}")]
+    [content] = [one for one in root if one.attrib["url"].removesuffix("*").endswith(f"{HOST}{COVERED}")]
     fields = {
         "grant_type": "client_credentials",
         "resource": content.attrib["url"],

@@ -1,7 +1,6 @@
 """The publisher's office: makes changes by API during traffic."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +9,7 @@ from tests.world.actors import catalogue, readers, sales
 from tests.world.caller import Caller
 from tests.world.world import World
 
-PROXY_SECONDS, STALL_SECONDS = 2, 3.5
+PROXY_SECONDS = 2
 STALLED_PAGE = publisher.Page("/premium/story-4")
 TOGGLED = {True: [publisher.READERS], False: [publisher.LICENSED, publisher.NOBODY]}
 
@@ -86,13 +85,10 @@ def kill_service(world: World) -> None:
 
 
 def stall_service(world: World) -> None:
-    """Stall the service for longer than the proxy waits: it gives up on a reader, and the decision comes late."""
+    """Stop the service until the proxy has given up on a reader, whose decision then comes late."""
     reader = world.visitor("127.0.1.40", **{"User-Agent": readers.BROWSER})
-    with ThreadPoolExecutor(1) as executor:
-        stalled = executor.submit(world.service.stall, STALL_SECONDS)
-        time.sleep(0.5)
+    with world.service.stopped():
         readers.visit(world, reader, STALLED_PAGE, world.random("reader of a stalled service", 0))
-        stalled.result()
     reader.close()
 
 
