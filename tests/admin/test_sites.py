@@ -193,7 +193,11 @@ def test_a_text_that_the_page_cannot_show_is_refused_at_its_field(admin, account
 
 
 def test_the_file_of_each_proxy_is_downloaded(admin, account):
-    rules = {"/open/*": factories.policy(account, READERS), "/a*b*c*d*e*f*g": None, "/premium/*": factories.policy(account)}
+    rules = {
+        "/open/*": factories.policy(account, READERS),
+        "/a*b*c*d*e*f*g": None,
+        "/premium/*": factories.policy(account),
+    }
     site = factories.site(account, rules, host="news.example", unknown="allow", mode="enforce")
     address = reverse("admin:licensing_site_proxy_files", args=[site.pk])
     html = admin.get(address).content.decode()

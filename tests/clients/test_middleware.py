@@ -204,22 +204,6 @@ def test_the_cookie_of_one_visitor_is_not_sent_for_the_next(
         assert (number, reply.status, "set-cookie" in reply.headers) == (number, 200, True)
 
 
-def test_middleware_keeps_no_cookies():
-    seen: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(200, headers={"X-Access-Decision": "allow", "Set-Cookie": "licensing_visitor=a; Path=/"})
-
-    http = httpx.Client(transport=httpx.MockTransport(answer))
-    app = middleware.WsgiMiddleware(
-        lambda environ, start: [], "http://licensing.example", "svc_sk_x", fail_open=False, http=http
-    )
-    for _ in range(2):
-        app(Visit("/").environ, None)
-    assert ["cookie" in request.headers for request in seen] == [False, False]
-
-
 def test_a_revoked_licence_ends_access_with_the_next_request(site: Site, client: Client):
     assert site("/premium/a", who="org_globex").is_page
     [licence] = client.list_licenses()
