@@ -2,7 +2,9 @@
 
 import asyncio
 
+import httpx
 import pytest
+from content_access_licensing import middleware
 from content_access_licensing.middleware import AsgiMiddleware
 
 from tests.clients.sites import HOST, Visit
