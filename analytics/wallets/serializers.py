@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Unpack
+from typing import Unpack
 
 from django.db.models import F, QuerySet
 from drf_spectacular.utils import extend_schema_field
@@ -221,9 +221,10 @@ def with_prices(grants: QuerySet[Grant]) -> QuerySet[Grant]:
     return grants.annotate(paid_amount=F("payments__amount"), paid_currency=F("payments__currency"))
 
 
-def prices_of(grants: Iterable[Any]) -> dict[str, Rendered | None]:
+def prices_of(grants: Iterable[Grant]) -> dict[str, Rendered | None]:
     """Return the prices of grants `with_prices` by the grant's id."""
-    return {grant.pk: Money.shown(grant.paid_amount, grant.paid_currency) for grant in grants}
+    found = ((grant.pk, vars(grant)) for grant in grants)
+    return {pk: Money.shown(values["paid_amount"], values["paid_currency"]) for pk, values in found}
 
 
 class WalletEntrySerializer(StrictSerializer):
