@@ -87,7 +87,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.one(self.get_object())
 
-    def shown_to_change(self, resource: Wallet) -> Mapping[str, object]:
+    def shown_now(self, resource: Wallet) -> Mapping[str, object]:
         [book] = as_of([copy(resource)], timezone.now())
         return WalletSerializer(book.wallet).data
 
