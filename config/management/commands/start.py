@@ -33,7 +33,8 @@ class Command(BaseCommand):
     def fill(self, *, is_demo: bool) -> None:
         """Make the demo account if there is no account, or the first operator if there is none."""
         if not is_demo:
-            self.say(in_words(first_operator()))
+            if operator := first_operator():
+                self.say(in_words(operator))
         elif not Account.objects.exists():
             self.say("Making a demo account with a year of sample data …")
             call_command("seed_demo", stdout=self.stdout, stderr=self.stderr)
