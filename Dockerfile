@@ -21,7 +21,7 @@ COPY --from=docs /srv/licensing/site site
 RUN python -m compileall -q . \
  && useradd --system --uid 10001 --no-create-home licensing \
  && install -d -m 700 -o licensing -g licensing /var/lib/licensing
-USER licensing
+USER 10001
 
 ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/var/lib/licensing
 VOLUME /var/lib/licensing
