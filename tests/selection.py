@@ -128,6 +128,7 @@ ON_SQLITE_ALONE = {
     "observability": ["test_reading_metrics"],
     "openapi": ["test_linters"],
     "outbound": ["test_guard", "test_reply_bounds"],
+    "release": [],
 }
 
 # Tests of several processes, of PostgreSQL or of Valkey.
@@ -200,6 +201,7 @@ ONLY_IN_ALL = {
         "test_valkey_cluster",
         "test_valkey_sentinel",
     ],
+    "release": ["test_archive"],
     "world": [],
 }
 
