@@ -201,7 +201,7 @@ ONLY_IN_ALL = {
         "test_valkey_cluster",
         "test_valkey_sentinel",
     ],
-    "release": ["test_archive"],
+    "release": ["test_archive", "test_image"],
     "world": [],
 }
 

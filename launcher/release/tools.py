@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from launcher.processes import RunError
 
 TOOLS = sys.executable
-PACKAGES = ("build", "cyclonedx_py", "hatchling", "twine", "zensical")
+PACKAGES = ("build", "check_jsonschema", "cyclonedx_py", "hatchling", "twine", "zensical")
 
 
 def check_tools() -> None:
