@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from kit.values.calendar import zone_named
+from kit.values.calendar import Months, zone_named
 from kit.values.currencies import parse_currency
 from kit.values.ids import IdField
 from kit.values.time_zones import parse_zone_name
@@ -87,8 +87,14 @@ class Account(models.Model):
         help_text="How addresses of people are stored: truncated to /24 (IPv6: /48), or in full.",
     )
     time_zone = models.CharField(
-        max_length=64, default="UTC", db_default="UTC", help_text="Months of refills begin by its clock."
+        max_length=64,
+        default="UTC",
+        db_default="UTC",
+        help_text="Months of statements, refills and fees begin by its clock.",
     )
+    # Months that had begun before the latest change of time zone stay in the former one, until `time_zone_since`.
+    former_time_zone = models.CharField(max_length=64, null=True, editable=False)
+    time_zone_since = models.DateTimeField(null=True, editable=False)
     currency = models.CharField(max_length=3, default="USD", db_default="USD", help_text="The account's own currency.")
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
@@ -133,6 +139,12 @@ class Account(models.Model):
     @property
     def zone(self) -> tzinfo:
         return zone_named(self.time_zone)
+
+    @property
+    def months(self) -> Months:
+        """The months of its statements, fees and reports."""
+        former = None if self.former_time_zone is None else zone_named(self.former_time_zone)
+        return Months(self.zone, former, self.time_zone_since)
 
     @property
     def shown_unknown_host(self) -> str:

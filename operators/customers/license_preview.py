@@ -14,8 +14,8 @@ from accounts.models import Account
 from kit.values import ids
 from kit.values.currencies import MINOR_UNITS, in_full
 from licensing.content.models import Content
+from licensing.licenses.charges import build_ledger_entry, terms
 from licensing.licenses.models import License
-from licensing.licenses.services import build_ledger_entry, terms
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, lines
 from operators.base.times.field import Moment
@@ -96,7 +96,7 @@ def coverage(drafted: License) -> str:
 
 
 def bookings(held: License | None, drafted: License) -> list[str]:
-    """Describe the ledger entries, as licensing.licenses.services.keep_books will write them."""
+    """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
     before, after = build_ledger_entry(held) if held is not None else None, build_ledger_entry(drafted)
     if terms(before) == terms(after):
         return []
