@@ -25,7 +25,6 @@ from kit.rest.resources import referred_model
 from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
-from kit.values.calendar import add_months
 
 WHOLE = Decimal(1)
 
@@ -156,22 +155,6 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
         wallet.next_refill_at = now  # the period that has begun
     elif (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone) != former:
         wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now, wallet.zone)
-
-
-def follow_zone(account: Account) -> None:
-    """Move refills that are due later to the account's new time zone, at the same time by its clock."""
-    now = stored_now()
-    for wallet in Wallet.objects.filter(account=account, refill_every__isnull=False).order_by("pk"):
-        book = lock_book(wallet)
-        keep(book, now)
-        row, former = book.wallet, book.wallet.zone
-        if row.refill_anchor is None or row.next_refill_at is None:
-            continue
-        row.refill_anchor = add_months(row.refill_anchor, 0, former, account.zone)
-        row.next_refill_at = max(add_months(row.next_refill_at, 0, former, account.zone), now)
-        row.refill_zone = None if account.time_zone == "UTC" else account.time_zone
-        book.extend_refill()
-        keep(book, now)
 
 
 def own_zone(account_id: str) -> str | None:
