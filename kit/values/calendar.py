@@ -82,7 +82,7 @@ def add_days(moment: datetime, days: int, zone: tzinfo) -> datetime:
 
 def zone_named(name: str | None) -> tzinfo:
     """Return the zone with an IANA name, or an offset such as `+02:00`; UTC without a name, or for an unknown one."""
-    if not name:
+    if not name or name == "UTC":
         return UTC
     if name[0] in "+-":
         offset = timedelta(hours=int(name[1:3]), minutes=int(name[4:6]))
