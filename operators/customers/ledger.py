@@ -16,7 +16,7 @@ from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
-from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
+from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row, columns_of
 from kit.values import ids
@@ -30,12 +30,13 @@ from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
+from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.customers.refunds import RefundableCharge, RefundButton, refund_in_words, title_of, was_prepaid
 
 NAMES = {
     "amount": "amount",
@@ -82,7 +83,10 @@ class LedgerAdmin(
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("currency", ExactTextFilter),
+        CountsInFilter,
+        BookedInFilter,
         ("occurred_at", MomentFilter),
+        ("created", MomentFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -278,22 +282,3 @@ def links(objects: Iterable[Model | None]) -> str:
         (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
     )
     return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"
-
-
-def title_of(saved: LedgerEntry, *, is_refund: bool) -> str:
-    amount = in_full(saved.amount, saved.currency)
-    return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
-
-
-def refund_in_words(saved: LedgerEntry) -> list[str]:
-    """Say what a refund does to the customer's statement."""
-    if saved.amount > 0 or saved.requester is None:
-        return []
-    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
-
-
-def was_prepaid(saved: LedgerEntry) -> bool:
-    """Whether the entry refunds a decision that a wallet in its currency paid."""
-    if saved.amount > 0 or saved.decision_id is None:
-        return False
-    return WalletEntry.objects.filter(decision=saved.decision_id, type="spend", wallet__unit=saved.currency).exists()

@@ -1,7 +1,6 @@
 """Statements: view, print and export, read-only."""
 
 from collections.abc import Iterator
-from datetime import date, timedelta
 from decimal import Decimal
 
 from django.contrib import admin
@@ -10,10 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.html import format_html
 from rest_framework.request import Request
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
@@ -26,34 +23,17 @@ from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values import ids
-from kit.values.calendar import first_of_month
 from kit.values.currencies import in_full, in_places
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin
+from operators.base.lists.period_filters import StatementPeriodFilter
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.times.shown import shown_time
 
 MOST_LINES = 500  # lines shown; the export has all
-MONTHS = 24  # offered by the filter
-
-
-class MonthFilter(DropdownFilter):
-    title = "month"
-    parameter_name = "month"
-
-    def lookups(self, request: HttpRequest, model_admin: AdminMixin[Statement]) -> list[tuple[str, str]]:
-        latest = (timezone.now() + timedelta(days=1)).date()  # a month may have begun in another time zone
-        months = [f"{first_of_month(latest, -number):%Y-%m}" for number in range(MONTHS)]
-        return [(month, month) for month in months]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
-        month = self.value()
-        known = month is not None and (month, month) in self.lookup_choices
-        return queryset.filter(month=date.fromisoformat(f"{month}-01")) if known else queryset
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -79,7 +59,7 @@ class StatementAdmin(ListExport[Statement]):
     row_facts = {"of_month": "", "closed_with": "", "state": ""}
     groups = {"opened_with": "Figures", "told_lines": "Lines"}
     list_filter = (
-        MonthFilter,
+        StatementPeriodFilter,
         StatusFilter,
         ("currency", ExactTextFilter),
         ("requester", RelatedFilter),
