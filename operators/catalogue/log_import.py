@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.imports.rows import BoundedReader, Readable
-from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
+from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import unpacked
 from licensing.logs.totals import LogTotals
@@ -68,7 +68,7 @@ class LogMetadata(TypedDict):
     site: str
     state: Literal["preview", "running", "done", "failed"]
     failure: NotRequired[str | None]  # why it failed
-    format: LogFormat | None
+    format: str | None
     with_live: bool
     facts: NotRequired[list[tuple[str, str]]]
     first: NotRequired[str | None]  # time of the first request, ISO 8601
@@ -185,7 +185,7 @@ def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
     return [("Time", format_html("{} to {}", *times)), *facts]
 
 
-def facts_of(totals: LogTotals, log_format: LogFormat | None, *, dry_run: bool) -> list[tuple[str, str]]:
+def facts_of(totals: LogTotals, log_format: str | None, *, dry_run: bool) -> list[tuple[str, str]]:
     """Return the totals as pairs of label and value, without those that are 0."""
     imported = "To be imported" if dry_run else "Imported"
     counts = {

@@ -288,7 +288,7 @@ FORMATS = {
     "combined": lambda one: combined(YESTERDAY, one, "GPTBot/1.0"),
     "cloudfront": lambda one: "\t".join([
         f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}", "203.0.113.9", "GET", "d1.cloudfront.net",
-        one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "pub.example"]),
+        one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "FRA", "pub.example"]),
 }  # fmt: skip
 
 

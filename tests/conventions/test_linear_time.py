@@ -52,14 +52,8 @@ from licensing.imports.mapping import columns_by_name
 from licensing.imports.rows import Lines, csv_rows, json_rows
 from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
-from licensing.logs.formats import (
-    CLOUDFRONT_FIELDS,
-    CloudFront,
-    detect_line,
-    parse_caddy,
-    parse_fastly,
-    parse_logpush,
-)
+from licensing.logs.format_strings import compile_format
+from licensing.logs.formats import detect_line, parser_of
 from licensing.logs.importer import ASSET
 from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import network
@@ -106,9 +100,22 @@ HOSTILE_LINES = ("[", "[]", "x [", "x [] ", '] "', '[] "', '\\"', '"\\', "1.2.3.
 
 
 def parse_cloudfront(text: str) -> object:
-    parse = CloudFront()
-    parse(f"#Fields: {' '.join(CLOUDFRONT_FIELDS)}")
+    parse = parser_of("cloudfront")
+    parse("#Fields: date time c-ip cs-method cs(Host) cs-uri-stem cs-uri-query sc-status cs(Referer) cs(User-Agent)")
     return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
+
+
+def parse_w3c(text: str) -> object:
+    parse = parser_of("w3c")
+    parse("#Fields: date time c-ip cs-method cs-uri-stem sc-status cs(User-Agent)")
+    return parse(f"2026-11-24 10:00:00 192.0.2.1 GET {text} 200 {text}")
+
+
+PARSE_CADDY, PARSE_FASTLY = parser_of("caddy"), parser_of("fastly")
+PARSE_NGINX_JSON, PARSE_ENVOY = parser_of("nginx-json"), parser_of("envoy")
+EVERY_FIELD = compile_format(
+    '%{X-Forwarded-For}i, %h %u: %{%d/%b/%Y %T %z}t %v/%U%q |%r| %>s "%{Referer}i" "%{User-Agent}i" %D'
+)
 
 
 MEMBERS = ",".join(f'"{number}":""' for number in range(5_000))
@@ -167,10 +174,26 @@ CASES = {
         parse_common, MAX_LINE, ("nginx: ", "<1>", "<1"), f"<190>Nov 24 10:00:00 {{}} {LOGGED}"
     ),
     "log line, its format": Case(detect_line, MAX_LINE, ("<1>", "<1", "<1>{", '] "')),
-    "log line of Caddy": Case(parse_caddy, MAX_LINE, frame='{"ts":1,"status":200,"request":{"uri":"/{}'),
+    "log line of Caddy": Case(PARSE_CADDY, MAX_LINE, frame='{"ts":1,"status":200,"request":{"uri":"/{}'),
     "log line of CloudFront": Case(parse_cloudfront, MAX_LINE, ("%25", "%C3")),
-    "log line of Fastly": Case(parse_fastly, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
-    "log line of Logpush": Case(parse_logpush, MAX_LINE, ('{"a":', '"a":[')),
+    "log line of W3C columns": Case(parse_w3c, MAX_LINE, ('"', ' "', '" ', "+", "%25")),
+    "log line of Envoy": Case(PARSE_ENVOY, MAX_LINE, ('" "', '\\"', "] "), '[2026-11-24T10:00:00Z] "GET /{}'),
+    "log line of a format string": Case(
+        EVERY_FIELD,
+        MAX_LINE,
+        (", ", "1.2.3.4, ", " ", ": ", " |", "| ", '" "', '\\"', "?", "/", "a 1 +0000 "),
+        "1.2.3.4{}",
+    ),
+    "log line of a format string, User-Agent": Case(
+        EVERY_FIELD,
+        MAX_LINE,
+        ('" "', '\\"', '"\\'),
+        '1.2.3.4, 1.2.3.4 x: 24/Nov/2026 10:00:00 +0000 a.example/?a |GET /| 200 "-" "{}',
+    ),
+    "log line of Docker": Case(parse_common, MAX_LINE, ('\\"', "\\n", "{"), '{"log":"{}'),
+    "format string of a log": Case(compile_format, 4_096, ("%h", "%h ", "$a", "$a ", "%{", "%{a}", "%A", "${", "%A(")),
+    "log line of Fastly": Case(PARSE_FASTLY, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
+    "log line of nginx as JSON": Case(PARSE_NGINX_JSON, MAX_LINE, ('{"a":', '"a":[')),
     "log line, path of an asset": Case(ASSET.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
     "attributes, typed": Case(read_attributes, LONGEST, TYPED),
     "attributes, one typed": Case(read_attributes, LONGEST, TYPED, "a={}"),

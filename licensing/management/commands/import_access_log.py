@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from kit.commands import ServiceCommand
 from kit.http.rendering import render_json
 from kit.values.hosts import parse_host
-from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
+from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
 from licensing.logs.totals import LogTotals, in_words, present_import
@@ -21,7 +21,7 @@ class Options(TypedDict):
     file: str
     site: str
     account: str | None
-    format: LogFormat | None
+    format: str | None
     dry_run: bool
     include_live: bool
     json: bool
@@ -37,7 +37,10 @@ class Command(ServiceCommand):
         parser.add_argument("file", help="A path, or - for the standard input.")
         parser.add_argument("--site", required=True, metavar="HOST", help="The site's host, an alias, or its id.")
         parser.add_argument("--account", metavar="ID", help="Needed if several accounts have a site for this host.")
-        parser.add_argument("--format", choices=FORMATS, help="Detected unless given.")
+        parser.add_argument(
+            "--format",
+            help=f"Detected unless given: {', '.join(FORMATS)}; or the format string of Apache, nginx or Envoy.",
+        )
         parser.add_argument("--dry-run", action="store_true", help="Decide and count everything, and write nothing.")
         parser.add_argument(
             "--include-live", action="store_true", help="Also import hours in which a proxy asked about the site."
