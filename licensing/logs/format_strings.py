@@ -197,14 +197,9 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")
     for place, field in enumerate(fields):
-        before, behind = literals[place], literals[place + 1]
-        if (
-            not behind
-            and place + 1 < len(fields)
-            and field.role != "is_args"
-            and fields[place + 1].role not in ADJACENT
-        ):
-            raise InvalidRequest(f"The format has no text between {field.name} and {fields[place + 1].name}.")
+        before, behind, follower = literals[place], literals[place + 1], fields[place + 1 : place + 2]
+        if follower and not behind and field.role != "is_args" and follower[0].role not in ADJACENT:
+            raise InvalidRequest(f"The format has no text between {field.name} and {follower[0].name}.")
         if field.role == "agent" and behind.startswith(" ") and not before.endswith('"'):
             raise InvalidRequest(f"{field.name} contains blanks. Log it in quotes.")
 
