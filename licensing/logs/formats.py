@@ -20,8 +20,8 @@ from licensing.logs.requests import Visit
 
 NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
 NOT_KNOWN = (
-    "The format of this log is not known. Known are {}. Name one with --format, or give the log's format string, such "
-    'as --format \'%h %t "%r" %>s "%{{User-Agent}}i"\' (docs/guides/logs.md).'
+    "The format of this log is not known. Known are {}. Name one with --format, or give the format string of the "
+    "server's configuration (docs/guides/logs.md)."
 )
 
 CLOUDFRONT = NamedFields(

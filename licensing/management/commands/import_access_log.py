@@ -1,6 +1,7 @@
 import gc
 import sys
 import time
+from argparse import SUPPRESS
 from typing import TypedDict, Unpack
 
 from django.core.management.base import CommandError, CommandParser
@@ -24,13 +25,12 @@ class Options(TypedDict):
     format: str | None
     dry_run: bool
     include_live: bool
+    most_bytes: int | None
     json: bool
 
 
 class Command(ServiceCommand):
-    help = (
-        "Decides and records the requests of an access log, plain or gzipped; charges nothing (docs/guides/logs.md)."
-    )
+    help = "Decides and records the requests of an access log, plain or compressed; charges nothing (docs/guides/logs.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -45,13 +45,14 @@ class Command(ServiceCommand):
         parser.add_argument(
             "--include-live", action="store_true", help="Also import hours in which a proxy asked about the site."
         )
+        parser.add_argument("--most-bytes", type=int, help=SUPPRESS)  # of the decompressed log, for the admin
 
     def perform(self, **options: Unpack[Options]) -> tuple[str, dict[str, object]]:
         site = site_named(options["site"], options["account"])
         work = LogImport(site, options["format"], dry_run=options["dry_run"], with_live=options["include_live"])
         self.shown_at = time.monotonic()
         gc.freeze()  # a tenth of the time would go into visiting the program's own objects again and again
-        with open_log(options["file"]) as file:
+        with open_log(options["file"], options["most_bytes"]) as file:
             totals = work.run(file, self.show)
         for number, problem in totals.problems:
             self.stderr.write(f"Line {number:,}: {problem}")
