@@ -109,7 +109,7 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"nothing\nknown\n", "Name one with the field format."),
+        (b"nothing\nknown\n", "Name one with the field format, or"),
         (gzip.compress(log("/sold/a") * 50)[:-9], "The file is damaged"),
         (b"", "The submitted file is empty."),
     ],

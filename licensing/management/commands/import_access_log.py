@@ -30,7 +30,7 @@ class Options(TypedDict):
 
 
 class Command(ServiceCommand):
-    help = "Decides and records the requests of an access log, plain or compressed; charges nothing (docs/guides/logs.md)."
+    help = "Decides and records the requests of an access log; charges nothing (docs/guides/logs.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
