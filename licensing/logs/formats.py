@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Protocol
 
 from kit.http.errors import InvalidRequest
@@ -114,9 +115,9 @@ class Recogniser(Parser, Protocol):
 
 
 FACTORIES: dict[str, Callable[[], Recogniser]] = {
-    **{name: lambda named=named: JsonLines(named) for name, named in JSON_FORMATS.items()},
-    **{name: lambda named=named: Columns(named) for name, named in COLUMN_FORMATS.items()},
-    **{name: lambda text=text: compile_format(text) for name, text in TEXT_FORMATS.items()},
+    **{name: partial(JsonLines, named) for name, named in JSON_FORMATS.items()},
+    **{name: partial(Columns, named) for name, named in COLUMN_FORMATS.items()},
+    **{name: partial(compile_format, text) for name, text in TEXT_FORMATS.items()},
 }
 PLAIN_FORMATS: dict[str, Parser] = {"combined": parse_combined, "common": parse_common}
 FORMATS = (*PLAIN_FORMATS, *sorted(FACTORIES))
