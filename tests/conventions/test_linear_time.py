@@ -18,7 +18,6 @@ from urllib.parse import parse_qs
 
 import http_sf
 import pytest
-from protego import Protego
 
 from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
@@ -61,6 +60,7 @@ from licensing.policies.matching.attribute_conditions import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
+from licensing.visits.robots_txt import RobotsTxt
 from operators.base.fields import lines, with_point
 from operators.policies.rule_rows import MOST_TYPED
 from operators.policies.trial import LONGEST
@@ -133,7 +133,7 @@ def parse_dictionary(text: str) -> object:
 
 
 def read_robots(text: str) -> bool:
-    return bool(Protego.parse(text).can_fetch("https://a.example/a/b?c=d", "GPTBot"))
+    return RobotsTxt(text).allows("https://a.example/a/b?c=d", "GPTBot")
 
 
 def read_csv(text: str) -> object:
