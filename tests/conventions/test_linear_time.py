@@ -12,6 +12,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BufferedReader, BytesIO
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -24,6 +25,7 @@ from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
 from config.server.framing import MAX_HEAD_BYTES
 from kit.http.compression import takes_brotli
+from kit.http.errors import InvalidRequest
 from kit.http.middleware import TrustedProxies, parse_address, request_id_of
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.problems import JSON, PROBLEM, prefers_problem
@@ -47,8 +49,10 @@ from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_u
 from licensing.edge.prices import IS_PRICE
 from licensing.edge.verification.published_addresses import parse_published
 from licensing.edge.verification.signatures import agents_of
+from licensing.imports.dates import DateOrder
 from licensing.imports.mapping import columns_by_name
 from licensing.imports.rows import Lines, csv_rows, json_rows
+from licensing.imports.sitemaps import Sitemap
 from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
@@ -142,6 +146,12 @@ def read_csv(text: str) -> object:
 
 def read_json_lines(text: str) -> object:
     return list(json_rows(Lines(BufferedReader(BytesIO(text.encode())))))
+
+
+def read_sitemap(text: str) -> object:
+    sitemap = Sitemap()
+    with suppress(InvalidRequest):
+        return [*sitemap.feed(text.encode()), *sitemap.feed(b"")]
 
 
 TYPED = ("a=1, ", "a = b , ", '"a", ', '\\"', '"\\', "a= ", '"" ', "\r\n")
@@ -291,6 +301,9 @@ CASES = {
     "CSV of a catalogue, names of its columns": Case(
         lambda text: columns_by_name(text.split(",")), 16 * 1024, ("title,", "a_b,", "_,")
     ),
+    "JSON array of a catalogue": Case(read_json_lines, MAX_BYTES, ("{},", "[", '{"a":"', "1,", '"\\"'), "[{}"),
+    "sitemap of a catalogue": Case(read_sitemap, MAX_BYTES, ("<url>", "<url/>", "<a ", "<!--", "&amp;"), "<urlset>{}"),
+    "date of a catalogue": Case(DateOrder("day-first").to_iso, MAX_BYTES, ("1.", "1/1/2026 ")),
     "JSON lines of a catalogue": Case(read_json_lines, MAX_BYTES, ('{"a":1}\n', "{\n", "\n", '{"a":'), "{}"),
     "lines of a form": Case(lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
     "amount typed": Case(with_point, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
