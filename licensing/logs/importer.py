@@ -104,6 +104,7 @@ class LogImport(Decider):
                     visits.append((number, visit, line))
             self.import_chunk(visits)
             progress(self.totals)
+        self.totals.problems.sort()
         return self.totals
 
     def import_chunk(self, visits: Iterable[tuple[int, Visit, bytes]]) -> None:

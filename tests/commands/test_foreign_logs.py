@@ -4,9 +4,11 @@ import json
 import re
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from accounts.plans.services import update_account
 from analytics.models import AccessEvent
@@ -313,3 +315,15 @@ def test_a_log_of_which_nothing_is_imported_is_a_failure_that_says_why(account, 
 def test_an_empty_log_is_a_failure(account, tmp_path):
     publisher(account)
     refused(written(tmp_path / "access.log", []), "--format", "combined", message="the log has no lines")
+
+
+def test_many_lines_with_the_same_problem_leave_room_for_others(account, tmp_path):
+    publisher(account)
+    good = f"{ADDRESS} - - {BEHIND}"
+    names = [good.replace(ADDRESS, f"host-{number}.example") for number in range(150)]
+    path = written(tmp_path / "access.log", [good, *names, "no line"])
+    result = run(path)
+    assert (result["malformed"], [one["line"] for one in result["problems"]]) == (151, [2, 3, 4, 152])
+    errors = StringIO()
+    call_command("import_access_log", path, "--site", "pub.example", stdout=StringIO(), stderr=errors)
+    assert "147 more lines: 'host-2.example' is no IP address." in errors.getvalue()

@@ -56,8 +56,8 @@ class Command(ServiceCommand):
             totals = work.run(file, self.show)
         for number, problem in totals.problems:
             self.stderr.write(f"Line {number:,}: {problem}")
-        if totals.malformed > len(totals.problems):
-            self.stderr.write(f"And {totals.malformed - len(totals.problems):,} more malformed lines.")
+        for problem, count in totals.kinds.more():
+            self.stderr.write(f"{count:,} more line{'' if count == 1 else 's'}: {problem}")
         result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
         if totals.failure:
             if options["json"]:
