@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, cast
 
+import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -57,6 +58,10 @@ class WalletViewSet(AccountViewSet[Wallet]):
 
     def lock_first(self) -> None:
         epochs.hold(self.account_id)  # a merge holds it too: the row is read with its requester
+
+    def check_replay(self, reply: bytes) -> None:
+        if self.action == "add_grant" and orjson.loads(reply)["paid"] is not None:
+            require(self.grant, "revenue:write")
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
         if self.action == "grants":
