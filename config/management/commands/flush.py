@@ -10,6 +10,10 @@ class Command(flush.Command):
     Outside a test runner the append-only tables refuse it, and with them the whole command.
     """
 
+    help = (
+        "Empties the tables of a test database. Others refuse it, because their ledger and audit log are append-only."
+    )
+
     def handle(self, **options: object) -> None:
         if not hasattr(mail, "outbox"):  # Django has not set up its test environment
             return super().handle(**options)
