@@ -11,7 +11,7 @@ class Command(flush.Command):
     """
 
     help = (
-        "Empties the tables of a test database. Others refuse it, because their ledger and audit log are append-only."
+        "Empties the tables of a test database. Others refuse it: ledger and audit log are append-only."
     )
 
     def handle(self, **options: object) -> None:
