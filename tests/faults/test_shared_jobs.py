@@ -47,7 +47,7 @@ def test_another_process_takes_the_jobs_over_when_theirs_dies(server: Deployment
     assert not runs_jobs(other)
     before = times_elected(server)
     background_worker(server).kill()
-    assert eventually(lambda: times_elected(server) + times_elected(other) == before + 1
+    assert eventually(lambda: times_elected(server) + times_elected(other) == before + 1)
     assert eventually(lambda: [runs_jobs(server), runs_jobs(other)].count(True) == 1)
     server.kill()
-    assert eventually(lambda: times_elected(other) == 1 and runs_jobs(other)
+    assert eventually(lambda: times_elected(other) == 1 and runs_jobs(other))
