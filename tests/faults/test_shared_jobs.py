@@ -16,7 +16,8 @@ pytestmark = pytest.mark.faults
 
 @pytest.fixture
 def other(server: Deployment, tmp_path: Path) -> Iterator[Deployment]:
-    """Another service on the same database, as on another machine, with one process."""
+    """Another service on the same database, as on another machine, with one process. It starts second."""
+    assert eventually(lambda: runs_jobs(server))
     secret = (server.directory / "secret_key").read_text().strip()
     second = Deployment(tmp_path, postgres=server.postgres, valkey=server.valkey, SECRET_KEY=secret)
     with closing(second):
@@ -42,7 +43,6 @@ def background_worker(server: Deployment) -> psutil.Process:
 
 
 def test_another_process_takes_the_jobs_over_when_theirs_dies(server: Deployment, other: Deployment) -> None:
-    assert eventually(lambda: runs_jobs(server))
     assert times_elected(other) == 0
     assert not runs_jobs(other)
     before = times_elected(server)
