@@ -128,6 +128,7 @@ ON_SQLITE_ALONE = {
     "observability": ["test_reading_metrics"],
     "openapi": [],
     "outbound": ["test_guard", "test_reply_bounds"],
+    "release": [],
 }
 
 # Tests of several processes, of PostgreSQL or of Valkey.
@@ -217,6 +218,7 @@ ONLY_IN_ALL = {
         "test_valkey_sentinel",
     ],
     "openapi": ["test_spectral"],
+    "release": ["test_archive", "test_image"],
     "world": [],
 }
 
