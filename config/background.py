@@ -39,6 +39,7 @@ class Background:
     def start(self) -> None:
         self.tasks = start_jobs(JOBS_OF_EACH_PROCESS)
         if settings.SHARED_JOBS:
+            runs_shared_jobs.set(0)  # a process that died may have left a 1
             self.tasks.append(asyncio.create_task(self.shared.keep_trying()))
 
     async def stop(self) -> None:
@@ -55,7 +56,6 @@ class SharedWork:
         self.lock = ExclusiveLock(LOCK, ".jobs")
         self.tasks: list[asyncio.Task[None]] = []
         self.deliveries: tuple[webhooks.Worker, Thread] | None = None
-        runs_shared_jobs.set(0)  # a process that died may have left a 1
 
     async def keep_trying(self) -> None:
         while True:
