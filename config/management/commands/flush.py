@@ -10,9 +10,7 @@ class Command(flush.Command):
     Outside a test runner the append-only tables refuse it, and with them the whole command.
     """
 
-    help = (
-        "Empties the tables of a test database. Others refuse it: ledger and audit log are append-only."
-    )
+    help = "Empties the tables of a test database. Others refuse it: ledger and audit log are append-only."
 
     def handle(self, **options: object) -> None:
         if not hasattr(mail, "outbox"):  # Django has not set up its test environment
