@@ -26,6 +26,7 @@ ADJUSTMENT: dict[str, object] = {
     "occurredAt": "2026-02-14T16:30:00.000000Z",
     "licenseId": None,
     "licenseType": "commercial",
+    "feeId": None,
     "decisionId": None,
     "contentId": None,
     "contentTitle": None,

@@ -129,6 +129,7 @@ ON_SQLITE_ALONE = {
     "observability": ["test_reading_metrics"],
     "openapi": [],
     "outbound": ["test_guard", "test_reply_bounds"],
+    "release": [],
 }
 
 # Tests of several processes, of PostgreSQL or of Valkey.
@@ -171,7 +172,7 @@ BOTH_DATABASES = {
         "test_usage_figures",
         "test_views_of_statements",
     ],
-    "commands": [],
+    "commands": ["test_fit_database", "test_migrating_online", "test_partitions", "test_rebuild_usage", "test_seed_demo"],
     "conventions": [
         "test_audit_filters",
         "test_client_filters",
@@ -217,6 +218,7 @@ ONLY_IN_ALL = {
         "test_valkey_sentinel",
     ],
     "openapi": ["test_spectral"],
+    "release": ["test_archive", "test_image"],
     "world": [],
 }
 
