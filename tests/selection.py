@@ -78,6 +78,7 @@ ON_SQLITE_ALONE = {
         "test_drop_ins",
         "test_patterns",
         "test_readings",
+        "test_robots_txt",
         "test_shipped_crawlers",
     ],
     "endpoints": ["test_access_faults"],
