@@ -20,9 +20,10 @@ class EachMigrationLoader(MigrationLoader):
 @contextmanager
 def replaced_migrations() -> Iterator[None]:
     """Let `migrate` know the replaced migrations, to which a database can then be brought by name."""
-    usual = executor.MigrationLoader
-    executor.MigrationLoader = EachMigrationLoader  # type: ignore[misc]
+    names = vars(executor)
+    usual = names["MigrationLoader"]
+    names["MigrationLoader"] = EachMigrationLoader
     try:
         yield
     finally:
-        executor.MigrationLoader = usual  # type: ignore[misc]
+        names["MigrationLoader"] = usual
