@@ -15,20 +15,18 @@ SECTION = re.compile(r"^## \[(?P<version>[^\]]+)\].*$", re.MULTILINE)
 def write_sbom(source: Source, target: Path) -> Path:
     """List the packages that requirements.txt installs, with their hashes, as CycloneDX."""
     path = target / SBOM
-    options = "--mc-type application --output-reproducible --spec-version 1.6 --output-format JSON".split()
     project, lock = source.folder / "pyproject.toml", source.folder / "requirements.txt"
-    command = (
-        TOOLS,
-        "-m",
-        "cyclonedx_py",
-        "requirements",
-        "--pyproject",
-        project,
-        *options,
-        "--output-file",
-        path,
-        lock,
-    )
+    command: list[str | Path] = [TOOLS, "-m", "cyclonedx_py", "requirements", "--pyproject", project]
+    command += [
+        "--mc-type",
+        "application",
+        "--output-reproducible",
+        "--spec-version",
+        "1.6",
+        "--output-format",
+        "JSON",
+    ]
+    command += ["--output-file", path, lock]
     must("Listing the packages", *command, env=source.environment())
     return path
 

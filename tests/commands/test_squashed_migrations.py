@@ -110,8 +110,8 @@ def test_each_app_has_one_that_replaces_all_migrations_until_then():
 def test_a_new_database_has_the_tables_of_one_that_ran_each_migration(database: Callable[[str], Database]):
     new, grown = database("new"), database("grown")
     new.migrate()
-    for app, name in SQUASHED:
-        grown.migrate(app, name.removeprefix("0001_squashed_"))
+    for app, name in MigrationLoader(None).graph.leaf_nodes():
+        grown.migrate(app, name)  # by name, so that the squashed ones are left out
     assert not grown.applied() & SQUASHED.keys()
     grown.migrate()  # records that the squashed ones have been applied
     assert grown.applied() == new.applied()
@@ -129,6 +129,7 @@ def test_a_database_that_ran_some_of_the_migrations_runs_the_others(database: Ca
     assert half.objects() ^ new.objects() == set()
 
 
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL's views of statements need the columns of later migrations.")
 def test_a_new_database_can_be_brought_back_to_a_replaced_migration_by_name(database: Callable[[str], Database]):
     new = database("new")
     new.migrate()
