@@ -29,14 +29,16 @@ EXPORTED = {
     "requesters": "/v1/requesters",
     "events": "/v1/events",
     "audit log": "/v1/audit",
-}
-ONLY_LISTED = {
-    "API keys": "/v1/api-keys",
-    "webhooks": "/v1/webhooks",
-    "licence clients": "/v1/license-clients",
     "wallets": "/v1/wallets",
+    "API keys": "/v1/api-keys",
 }
-LINES = "/v1/statements/{id}/lines"
+ONLY_LISTED = {"webhooks": "/v1/webhooks", "licence clients": "/v1/license-clients"}
+NESTED = {
+    "entries": "/v1/wallets/{id}/entries",
+    "grants": "/v1/wallets/{id}/grants",
+    "lines": "/v1/statements/{id}/lines",
+    "counted payments": "/v1/statements/{id}/payments",
+}
 REPORTS = {
     "usage": "/v1/analytics/usage",
     "revenue report": "/v1/analytics/revenue",
@@ -59,7 +61,7 @@ CURRENCIES = ("USD", "EUR", "JPY")
 def gather(world: World) -> dict[str, Any]:
     api = world.api()
     lists = {name: walk(api, path) for name, path in {**EXPORTED, **ONLY_LISTED}.items()}
-    lines = statement_lines(api, lists["statements"]["rows"])
+    nested = {name: nested_lists(api, name, lists) for name in NESTED}
     return {
         **world.found,
         "now": world.clock.now(),
@@ -69,33 +71,30 @@ def gather(world: World) -> dict[str, Any]:
         "usage": usage_reports(api, lists["decisions"]["rows"]),
         "revenue": revenue_reports(api),
         "stats": item_stats(world, api),
-        "entries": {id_: walk(api, f"/v1/wallets/{id_}/entries", limit=20)["rows"] for id_ in world.diary.wallets},
-        "grants": {id_: walk(api, f"/v1/wallets/{id_}/grants", limit=2)["rows"] for id_ in world.diary.wallets},
-        "lines": lines,
-        "line files": {id_: files_of(api, LINES.format(id=id_)) for id_ in lines},
+        **nested,
+        "nested files": {
+            name: {id_: files_of(api, NESTED[name].format(id=id_)) for id_ in rows} for name, rows in nested.items()
+        },
         "reports": {name: api.get(path, period="all") for name, path in REPORTS.items()},
         "report files": {name: files_of(api, path, period="all") for name, path in REPORTS.items()},
         "exportable": exportable(api),
         "received": [list(receiver.deliveries) for receiver in world.machines.receivers],
         "webhooks": world.webhooks,
-        "attempts": [walk(api, f"/v1/webhooks/{one['id']}/deliveries")["rows"] for one in world.webhooks],
         "served": list(world.machines.origin.served),
     }
 
 
 def walk(api: Caller, path: str, **query: Any) -> dict[str, Any]:
-    """Fetch all pages of a list: the rows, page sizes, and each page's total."""
+    """Fetch all pages of a list: the rows, and each page's total."""
     rows: list[Any] = []
     totals: list[int] = []
-    sizes: list[int] = []
     query = {"limit": 100, **query}
     while True:
         page = api.get(path, **query)
         rows += page["data"]
         totals.append(page["totalCount"])
-        sizes.append(len(page["data"]))
         if not page["hasMore"]:
-            return {"rows": rows, "totals": totals, "sizes": sizes}
+            return {"rows": rows, "totals": totals}
         query["cursor"] = page["nextCursor"]
 
 
@@ -147,10 +146,12 @@ def item_stats(world: World, api: Caller) -> dict[str, Any]:
     return {id_: api.get(f"/v1/content/{id_}")["stats"] for id_ in ids}
 
 
-def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
-    """Return the lines of all statements with charges, and of some others, by statement."""
-    chosen = [row for row in statements if row["decisions"]] + statements[-20:]
-    return {row["id"]: walk(api, f"/v1/statements/{row['id']}/lines", limit=20)["rows"] for row in chosen}
+def nested_lists(api: Caller, name: str, lists: dict[str, Any]) -> dict[str, Any]:
+    """Return rows by wallet or statement: of all wallets, statements with charges or payouts, and some others."""
+    statements = lists["statements"]["rows"]
+    chosen = [row for row in statements if row["decisions"] or row["payouts"]] + statements[-20:]
+    parents = lists["wallets"]["rows"] if name in ("entries", "grants") else chosen
+    return {row["id"]: walk(api, NESTED[name].format(id=row["id"]), limit=20)["rows"] for row in parents}
 
 
 def traces_of(world: World, traces: Iterable[str]) -> list[tuple[str, str]]:

@@ -151,7 +151,8 @@ class Machines:
         log = place / "output.log"
         with log.open("wb") as output:
             self.proxy = subprocess.Popen(
-                [NGINX or "", *nginx(at)],
+                [NGINX or "", *nginx(at), "-g", "env FAKETIME_TIMESTAMP_FILE; env FAKETIME_NO_CACHE;"],
+                env={**os.environ, **self.clock.environment},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls

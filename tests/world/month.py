@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.examples import FEW
 from tests.world.actors import (
@@ -23,6 +24,7 @@ from tests.world.actors import (
 from tests.world.evidence import after_the_purge, archived, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
+from tests.world.publisher import ADA, FORMER, KEPT
 from tests.world.traffic import Traffic
 from tests.world.world import World
 
@@ -35,7 +37,7 @@ RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
 LOG_IS_IMPORTED = 13  # a Sunday, so that reports are compared with decisions in the same night
 CUSTOMERS_ARRIVE, CUSTOMERS_MERGE, ADA_IS_ERASED = 1, 22, 24
-REFUNDS = {9: customer_desk.ADA, 11: customer_desk.FORMER, 23: customer_desk.KEPT}
+REFUNDS = {9: ADA, 11: FORMER, 23: KEPT}
 
 Deed = Callable[[], object]
 
@@ -51,21 +53,18 @@ def day_of(day: int) -> date:
 STARK = {"price_amount": "250.50", "price_currency": "EUR", "access_amount": "0.04", "access_currency": "USD"}
 
 
-def of(requester: str, deed: Callable[..., object], **fields: str) -> Callable[[World], object]:
-    """Return a deed on the requester's first licence."""
-    return lambda world: deed(world, world.api(), office.only_license(world, requester), **fields)
-
-
 def at_desk(deed: Callable[..., object], *what: str, **fields: str) -> Callable[[World], object]:
     """Run Anna's actions in the admin."""
     return lambda world: deed(world, operator.Desk(world), *what, **fields)
 
 
-def refund_twice(world: World) -> None:
-    """Refund more than is left, which is refused; then a smaller amount."""
-    desk, license_id = operator.Desk(world), office.only_license(world, "org_acme")
-    done = [operator.refund(world, desk, license_id, amount) for amount in ("800.00", "800.00", "400.00")]
-    world.diary.promise("the operator", "no more is refunded than was paid", [True, False, True], done)
+def of(requester: str, deed: Callable[..., object], **fields: Any) -> Callable[[World], object]:
+    """Return a deed on the requester's first licence."""
+    return lambda world: deed(world, sales.license_of(world, requester), **fields)
+
+
+def of_at_desk(requester: str, deed: Callable[..., object]) -> Callable[[World], object]:
+    return lambda world: deed(world, operator.Desk(world), sales.license_of(world, requester))
 
 
 # Single actions during a day's traffic, each by a separate person.
@@ -76,20 +75,22 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     5: [at_desk(operator.type_a_name)],
     6: [bookkeeper.take_instalment],
     7: [office.rotate_key],
-    8: [refund_twice],
+    8: [of_at_desk("org_acme", operator.refund_in_parts)],
     10: [customer_desk.synchronise],
     11: [office.stall_service],
     12: [of("org_umbrella", sales.revoke)],
-    13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
+    13: [
+        of("org_globex", sales.change, pricePerAccess=("0.065", "USD")),
+        of("org_piper", sales.change, price=("25", "JPY")),
+    ],
     14: [bookkeeper.take_advance],
     15: [bookkeeper.take_from_ada],
+    16: [bookkeeper.refund_in_two_parts],
     18: [lambda world: office.roll_back_policy(world, "changing", 2)],
-    19: [
-        at_desk(operator.archive_item, "item-0011"),
-        lambda world: operator.revoke_license(world, operator.Desk(world), office.only_license(world, "sub-001")),
-    ],
+    19: [at_desk(operator.archive_item, "item-0011"), of_at_desk("sub-001", operator.revoke_license)],
+    20: [bookkeeper.pay_out],
     21: [office.book_by_hand],
-    22: [lambda world: office.renew(world, world.api(), "org_initech")],
+    22: [office.renew],
     25: [bookkeeper.take_from_merged],
     26: [of("org_vandelay", sales.revoke)],
     27: [at_desk(bookkeeper.take_cheque)],

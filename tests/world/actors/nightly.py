@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from tests.world.actors import catalogue
-from tests.world.caller import Caller
 from tests.world.world import World
 
 # The lists that the warehouse loads each night, with the field by which their rows are dated.
@@ -18,7 +17,7 @@ FILES = {"/v1/access/decisions": "created", "/v1/revenue": "created", "/v1/event
 def work(world: World, day: date) -> None:
     """Run the jobs after `day` has ended."""
     import_rates(world, [day])
-    take_over(world, world.api(), day)
+    take_over(world, day)
     if day.weekday() in (0, 3):
         import_items(world, day)
     if day.weekday() == 6:
@@ -47,12 +46,11 @@ def rates_of(day: date) -> dict[str, Decimal]:
     return {"USD": Decimal("1.0500") + Decimal(number) / 1000, "JPY": Decimal(150) + Decimal(number) / 10}
 
 
-def take_over(world: World, api: Caller, day: date) -> None:
+def take_over(world: World, day: date) -> None:
     """Export the day's files, which the warehouse appends to its rows."""
     for path, field in FILES.items():
         query = f"{path}?format=jsonl&{field}[gte]={day}&{field}[lt]={day + timedelta(days=1)}&sort=created"
-        reply = api.send_until_answered("GET", query)
-        assert reply.status == 200, (query, reply.content[:1000])
+        reply = world.act("GET", query)
         rows = [json.loads(line, parse_float=Decimal) for line in reply.content.splitlines()]
         world.found.setdefault("warehouse", {}).setdefault(path, []).extend(rows)
 
@@ -88,7 +86,7 @@ def import_items(world: World, day: date) -> None:
     for row in rows:
         assert row["externalId"] not in gone
         if row["externalId"].startswith("imported"):
-            [made] = world.api().get("/v1/content", externalId=row["externalId"])["data"]
+            [made] = world.get("/v1/content", externalId=row["externalId"])["data"]
             catalogue.note(world, row, made["id"], reply, "command")
         else:
             catalogue.note(world, row, world.ids[row["externalId"]], reply, "command")

@@ -60,6 +60,4 @@ def visit(world: World, reader: Caller, page: Page, chance: Random) -> Reply:
         asked.referrer = chance.choice([None, None, *REFERRERS])
         sent = {"Referer": f"https://{asked.referrer}/a?b=c"} if asked.referrer else {}
         reply = reader.send(method, spelled(page, spelling), headers={"Host": host, **sent})
-    if page.path != OPEN_TO_ALL:
-        world.diary.questions.append(asked.note(reply))
-    return reply
+    return reply if page.path == OPEN_TO_ALL else world.diary.ask(asked, reply)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from ipaddress import ip_address, ip_network
 from typing import Any
+
+from tests.world.diary import moment
 
 Price = tuple[Decimal, str]
 
@@ -68,10 +70,6 @@ class Facts:
     has_lapsed: bool
     terms: Sequence[Term]
     unpaid: "Facts | None" = None  # the facts of the payer
-
-
-def moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def values(wanted: Any) -> list[Any]:
@@ -148,11 +146,20 @@ def matches(rule: Mapping[str, Any], facts: Facts) -> bool:
     return any(found) if price_of(rule) is not None else all(found)
 
 
+def requested_permission(policy: Mapping[str, Any], facts: Facts) -> str | None:
+    """Return the permission that is decided: a policy that nowhere names `ai_index` decides it as `ai_input`."""
+    lists = [rule.get("permissions", []) for rule in policy["rules"]]
+    lists += [values(rule["conditions"].get("permission", [])) for rule in policy["rules"]]
+    is_named = any("ai_index" in names for names in lists)
+    return "ai_input" if facts.permission == "ai_index" and not is_named else facts.permission
+
+
 def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: PLR0911 - step by step, as documented
     if facts.item.get("status") == "archived":
         return Verdict(False, "content_archived")
     if policy is None:
         return Verdict(False, "no_policy")
+    facts = replace(facts, permission=requested_permission(policy, facts))
     for index, rule in in_order(policy["rules"]):
         if not matches(rule, facts):
             continue

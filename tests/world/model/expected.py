@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from tests.world.diary import Diary, Entry, Question
+from tests.world.actors.crawlers import CLASSES
+from tests.world.diary import Booking, Diary, Question
 from tests.world.model.decisions import right_answers
 from tests.world.model.evaluator import Verdict
 from tests.world.model.matching import Decision, Matches, match
-from tests.world.model.money import Booking
 from tests.world.model.usage import Use
 from tests.world.model.wallets import Bank, Spending
 
@@ -37,6 +37,15 @@ class Expected:
     def rows(self, list_: str) -> list[Any]:
         rows: list[Any] = self.found["lists"][list_]["rows"]
         return rows
+
+    @cached_property
+    def names(self) -> dict[str, str | None]:
+        """Return the name of everyone who has a licence, a profile or a decision."""
+        found: dict[str, str | None] = {}
+        for one in self.recorded:
+            who = one.asked.requester
+            found[who] = found.get(who) or one.asked.name or crawler_name(who)
+        return found | {id_: name or found.get(id_) for id_, name in self.diary.requesters.items()}
 
     @cached_property
     def item_ids(self) -> dict[str, str]:
@@ -128,20 +137,22 @@ class Expected:
     @cached_property
     def bank(self) -> Bank:
         spendings = [*self.spendings, *self.rehearsals]
-        banks = [Bank(self.diary, spendings, self.now, void_first=first) for first in (True, False)]
+        voids = [grant.voided for grant in self.diary.grants.values() if grant.voided]
+        during = {one.at for one in spendings for void in voids if void.overlaps(one.begun, one.ended)}
+        banks = [Bank(self.diary, spendings, self.now, last) for last in [self.begun, *sorted(during)]]
         return min(banks, key=lambda bank: len(bank.wrong))
 
     @cached_property
     def bookings(self) -> list[Booking]:
         """Return the expected ledger entries."""
-        return [*map(booked, self.diary.entries), *self.charges]
+        return [*self.diary.entries, *self.charges]
 
 
-def booked(entry: Entry) -> Booking:
-    when = datetime.fromtimestamp(entry.begun, UTC)
-    counts = when if entry.occurred is None else datetime.fromisoformat(entry.occurred).astimezone(UTC)
-    about = (entry.requester, entry.license, entry.tier, entry.content, entry.decision)
-    return Booking(entry.type, entry.amount, entry.currency, *about, counts, when)
+def crawler_name(requester: str) -> str | None:
+    """Return the name of a crawler as the documentation has it."""
+    kind, _, name = requester.partition(":")
+    documented = next((known for known in CLASSES if known.lower() == name), None)
+    return {"crawler": documented, "unverified": f"{documented} (unverified)"}.get(kind)
 
 
 def agrees(verdict: Verdict, decision: Decision) -> bool:

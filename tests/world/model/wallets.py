@@ -176,10 +176,10 @@ class Spending(NamedTuple):
 class Bank:
     """All wallets after all decisions; `wrong` lists decisions that contradict their wallets.
 
-    The order of a simultaneous spend and void is unknown: with `void_first` the void came first.
+    The order of simultaneous spends and voids is unknown: here, those until `spent_first` came before the void.
     """
 
-    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, *, void_first: bool) -> None:
+    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, spent_first: datetime) -> None:
         self.books = {
             id_: Book(purse, {key: one for key, one in diary.grants.items() if one.wallet == id_})
             for id_, purse in diary.wallets.items()
@@ -187,7 +187,7 @@ class Bank:
         self.carries = sorted(diary.carried, key=lambda one: one.at)
         self.wrong: list[tuple[Spending, Any]] = []
         self.voided = [(one.wallet, one.voided) for one in diary.grants.values() if one.voided]
-        self.void_first = void_first
+        self.spent_first = spent_first
         # The observed checks of a batch are compared with the balance before it.
         ordered = [(self.moment_of(one), one.at, not one.is_observed, one.id, one) for one in spendings]
         for moment, *_, one in sorted(ordered, key=lambda row: row[:4]):
@@ -198,8 +198,9 @@ class Bank:
     def moment_of(self, one: Spending) -> datetime:
         """Return the time by which a spending is sorted."""
         for wallet, voided in self.voided:
-            if wallet in dict(one.spends) and one.begun <= voided.ended and voided.begun <= one.ended:
-                return max(one.at, voided.at) if self.void_first else min(one.at, voided.at - MICROSECOND)
+            if wallet in dict(one.spends) and voided.overlaps(one.begun, one.ended):
+                is_before = one.at <= self.spent_first
+                return min(one.at, voided.at - MICROSECOND) if is_before else max(one.at, voided.at)
         return one.at
 
     def roll_to(self, now: datetime) -> None:
