@@ -1,6 +1,5 @@
 """The first morning: the publisher's setup by commands and API."""
 
-import json
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -24,7 +23,6 @@ def found(world: World) -> None:
     sell(world)
     today = world.clock.now().date()
     nightly.import_rates(world, [today - timedelta(days=back) for back in range(10, -1, -1)])
-    publish_crawler_addresses(world)
     world.machines.start_proxy(world.keys["edge"])
 
 
@@ -87,7 +85,7 @@ def sell(world: World) -> None:
     items = [world.ids[publisher.external_id(n)] for n in (1, 10, 28)]
     issue("org_acme", "commercial", requesterName="Acme", price=("1200.00", "EUR"))
     issue("org_globex", "commercial", requesterName="Globex", pricePerAccess=("0.05", "USD"))
-    lapses = (today + timedelta(days=15)).isoformat()
+    lapses = (today + timedelta(days=14)).isoformat()
     issue("org_initech", "enterprise", tags=["reports"], expiresAt=lapses, price=("300", "USD"))
     issue("org_umbrella", "commercial", contentIds=items, pricePerAccess=("0.010001", "EUR"))
     begins = (today + timedelta(days=10)).isoformat()
@@ -102,10 +100,3 @@ def sell(world: World) -> None:
     issue("org_tanaka", "commercial", requesterName="田中商店", price=("120000", "JPY"), pricePerAccess=("15", "JPY"))
     terms = {"price": ("5.00", "EUR"), "tags": ["news"]}
     sales.issue_many(world, [(publisher.subscriber(n), "newsletter", terms) for n in range(publisher.SUBSCRIBERS)])
-
-
-def publish_crawler_addresses(world: World) -> None:
-    for name, network in publisher.CRAWLER_NETWORKS.items():
-        file = world.service.directory / f"{name}.json"
-        file.write_text(json.dumps({"prefixes": [{"ipv4Prefix": network}]}))
-        world.run("load_crawler_addresses", name, str(file))

@@ -1,5 +1,6 @@
 """The machines: PostgreSQL, Valkey, the service, nginx before the publisher's own server, and receivers."""
 
+import json
 import os
 import shutil
 import signal
@@ -20,7 +21,7 @@ from tests.faults.proxies.programs import Place, nginx
 from tests.services import dies_with, free_port, postgres, valkey
 from tests.services.server import directory as open_directory
 from tests.world.clock import LIBRARY, WorldClock
-from tests.world.publisher import HOST, PAGES
+from tests.world.publisher import CRAWLER_NETWORKS, HOST, PAGES
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 SETTINGS = {
@@ -174,6 +175,14 @@ class Machines:
             self.proxy.wait()
 
 
+def load_crawler_addresses(service: Deployment) -> None:
+    """Load the crawlers' addresses before the service starts: running processes see them only after some seconds."""
+    for name, network in CRAWLER_NETWORKS.items():
+        file = service.directory / f"{name}.json"
+        file.write_text(json.dumps({"prefixes": [{"ipv4Prefix": network}]}))
+        service.manage("load_crawler_addresses", name, str(file))
+
+
 @contextmanager
 def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Iterator[Machines]:
     with open_directory() as shared:
@@ -191,6 +200,7 @@ def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Itera
             found = Machines(clock, service, origin, [first, second])
             try:
                 service.migrate()
+                load_crawler_addresses(service)
                 report("migrated")
                 service.start()
                 report("serving")

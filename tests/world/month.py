@@ -3,13 +3,12 @@
 import os
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.examples import FEW
 from tests.world.actors import (
     access_log,
     bookkeeper,
@@ -24,14 +23,17 @@ from tests.world.actors import (
 from tests.world.evidence import after_the_purge, archived, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
-from tests.world.publisher import ADA, FORMER, KEPT
+from tests.world.publisher import ADA, FORMER, IS_WHOLE, KEPT
 from tests.world.traffic import Traffic
 from tests.world.world import World
 
 BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
-DAYS = int(os.environ.get("WORLD_DAYS") or 31)
-SIZE = float(os.environ.get("WORLD_SIZE") or (0.3 if FEW else 0.5))
+DAYS = 31
+SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.3))
+# The short month skips days. What was planned for them happens on the next one.
+LIVED = range(DAYS) if IS_WHOLE else (0, 1, 2, 3, 5, 6, 7, 9, 11, 12, 13, 16, 17, 21, 23, 24, 27, 30)
 KILLS = {6, 20}
+ROLLED_BACK = 18
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
@@ -86,7 +88,7 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     14: [bookkeeper.take_advance],
     15: [bookkeeper.take_from_ada],
     16: [bookkeeper.refund_in_two_parts],
-    18: [lambda world: office.roll_back_policy(world, "changing", 2)],
+    ROLLED_BACK: [lambda world: office.roll_back_policy(world, "changing", 2)],
     19: [at_desk(operator.archive_item, "item-0011"), of_at_desk("sub-001", operator.revoke_license)],
     20: [bookkeeper.pay_out],
     21: [office.book_by_hand],
@@ -98,17 +100,29 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
 }
 
 
-def deeds(world: World, day: int) -> list[Deed]:
-    """Return the day's deeds: each day includes publishing, the bank's file, and the daily policy change."""
-    daily = [partial(office.publish, world, day), partial(bookkeeper.take_in, world, day)]
-    if day != 18:  # that day it is rolled back
+def deeds(world: World, day: int, before: int | None) -> list[Deed]:
+    """Return the day's deeds: each day includes publishing, the bank's file, and the daily policy change.
+
+    What was planned for skipped days is done by one person, in order.
+    """
+    daily = [partial(office.publish, world, day, before), partial(bookkeeper.take_in, world, day)]
+    if ROLLED_BACK not in (*skipped_days(day, before), day):
         daily.append(partial(office.toggle_policy, world, day % 2 == 0))
-    return [*daily, *(partial(deed, world) for deed in PLAN.get(day, []))]
+    late = [partial(deed, world) for skipped in skipped_days(day, before) for deed in PLAN.get(skipped, [])]
+    return [*daily, partial(in_order, late), *(partial(deed, world) for deed in PLAN.get(day, []))]
 
 
-def mornings(world: World, day: int) -> None:
-    """Run the expected or planned actions before the day's traffic."""
-    licensees.show_former_token(world)
+def skipped_days(day: int, before: int | None) -> range:
+    return range(day if before is None else before + 1, day)
+
+
+def in_order(deeds: Iterable[Deed]) -> None:
+    for deed in deeds:
+        deed()
+
+
+def prepare(world: World, day: int) -> None:
+    """Run what is planned for before a day's traffic."""
     if day == 9:
         office.expect_old_key(world, 401, "the old key ends with the overlap")
     if day == WALLETS_OPEN:
@@ -134,19 +148,23 @@ def mornings(world: World, day: int) -> None:
 def live(world: World, report: Callable[[str], object]) -> None:
     found(world)
     report("founded")
-    for day in range(DAYS):
+    before = None
+    for day in LIVED:
         if day:
             world.clock.move_to(at(day, 8))
-        mornings(world, day)
-        Traffic(world, day).run(deeds(world, day), kill=day in KILLS)
+        licensees.show_former_token(world)
+        for planned in (*skipped_days(day, before), day):
+            prepare(world, planned)
+        Traffic(world, day).run(deeds(world, day, before), kill=day in KILLS)
         if day in ACROSS_MIDNIGHT:
             world.clock.move_to(at(day, 23, 59, 59))
             Traffic(world, day, share=0.5).run()
         world.clock.move_to(at(day + 1, 2))
         if day == LOG_IS_IMPORTED:  # before the warehouse takes over the day's decisions
             access_log.take_in(world, day_of(day))
-        nightly.work(world, day_of(day))
+        nightly.work(world, [day_of(one) for one in (*skipped_days(day, before), day)])
         report(f"{day_of(day)} is over")
+        before = day
     settle(world)
 
 
@@ -173,7 +191,7 @@ def keep_record(record: Path, place: Path) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
 
     with machines(place, BEGINS, report) as started:
-        world = World(started, SIZE)
+        world = World(started, SIZE, SIZE * len(LIVED) / DAYS)
         live(world, report)
         found = gather(world)
         found["traces"] = traces_of(world, customer_desk.TRACES)

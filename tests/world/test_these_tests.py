@@ -77,7 +77,7 @@ def wrong_balance(found: Found) -> Found:
 
 
 def truncated_file(found: Found) -> Found:
-    return {**found, "csv": {**found["csv"], "ledger": found["csv"]["ledger"][:250]}}
+    return {**found, "csv": {**found["csv"], "ledger": found["csv"]["ledger"][:-1]}}
 
 
 def forgotten_event(found: Found) -> Found:

@@ -11,9 +11,9 @@ from tests.world.machines import Machines
 
 
 class World:
-    def __init__(self, machines: Machines, size: float) -> None:
-        """`size` multiplies the requests of readers, crawlers and licensees."""
-        self.machines, self.size = machines, size
+    def __init__(self, machines: Machines, size: float, share: float) -> None:
+        """`size` multiplies each day's requests; `share` is the month's traffic, of a usual one's."""
+        self.machines, self.size, self.share = machines, size, share
         self.clock: WorldClock = machines.clock
         self.diary = Diary()
         self.account = ""

@@ -13,7 +13,6 @@ from tests.world.caller import Reply
 from tests.world.diary import Paid
 from tests.world.world import World
 
-SUBSCRIPTIONS_PAID_A_DAY = 17  # so that a month has more than 500 payments, three chunks of an export
 WHO = "the bookkeeper"
 # Recurring fees and months of the account's own zone belong here, once a licence has `fee`.
 
@@ -21,8 +20,8 @@ WHO = "the bookkeeper"
 def take_in(world: World, day: int) -> None:
     """Record the bank's daily file of subscriber payments. Its last line is a duplicate."""
     yesterday = (world.clock.now() - timedelta(days=1)).isoformat()
-    first = day * SUBSCRIPTIONS_PAID_A_DAY
-    for number in range(first, first + SUBSCRIPTIONS_PAID_A_DAY):
+    first = day * publisher.SUBSCRIPTIONS_PAID_A_DAY
+    for number in range(first, first + publisher.SUBSCRIPTIONS_PAID_A_DAY):
         row = {"amount": "5.00", "currency": "EUR", "externalId": f"bank-{number}"}
         received = {"receivedAt": yesterday} if number % 5 == 0 else {}
         pay(world, publisher.subscriber(number % publisher.SUBSCRIBERS), **row, **received)

@@ -26,7 +26,6 @@ PROFILE: dict[str, Any] = {
 CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
 TRACES = (ADA, "Ada King", "ada.king@", "Met her", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "of Ada")
 PRICE = ("0.03", "USD")
-SYNCHRONISED = 200
 CALM = ("open", "premium", "embargo", "permissive", "changing")  # policies of items without limits
 ITEMS = [
     n for n in range(publisher.PAGES_ITEMS) if publisher.item_policy(n) in CALM and n not in range(20, 27)
@@ -37,8 +36,9 @@ def arrive(world: World) -> None:
     """Create the customers and the billing system's licences, before their first access."""
     for requester, name in ((FORMER, "Soylent (old)"), (KEPT, "Soylent")):
         sales.issue(world, requester, "commercial", requesterName=name, pricePerAccess=PRICE)
-        prepaid.grant(world, prepaid.create(world, requester, "USD"), prepaid.cents(world, 120))
-    prepaid.create(world, FORMER, "access", refill=prepaid.weekly(world.times(40), most_rolls_over=5))
+        # With a rest that pays for nothing, so that the merge has something to carry.
+        prepaid.grant(world, prepaid.create(world, requester, "USD"), f"{prepaid.cents(world, 120)}0001")
+    prepaid.create(world, FORMER, "access", refill=prepaid.weekly(prepaid.credit(world, 40), most_rolls_over=5))
     reply = world.act("POST", "/v1/requesters", {"id": ADA, **PROFILE})
     world.diary.meet(ADA, PROFILE["name"])
     world.diary.deed("requester.created", ADA, reply)
@@ -79,7 +79,7 @@ def synchronise(world: World) -> None:
             "tags": ["news"],
             "price": {"amount": "3.00" if n % 2 else "4.50", "currency": "EUR"},
         }
-        for n in range(SYNCHRONISED)
+        for n in range(publisher.SYNCHRONISED)
     ]
     reply = world.act("POST", "/v1/licenses/bulk", {"items": items})
     for outcome in reply.body["data"]:

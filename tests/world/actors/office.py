@@ -30,8 +30,11 @@ def roll_back_policy(world: World, name: str, version: int) -> None:
     world.diary.deed("policy.rolled_back", world.ids[name], reply)
 
 
-def publish(world: World, day: int) -> None:
-    """Do the content system's daily work: create and change items, and archive, restore and delete one each."""
+def publish(world: World, day: int, before: int | None) -> None:
+    """Do the content system's daily work: create and change items, and archive, restore and delete one each.
+
+    `before` is the day on which it was done last.
+    """
     chance = world.random("content system", day)
     rows: list[dict[str, Any]] = [
         {"externalId": f"new-{day}-{n}", "title": f"News of day {day}", "policy": "open", "tags": ["news"]}
@@ -42,9 +45,10 @@ def publish(world: World, day: int) -> None:
         rows.append({"externalId": publisher.external_id(number), "policy": policy, "tags": [tag]})
     catalogue.upsert(world, rows)
     catalogue.change(world, publisher.external_id(20 + day % 7), status="archived")
-    if day:
-        catalogue.change(world, publisher.external_id(20 + (day - 1) % 7), status="active")
-        catalogue.delete(world, f"new-{day - 1}-0")
+    if before is not None:
+        if before % 7 != day % 7:
+            catalogue.change(world, publisher.external_id(20 + before % 7), status="active")
+        catalogue.delete(world, f"new-{before}-0")
 
 
 def rotate_key(world: World) -> None:

@@ -19,9 +19,9 @@ FIRST_INVOICE, SECOND_INVOICE = "invoice-1", "invoice-2"
 
 def open_wallets(world: World) -> None:
     """Open money wallets with several kinds of grants, refilled quotas, and the wallet of a crawler's licence."""
-    create(world, ACME, "access", refill=weekly(world.times(90), most_rolls_over=10))
-    quota = create(world, PIPER, "access", refill=weekly(world.times(60), most_rolls_over=1000))
-    grant(world, quota, str(world.times(30)), paid={"amount": "30.000001", "currency": "EUR"})
+    create(world, ACME, "access", refill=weekly(credit(world, 90), most_rolls_over=10))
+    quota = create(world, PIPER, "access", refill=weekly(credit(world, 60), most_rolls_over=1000))
+    grant(world, quota, str(credit(world, 30)), paid={"amount": "30.000001", "currency": "EUR"})
     grant(world, create(world, PIPER, "USD"), cents(world, 130))
     money = create(world, GLOBEX, "USD")
     grant(world, money, f"{cents(world, 200)}0001", externalId=FIRST_INVOICE)
@@ -29,7 +29,7 @@ def open_wallets(world: World) -> None:
     grant(world, money, cents(world, 300), effectiveAt=in_days(world, 5))
     grant(world, money, cents(world, 5000), priority=255, externalId=SECOND_INVOICE)
     grant(world, create(world, GPTBOT, "USD", licenseId=sales.license_of(world, GPTBOT)), cents(world, 2))
-    grant(world, create(world, TANAKA, "JPY"), str(world.times(400)))
+    grant(world, create(world, TANAKA, "JPY"), str(credit(world, 400)))
     # Nothing is spent of this credit: all of it expires.
     paid = {"amount": "25", "currency": "EUR"}
     grant(world, create(world, HOOLI, "EUR"), "25.000003", paid=paid, expiresAt=in_days(world, 9))
@@ -41,9 +41,14 @@ def weekly(amount: int, most_rolls_over: int) -> dict[str, Any]:
     return {"amount": amount, "every": "week", "rollover": {"min": 0, "max": most_rolls_over}}
 
 
+def credit(world: World, usual: int) -> int:
+    """Return credit that suits the month's traffic."""
+    return max(round(usual * world.share), 1)
+
+
 def cents(world: World, usual: int) -> str:
     """Return an amount that suits the traffic, such as 2.50."""
-    return f"{world.times(usual) / 100:.2f}"
+    return f"{credit(world, usual) / 100:.2f}"
 
 
 def in_days(world: World, days: float) -> str:

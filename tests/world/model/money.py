@@ -13,7 +13,7 @@ from tests.world.model.windows import DAY, TICK, Window, midnight
 
 PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
 WITHOUT_RATES = {"CHF"}
-TOP = 10
+TOP, ZERO = 10, Decimal(0)
 Rates = Mapping[str, Mapping[str, Decimal]]  # to the euro, by day and currency
 
 
@@ -173,10 +173,21 @@ def statements(
                 "closing": closing,
                 "decisions": sum(one.type == "usage" for one in months[month]),
                 "lines": len(lines(months[month])),
-                "credits": moved_in.get((requester, currency), {}).get(month),
+                "credits": credits_in(moved_in.get((requester, currency), {}), month),
             }
             balance = closing
     return found
+
+
+def credits_in(by_month: Mapping[str, dict[str, Decimal]], month: str) -> dict[str, Decimal] | None:
+    """Return a month's wallet totals; without a movement the balance stays. None if it is 0, too."""
+    if month in by_month:
+        return by_month[month]
+    earlier = [name for name in by_month if name < month]
+    balance = by_month[max(earlier)]["closing"] if earlier else ZERO
+    if not balance:
+        return None
+    return {"opening": balance, "granted": ZERO, "spent": ZERO, "expired": ZERO, "refunded": ZERO, "closing": balance}
 
 
 def is_refund(one: Booking) -> bool:
