@@ -200,7 +200,6 @@ ONLY_IN_ALL = {
         "test_valkey_cluster",
         "test_valkey_sentinel",
     ],
-    "world": [],
 }
 
 # In the gate, a sample of each test's cases: they are many and slow, and prove the same of other proxies or endpoints.

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from tests.archived import newest_table, on_disk
 from tests.world.caller import Caller
-from tests.world.publisher import PAGES_ITEMS, external_id
+from tests.world.publisher import IS_WHOLE, PAGES_ITEMS, external_id
 from tests.world.world import World
 
 EXPORTED = {
@@ -39,6 +39,7 @@ NESTED = {
     "lines": "/v1/statements/{id}/lines",
     "counted payments": "/v1/statements/{id}/payments",
 }
+FORMS = ("lists", "csv", "jsonl")
 REPORTS = {
     "usage": "/v1/analytics/usage",
     "revenue report": "/v1/analytics/revenue",
@@ -142,22 +143,23 @@ def revenue_reports(api: Caller) -> list[tuple[dict[str, str], Any]]:
 
 def item_stats(world: World, api: Caller) -> dict[str, Any]:
     """Return the stats of the most requested items by id."""
-    ids = [world.ids[external_id(number)] for number in range(PAGES_ITEMS)]
+    ids = [world.ids[external_id(number)] for number in range(0, PAGES_ITEMS, 1 if IS_WHOLE else 4)]
     return {id_: api.get(f"/v1/content/{id_}")["stats"] for id_ in ids}
 
 
 def nested_lists(api: Caller, name: str, lists: dict[str, Any]) -> dict[str, Any]:
     """Return rows by wallet or statement: of all wallets, statements with charges or payouts, and some others."""
     statements = lists["statements"]["rows"]
-    chosen = [row for row in statements if row["decisions"] or row["payouts"]] + statements[-20:]
+    chosen = [row for row in statements if row["decisions"] or row["payouts"]] + statements[-5:]
     parents = lists["wallets"]["rows"] if name in ("entries", "grants") else chosen
     return {row["id"]: walk(api, NESTED[name].format(id=row["id"]), limit=20)["rows"] for row in parents}
 
 
-def traces_of(world: World, traces: Iterable[str]) -> list[tuple[str, str]]:
+def traces_of(world: World, found: dict[str, Any], traces: Iterable[str]) -> list[tuple[str, str]]:
     """Find the texts in tables, logs, lists and files; return (place, text) pairs."""
     wanted = {spelling.encode(): text for text in traces for spelling in (text, quote(text, safe=""), quote(text))}
-    places = chain(tables(world), logs(world), files(world))
+    shown = [(f"{form} of {name}", repr(rows).encode()) for form in FORMS for name, rows in found[form].items()]
+    places = chain(tables(world), logs(world), shown)
     return sorted({(place, text) for place, content in places for one, text in wanted.items() if one in content})
 
 
@@ -177,15 +179,6 @@ def logs(world: World) -> Iterator[tuple[str, bytes]]:
     for file in world.service.directory.rglob("*"):
         if file.is_file() and "nginx" not in file.parts:
             yield f"file {file.name}", file.read_bytes()
-
-
-def files(world: World) -> Iterator[tuple[str, bytes]]:
-    """Yield every list as pages and as files."""
-    api = world.api()
-    for name, path in {**EXPORTED, **ONLY_LISTED}.items():
-        yield f"list of {name}", json.dumps(walk(api, path)["rows"], default=str, ensure_ascii=False).encode()
-        for format_ in ("csv", "jsonl") if name in EXPORTED else ():
-            yield f"{format_} of {name}", read_file(api, path, format_)
 
 
 def after_the_purge(world: World) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def keep_record(record: Path, place: Path) -> None:
         world = World(started, SIZE, SIZE * len(LIVED) / DAYS)
         live(world, report)
         found = gather(world)
-        found["traces"] = traces_of(world, customer_desk.TRACES)
+        found["traces"] = traces_of(world, found, customer_desk.TRACES)
         world.diary.forget()
         found["archive"] = archived(world)
         found["purged"] = after_the_purge(world)

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from ipaddress import ip_address, ip_network
 from typing import Any
 
-from tests.world.diary import moment
+from tests.decisions.naive import holds, order_of_trial
 
 Price = tuple[Decimal, str]
 
@@ -71,42 +70,33 @@ class Facts:
     terms: Sequence[Term]
     unpaid: "Facts | None" = None  # the facts of the payer
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """Return the facts as tests.decisions.naive names them."""
+        return {
+            "now": self.at,
+            "requesterId": self.requester,
+            "permission": self.permission,
+            "ip": self.ip,
+            "contentType": self.item.get("type"),
+            "tags": self.item.get("tags", ()),
+            "hasValidLicense": self.is_licensed,
+        }
+
 
 def values(wanted: Any) -> list[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def holds(name: str, wanted: Any, facts: Facts) -> bool:  # noqa: PLR0911 - a table
-    match name:
-        case "default":
-            return True
-        case "requesterId":
-            return facts.requester in values(wanted)
-        case "licenseType":
-            return bool(facts.types & set(values(wanted)))
-        case "hasValidLicense":
-            return facts.is_licensed is wanted
-        case "contentType":
-            return facts.item.get("type") in values(wanted)
-        case "tags":
-            return bool(set(facts.item.get("tags", ())) & set(values(wanted)))
-        case "permission":
-            return facts.permission in values(wanted)
-        case "ip":
-            return facts.ip is not None and any(ip_address(facts.ip) in ip_network(one) for one in values(wanted))
-        case "before":
-            return facts.at < moment(wanted)
-        case "after":
-            return facts.at >= moment(wanted)
-    raise AssertionError(f"The model does not know the condition {name}.")
+def condition_holds(name: str, wanted: Any, facts: Facts) -> bool:
+    """Return whether a condition holds; a requester may hold licences of several types."""
+    if name == "licenseType":
+        return bool(facts.types & set(values(wanted)))
+    return holds(name, wanted, facts.known)
 
 
 def in_order(rules: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
-    def precedence(numbered: tuple[int, Mapping[str, Any]]) -> tuple[bool, int, bool, int]:
-        index, rule = numbered
-        return "priority" not in rule, rule.get("priority", 0), rule["action"] != "deny", index
-
-    return sorted(enumerate(rules), key=precedence)
+    return [(index, rules[index]) for index in order_of_trial([dict(rule) for rule in rules])]
 
 
 def price_of(rule: Mapping[str, Any]) -> Price | None:
@@ -142,7 +132,7 @@ def matches(rule: Mapping[str, Any], facts: Facts) -> bool:
     known = [facts]
     if facts.unpaid is not None and rule["action"] == "allow":
         known.append(facts.unpaid)
-    found = [all(holds(name, wanted, one) for name, wanted in rule["conditions"].items()) for one in known]
+    found = [all(condition_holds(name, wanted, one) for name, wanted in rule["conditions"].items()) for one in known]
     return any(found) if price_of(rule) is not None else all(found)
 
 

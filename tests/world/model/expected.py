@@ -12,7 +12,7 @@ from tests.world.model.decisions import right_answers
 from tests.world.model.evaluator import Verdict
 from tests.world.model.matching import Decision, Matches, match
 from tests.world.model.usage import Use
-from tests.world.model.wallets import Bank, Spending
+from tests.world.model.wallets import Bank, Spending, Spends
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Recorded:
     @property
     def at(self) -> datetime:
         return datetime.fromisoformat(self.decision["created"])
+
+    def spending(self, verdict: Verdict, spends: Spends, *, is_observed: bool = False) -> Spending:
+        shown_credits = None if is_observed else self.decision.get("credits")
+        times = (self.asked.begun, self.asked.ended)
+        return Spending(self.decision["id"], self.at, spends, verdict.lacking, shown_credits, *times, is_observed)
 
 
 class Expected:
@@ -110,29 +115,18 @@ class Expected:
                 if not verdict.lacking
                 or (shown_credits and dict(verdict.spends)[verdict.lacking] == shown_credits.get("required"))
             ]
-            for verdict in (fitting or one.verdicts)[:1]:
-                if verdict.spends:
-                    asked = one.asked
-                    found.append(
-                        Spending(
-                            one.decision["id"], one.at, verdict.spends, verdict.lacking, shown_credits,
-                            asked.begun, asked.ended,
-                        )
-                    )  # fmt: skip
-        return found
+            found += [one.spending(verdict, verdict.spends) for verdict in (fitting or one.verdicts)[:1]]
+        return [one for one in found if one.spends]
 
     @cached_property
     def rehearsals(self) -> list[Spending]:
         """Return the observed decisions that wallets would pay, or could not pay."""
-        return [
-            Spending(
-                one.decision["id"], one.at, verdict.would_spend, verdict.lacking, None, one.asked.begun,
-                one.asked.ended, is_observed=True,
-            )
+        found = [
+            one.spending(verdict, verdict.would_spend, is_observed=True)
             for one in self.recorded
             for verdict in one.verdicts[:1]
-            if verdict.would_spend
-        ]  # fmt: skip
+        ]
+        return [one for one in found if one.spends]
 
     @cached_property
     def bank(self) -> Bank:
