@@ -36,6 +36,7 @@ def take_in(world: World, day: date) -> None:
     log = world.service.directory / "access.log"
     log.write_text(text)
     result, reply = world.run("import_access_log", str(log), "--site", HOST)
+    world.found["log import"] = result
     for asked, _ in visits:
         world.diary.ask(asked, reply)
     skipped = {reason: len(lines) for reason, lines in further.items()}
