@@ -29,7 +29,7 @@ from tests.world.world import World
 
 BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
 DAYS = 31
-SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.3))
+SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.2))
 # The short month skips days. What was planned for them happens on the next one.
 LIVED = range(DAYS) if IS_WHOLE else (0, 1, 2, 3, 5, 6, 7, 9, 11, 12, 13, 16, 17, 21, 23, 24, 27, 30)
 KILLS = {6, 20}
