@@ -106,8 +106,6 @@ class Deed(NamedTuple):
     event: str | None
     resource: str  # the id
     actor: str  # the type of the actor in the audit log: key, operator, command
-    begun: float
-    ended: float
 
 
 class Promise(NamedTuple):
@@ -276,7 +274,7 @@ class Diary:
                 self.wallets[id_] = purse._replace(requester=person.forgotten(purse.requester))
             self.requesters[person.pseudonym] = self.requesters.pop(person.former) and None
 
-    def deed(self, action: str, resource: str, reply: Reply, actor: str = "key", event: str | None = None) -> None:
+    def deed(self, action: str, resource: str, actor: str = "key", event: str | None = None) -> None:
         """Note a change; `event` is its event type if it differs from the action."""
         type_ = event or (action if action.startswith(EVENTS) else None)
-        self.deeds.append(Deed(action, type_, resource, actor, reply.begun, reply.ended))
+        self.deeds.append(Deed(action, type_, resource, actor))

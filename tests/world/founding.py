@@ -27,25 +27,23 @@ def found(world: World) -> None:
 
 
 def create_account(world: World) -> None:
-    made, reply = world.run(
+    made, _ = world.run(
         "create_account", "The Publisher", "--plan", "enterprise", "--visitor-addresses", "full", *LIMITS
     )
     world.account = made["id"]
-    world.diary.deed("account.created", world.account, reply, "command")
+    world.diary.deed("account.created", world.account, "command")
     for name, permissions in KEYS.items():
         granted = [part for permission in permissions for part in ("--permission", permission)]
-        key, reply = world.run(
-            "create_api_key", "--account", world.account, "--name", name, "--type", "secret", *granted
-        )
+        key, _ = world.run("create_api_key", "--account", world.account, "--name", name, "--type", "secret", *granted)
         world.keys[name], world.key_ids[name] = key["key"], key["id"]
-        world.diary.deed("api_key.created", key["id"], reply, "command")
+        world.diary.deed("api_key.created", key["id"], "command")
     world.operator, _ = world.run("create_operator", "anna", "--superuser")
 
 
 def create(world: World, path: str, body: dict[str, Any], action: str) -> tuple[Any, Reply]:
     """Create a resource; return it as the API shows it, and the reply."""
     reply = world.act("POST", path, body)
-    world.diary.deed(action, reply.body["id"], reply)
+    world.diary.deed(action, reply.body["id"])
     return reply.body, reply
 
 

@@ -29,7 +29,7 @@ def delete(world: World, name: str) -> None:
     """Delete an item. A 404 is fine, as a retry after an unnoticed success gets it."""
     reply = world.act("DELETE", f"/v1/content/{world.ids[name]}", None, 204, 404)
     world.diary.items[name].write(reply, deleted=True)
-    world.diary.deed("content.deleted", world.ids[name], reply)
+    world.diary.deed("content.deleted", world.ids[name])
 
 
 def as_sent(world: World, row: dict[str, Any]) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def note(world: World, row: dict[str, Any], id_: str, reply: Reply, actor: str =
     if not known.changes:
         world.ids[name] = id_
         known.write(reply, **{**NEW, **kept, "id": id_})
-        world.diary.deed("content.created", id_, reply, actor)
+        world.diary.deed("content.created", id_, actor)
     elif any(known.latest.get(field) != value for field, value in kept.items()):
         archived = kept.get("status") == "archived" != known.latest["status"]
         known.write(reply, **kept)
-        world.diary.deed("content.updated", id_, reply, actor, "content.archived" if archived else None)
+        world.diary.deed("content.updated", id_, actor, "content.archived" if archived else None)

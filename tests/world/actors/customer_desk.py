@@ -39,9 +39,9 @@ def arrive(world: World) -> None:
         # With a rest that pays for nothing, so that the merge has something to carry.
         prepaid.grant(world, prepaid.create(world, requester, "USD"), f"{prepaid.cents(world, 120)}0001")
     prepaid.create(world, FORMER, "access", refill=prepaid.weekly(prepaid.credit(world, 40), most_rolls_over=5))
-    reply = world.act("POST", "/v1/requesters", {"id": ADA, **PROFILE})
+    world.act("POST", "/v1/requesters", {"id": ADA, **PROFILE})
     world.diary.meet(ADA, PROFILE["name"])
-    world.diary.deed("requester.created", ADA, reply)
+    world.diary.deed("requester.created", ADA)
     terms: dict[str, Any] = {"metadata": {"by": "for Ada"}, "price": ("12", "EUR"), "pricePerAccess": PRICE}
     sales.issue(world, ADA, "commercial", requesterName=PROFILE["name"], **terms)
     prepaid.grant(world, prepaid.create(world, ADA, "USD"), prepaid.cents(world, 90))
@@ -132,16 +132,16 @@ def merge(world: World) -> None:
     path = f"/v1/requesters/{FORMER}/merge"
     reply = world.act("POST", path, {"into": KEPT})
     world.diary.merged[FORMER] = KEPT
-    world.diary.deed("requester.merged", FORMER, reply)
+    world.diary.deed("requester.merged", FORMER)
     for id_, known in world.diary.licenses.items():
         if known.latest["requester"] == FORMER:
             known.write(reply, requester=KEPT)
-            world.diary.deed("license.updated", id_, reply)
+            world.diary.deed("license.updated", id_)
     carry = next(row for row in world.get(f"/v1/wallets/{source}/entries")["data"] if row["type"] == "carry")
     at = moment(carry["created"])
     world.diary.carried.append(Carried(source, prepaid.wallet_of(world, KEPT, "USD"), at))
     world.diary.wallets[quota] = world.diary.wallets[quota]._replace(moved=(at, KEPT))
-    world.diary.deed("wallet.updated", quota, reply)
+    world.diary.deed("wallet.updated", quota)
     again = world.send("POST", path, {"into": KEPT})
     world.diary.promise("the customer desk", "a merge that is repeated changes nothing", 200, again.status)
 
@@ -150,7 +150,7 @@ def erase(world: World) -> None:
     """Erase Ada's data."""
     reply = world.act("DELETE", f"/v1/requesters/{quote(ADA, safe='')}")
     pseudonym = reply.body["pseudonym"]
-    world.diary.deed("requester.erased", pseudonym, reply)
+    world.diary.deed("requester.erased", pseudonym)
     texts = frozenset({PROFILE["name"], PROFILE["email"], PROFILE["notes"], *PROFILE["metadata"].values()})
     world.diary.erased.append(Person(ADA, pseudonym, texts))
     shown = world.get(f"/v1/requesters/{pseudonym}")

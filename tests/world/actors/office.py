@@ -19,7 +19,7 @@ def toggle_policy(world: World, open_to_all: bool) -> None:
     if known.latest["rules"] != rules:
         reply = world.act("PATCH", f"/v1/policies/{world.ids['changing']}", {"rules": rules})
         known.write(reply, version=known.latest["version"] + 1, rules=rules)
-        world.diary.deed("policy.updated", world.ids["changing"], reply)
+        world.diary.deed("policy.updated", world.ids["changing"])
 
 
 def roll_back_policy(world: World, name: str, version: int) -> None:
@@ -27,7 +27,7 @@ def roll_back_policy(world: World, name: str, version: int) -> None:
     [former] = [change.state for change in known.changes if change.state["version"] == version]
     reply = world.act("POST", f"/v1/policies/{world.ids[name]}/rollback", {"version": version})
     known.write(reply, **{**former, "version": known.latest["version"] + 1})
-    world.diary.deed("policy.rolled_back", world.ids[name], reply)
+    world.diary.deed("policy.rolled_back", world.ids[name])
 
 
 def publish(world: World, day: int, before: int | None) -> None:
@@ -54,13 +54,10 @@ def publish(world: World, day: int, before: int | None) -> None:
 def rotate_key(world: World) -> None:
     """Rotate the application's key; both keys work for a day."""
     reply = world.act("POST", f"/v1/api-keys/{world.key_ids['web']}/rotate", {"overlapSeconds": 86_400})
-    world.diary.deed("api_key.rotated", world.key_ids["web"], reply)
-    world.keys["old web"], world.keys["web"], world.key_ids["web"] = (
-        world.keys["web"],
-        reply.body["key"],
-        reply.body["id"],
-    )
-    world.diary.deed("api_key.created", reply.body["id"], reply)
+    world.diary.deed("api_key.rotated", world.key_ids["web"])
+    world.diary.deed("api_key.created", reply.body["id"])
+    world.keys["old web"] = world.keys["web"]
+    world.keys["web"], world.key_ids["web"] = reply.body["key"], reply.body["id"]
     expect_old_key(world, 200, "the old key works for the overlap")
 
 

@@ -53,7 +53,7 @@ def enforce_site(world: World, desk: Desk) -> None:
     site = world.ids[HOST]
     reply = desk.do(f"licensing/site/{site}/enforce/")
     world.diary.sites[HOST].write(reply, mode="enforce")
-    world.diary.deed("site.updated", site, reply, "operator")
+    world.diary.deed("site.updated", site, "operator")
     world.diary.promise("the operator", "the site is enforced", "enforce", world.get(f"/v1/sites/{site}")["mode"])
 
 
@@ -83,7 +83,7 @@ def revoke_license(world: World, desk: Desk, id_: str) -> None:
     shown = world.get(f"/v1/licenses/{id_}")
     world.diary.promise("the operator", "a licence is revoked", "revoked", shown["status"])
     world.diary.licenses[id_].write(reply, revokedAt=moment(shown["revokedAt"]))
-    world.diary.deed("license.revoked", id_, reply, "operator")
+    world.diary.deed("license.revoked", id_, "operator")
 
 
 def archive_item(world: World, desk: Desk, name: str) -> None:
@@ -115,5 +115,5 @@ def adjustments(world: World) -> dict[str, Any]:
 def replay(world: World, desk: Desk, webhook: Mapping[str, Any]) -> str:
     """Press *Replay what failed*, and return the page that follows."""
     reply = desk.do(f"accounts/webhookendpoint/{webhook['id']}/replay/")
-    world.diary.deed("webhook_endpoint.recovered", webhook["id"], reply, "operator")
+    world.diary.deed("webhook_endpoint.recovered", webhook["id"], "operator")
     return reply.content.decode()

@@ -58,7 +58,7 @@ def in_days(world: World, days: float) -> str:
 def create(world: World, requester: str, unit: str, **fields: Any) -> str:
     reply = world.act("POST", "/v1/wallets", {"requesterId": requester, "unit": unit, **fields})
     id_ = str(reply.body["id"])
-    world.diary.deed("wallet.created", id_, reply)
+    world.diary.deed("wallet.created", id_)
     begun = moment(reply.body["created"])
     world.diary.wallets[id_] = Purse(requester, unit, fields.get("licenseId"), begun, fields.get("refill"))
     return id_
@@ -68,7 +68,7 @@ def grant(world: World, wallet: str, amount: str, **fields: Any) -> None:
     """Grant credit; with `paid` the payment for it is recorded too."""
     reply = world.act("POST", f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
     id_ = str(reply.body["id"])
-    world.diary.deed("grant.created", id_, reply)
+    world.diary.deed("grant.created", id_)
     begins = moment(fields.get("effectiveAt") or reply.body["created"])
     ends = moment(fields["expiresAt"]) if "expiresAt" in fields else None
     world.diary.grants[id_] = Granted(wallet, Decimal(amount), fields.get("priority", 128), begins, ends)
@@ -90,7 +90,7 @@ def take_back(world: World) -> None:
         world.diary.promise("the office", "a grant that is sent again adds nothing", 200, reply.status)
     id_ = next(id_ for id_, one in world.diary.grants.items() if one.wallet == money and one.priority == 255)
     reply = world.act("POST", f"{path}/{id_}/void", {})
-    world.diary.deed("grant.voided", id_, reply)
+    world.diary.deed("grant.voided", id_)
     world.diary.grants[id_].voided = Voided(moment(reply.body["voidedAt"]), reply.begun, reply.ended)
 
 

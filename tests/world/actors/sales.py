@@ -38,7 +38,7 @@ def note(world: World, shown: Mapping[str, Any], reply: Reply, actor: str = "key
     id_ = str(shown["id"])
     world.diary.licenses[id_].write(reply, **state_of(world, shown))
     world.diary.meet(shown["requesterId"], name)
-    world.diary.deed("license.created", id_, reply, actor)
+    world.diary.deed("license.created", id_, actor)
     book_price(world, id_, shown, reply, 1)
     return id_
 
@@ -76,7 +76,7 @@ def change(world: World, id_: str, **fields: Any) -> None:
     body = body_of(world, before["requesterId"], before["licenseType"], fields)
     reply = world.act("PATCH", f"/v1/licenses/{id_}", body)
     world.diary.licenses[id_].write(reply, **state_of(world, reply.body))
-    world.diary.deed("license.updated", id_, reply)
+    world.diary.deed("license.updated", id_)
     if before["price"] != reply.body["price"]:
         book_price(world, id_, before, reply, -1)
         book_price(world, id_, reply.body, reply, 1)
@@ -85,7 +85,7 @@ def change(world: World, id_: str, **fields: Any) -> None:
 def revoke(world: World, id_: str) -> None:
     reply = world.act("POST", f"/v1/licenses/{id_}/revoke", {})
     world.diary.licenses[id_].write(reply, revokedAt=moment(reply.body["revokedAt"]))
-    world.diary.deed("license.revoked", id_, reply)
+    world.diary.deed("license.revoked", id_)
 
 
 def adjust(world: World, amount: str, currency: str, **about: Any) -> None:
@@ -103,7 +103,7 @@ def note_adjustment(
     counts = moment(occurred) if occurred else booked
     facts = [shown[name] for name in about]
     world.diary.entries.append(Booking("adjustment", amount, shown["currency"], *facts, counts, booked))
-    world.diary.deed("ledger_entry.created", shown["id"], reply, actor, "revenue.adjusted")
+    world.diary.deed("ledger_entry.created", shown["id"], actor, "revenue.adjusted")
 
 
 def license_of(world: World, requester: str) -> str:
