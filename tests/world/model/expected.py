@@ -133,7 +133,11 @@ class Expected:
         spendings = [*self.spendings, *self.rehearsals]
         voids = [grant.voided for grant in self.diary.grants.values() if grant.voided]
         during = {one.at for one in spendings for void in voids if void.overlaps(one.begun, one.ended)}
-        banks = [Bank(self.diary, spendings, self.now, last) for last in [self.begun, *sorted(during)]]
+        banks: list[Bank] = []
+        for last in [self.begun, *sorted(during)]:
+            banks.append(Bank(self.diary, spendings, self.now, last))
+            if not banks[-1].wrong:
+                break
         return min(banks, key=lambda bank: len(bank.wrong))
 
     @cached_property
