@@ -30,9 +30,9 @@ def crawlers(crawler_table):
 
 @pytest.fixture
 def visit(ask, crawlers):
-    def visit(name, *, is_verified=True):
+    def visit(name, *, is_verified=True, **headers):
         address = ADDRESS if is_verified else "203.0.113.9"
-        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address)
+        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address, **headers)
 
     return visit
 
@@ -41,6 +41,13 @@ def test_an_index_gets_what_answers_get_where_no_rule_names_indexes(visit, site)
     site(allow("ai_input"), REST)
     assert told(visit("ai_index")) == told(visit("ai_input")) == (200, "allow", None)
     assert event(visit("ai_index")).permission == "ai_index"
+
+
+def test_an_index_can_pay_the_price_of_answers_where_no_rule_names_indexes(visit, site):
+    site({**allow("ai_input"), "pricePerAccess": {"amount": "0.015", "currency": "USD"}}, REST)
+    refused = visit("ai_index")
+    assert (told(refused), refused.headers["crawler-price"]) == ((402, "deny", "no_license"), "USD 0.015")
+    assert told(visit("ai_index", crawler_exact_price="USD 0.015")) == (200, "allow", None)
 
 
 def test_a_rule_that_refuses_answers_refuses_indexes_too(visit, site):

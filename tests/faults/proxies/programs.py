@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 
 from run import ROOT
 from tests.faults.harness import eventually
@@ -276,10 +277,12 @@ def status_at(at: Place, path: str) -> int:
 
 
 @contextmanager
-def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
+def running(
+    proxy: Proxy, at: Place, *, decides: bool = True, variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
     """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
 
-    `decides`: whether the service can answer that request.
+    `decides`: whether the service can answer that request. `variables` are added to the environment.
     """
     log = at.directory / "output.log"
     with log.open("wb") as output:
@@ -287,7 +290,7 @@ def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
             [proxy.program or "", *proxy.arguments(at)],
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "HOME": str(at.directory), "XDG_DATA_HOME": str(at.directory)},
+            env={**os.environ, "HOME": str(at.directory), "XDG_DATA_HOME": str(at.directory), **variables},
         )
 
     def answers() -> bool:
