@@ -4,7 +4,7 @@ The file says for each page whether the service is asked, and whether the page s
 All of that comes from the site's description; the files have no rules of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from django.conf import settings
 from msgspec import Struct
@@ -86,16 +86,28 @@ def caddy_refused(site: Description) -> list[str]:
 
 def traefik_people(site: Description) -> list[str]:
     """Return the condition on the paths of people whom the service is not asked about."""
-    condition = "PathPrefix(`/`)" if site.default != Access.CLOSED else "!PathPrefix(`/`)"
+    return [
+        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN])}",
+        f"        && !HeaderRegexp(`User-Agent`, `(?i)({CRAWLERS}|{naming(site.crawlers)})`)",
+    ]
+
+
+def traefik_lasting(site: Description) -> list[str]:
+    """Return the condition on the paths and visitors that stay open while the service is down."""
+    lines = [f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN, Access.ASK])}"]
+    if site.refused_crawlers:
+        lines.append(f"        && !HeaderRegexp(`User-Agent`, `(?i){naming(site.refused_crawlers)}`)")
+    return lines
+
+
+def traefik_paths(site: Description, chosen: Collection[Access]) -> str:
+    """Return the condition on the paths of pages with the chosen access."""
+    condition = "PathPrefix(`/`)" if site.default in chosen else "!PathPrefix(`/`)"
     for first, expressions in reversed(site.groups):
         either = "|".join(expressions).replace(ESCAPED, r"[\x{80}-\x{efff}]")  # Traefik compares decoded paths
         whole = f"PathRegexp(`^({either})$`)" if first.is_whole else f"PathRegexp(`(?i)^({either})`)"
-        is_open = first.access == Access.OPEN or (not site.enforces and first.access == Access.ASK)
-        condition = f"({whole} || {condition})" if is_open else f"(!{whole} && {condition})"
-    return [
-        f"        Host(`{HOST}`) && {condition}",
-        f"        && !HeaderRegexp(`User-Agent`, `(?i)({CRAWLERS}|{naming(site.crawlers)})`)",
-    ]
+        condition = f"({whole} || {condition})" if first.access in chosen else f"(!{whole} && {condition})"
+    return condition
 
 
 def envoy_pages(site: Description) -> list[str]:
@@ -195,7 +207,10 @@ KINDS = {
         "traefik.yml",
         "licensing:8000",
         "origin:8080",
-        [Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 2, traefik_people)],
+        [
+            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_lasting),
+            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_people),
+        ],
     ),
     "envoy": Kind(
         "Envoy",
