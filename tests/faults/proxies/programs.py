@@ -102,6 +102,15 @@ def nginx_arguments(at: Place, text: str) -> list[str]:
     return ["-c", file, "-p", str(at.directory)]
 
 
+def cdn(at: Place) -> list[str]:
+    """Start an nginx before another proxy, as a CDN: it names the visitor's address in X-Forwarded-For."""
+    headers = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_protocol_addr;"
+    target = f"proxy_http_version 1.1; proxy_pass http://127.0.0.1:{at.origin};"
+    return nginx_arguments(
+        at, f"server {{ listen 127.0.0.1:{at.port} proxy_protocol; location / {{ {headers} {target} }} }}"
+    )
+
+
 def caddy(at: Place) -> list[str]:
     text = at.filled_in(
         "Caddyfile",
@@ -254,6 +263,13 @@ PROXIES = [
     Proxy(envoy, 503, marks_paid_pages=False),
     Proxy(workerd, 503),
 ]
+
+
+class Nginx(Proxy):
+    name = "nginx"
+
+
+CDN = Nginx(cdn, 502)
 
 
 class Balanced(HTTPConnection):
