@@ -71,7 +71,9 @@ def test_the_sites_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
     shorthands = filled(block("docs/start/quickstart.md", "URL="), service)
     steps = [block(f"{GUIDES}/wordpress.md", first) for first in ("api", "FREE=")]
     script = "\n".join([shorthands, "echo BEGIN", *steps])
-    key, site, magazine = map(json.loads, ran("bash", "-euc", script, cwd=tmp_path).partition("BEGIN\n")[2].splitlines())
+    key, site, magazine = map(
+        json.loads, ran("bash", "-euc", script, cwd=tmp_path).partition("BEGIN\n")[2].splitlines()
+    )
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["blog.example"])
     assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "allow", 1)
     assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 3)

@@ -79,7 +79,7 @@ def test_an_address_has_the_allowance_of_many_readers_unless_the_window_is_short
     monkeypatch,
     clock,
     period,
-    allowed,  # noqa: F811
+    allowed,
 ):
     monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 3)
     site({**READERS, "rateLimit": {"requests": 2, "period": period, "per": "visitor"}})
