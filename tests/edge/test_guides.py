@@ -22,7 +22,7 @@ VISITORS = {
     "GPTBot that offers a price": (GPTBOT, OPENAI, {"crawler_max_price": "USD 0.05"}),
     "ClaudeBot with a licence": ("Mozilla/5.0 (compatible; ClaudeBot/1.0)", ANTHROPIC, {}),
     "Slackbot": ("Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", ELSEWHERE, {}),
-    "archive.org_bot": ("Mozilla/5.0 (compatible; archive.org_bot +http://archive.org/details/archive.org_bot)", ELSEWHERE, {}),
+    "archive.org_bot": ("Mozilla/5.0 (compatible; archive.org_bot)", ELSEWHERE, {}),
 }  # fmt: skip
 # The guide, the beginning of its block, and the number of its table.
 SITES = [

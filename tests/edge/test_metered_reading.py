@@ -73,13 +73,9 @@ def test_clearing_the_cookie_uses_up_the_address(ask, site):
 
 
 @pytest.mark.parametrize(("period", "allowed"), [("minute", 2), ("day", 6), ("month", 6)])
+@pytest.mark.usefixtures("clock")
 def test_an_address_has_the_allowance_of_many_readers_unless_the_window_is_short(
-    ask,
-    site,
-    monkeypatch,
-    clock,
-    period,
-    allowed,
+    ask, site, monkeypatch, period, allowed
 ):
     monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 3)
     site({**READERS, "rateLimit": {"requests": 2, "period": period, "per": "visitor"}})
