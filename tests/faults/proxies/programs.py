@@ -260,7 +260,7 @@ PROXIES = [
         marks_paid_pages=False,
         shows_headers=False,
     ),
-    Proxy(envoy, 503, marks_paid_pages=False),
+    Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
 
