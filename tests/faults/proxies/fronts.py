@@ -130,7 +130,7 @@ def python(at: Publishers, _: Path) -> Iterator[Front]:
         return [FROM_THE_ORIGIN]
 
     app = WsgiMiddleware(site, at.url, at.key, fail_open=lambda path: path in OPEN, http=httpx.Client(trust_env=False))
-    with make_server("127.0.0.1", 0, app, Threaded, Quiet) as server:  # type: ignore[type-var]
+    with make_server("127.0.0.1", 0, app, Threaded, Quiet) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield Front(dict.fromkeys(HOSTS, server.server_port))
         server.shutdown()

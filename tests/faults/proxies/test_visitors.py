@@ -24,6 +24,7 @@ import dns.rrset
 import httpx
 import pytest
 
+from tests.clients.wordpress import wordpress
 from tests.documentation.blocks import block
 from tests.edge.signers import RAW, published, signed
 from tests.edge.tokens import RSL, basic
@@ -82,8 +83,8 @@ def rules_of_guide(name: str) -> list[dict[str, Any]]:
 
 
 FOLDERS: dict[str, list[dict[str, Any]]] = {
-    "/news/*": [EVERYBODY],
-    "/sold/*": SOLD_RULES,
+    "/free/*": [EVERYBODY],
+    "/premium/*": SOLD_RULES,
     OTHERS: [{**LICENSEES, "priority": 1}, NOBODY],
     "/paying/*": rules_of_guide("price-a-crawler"),
     "/archive/*": [KEPT],
@@ -99,6 +100,7 @@ NAMES = {
     APPLE: "17-241-75-9.applebot.apple.com.",
 }
 OF_GOOGLE = re.compile(r"crawl-(66-249-\d+-\d+)\.googlebot\.com\.").fullmatch
+NAMING = ("CF-Connecting-IP", "X-Real-IP")  # headers with the visitor's address, for a Worker and for WordPress
 OFFER = {"crawler-max-price": "USD 0.05"}
 new_addresses = (f"66.249.{third}.{fourth}" for third in range(67, 96) for fourth in range(1, 255))
 nonces = map(str, itertools.count())
@@ -241,7 +243,7 @@ Reply = tuple[int, Mapping[str, str], bytes]
 def visit(at: Place, path: str, address: str, headers: Mapping[str, str]) -> Reply:
     connection = Balanced(at, address) if at.behind_balancer else HTTPConnection("127.0.0.1", at.port, timeout=30)
     with closing(connection):
-        connection.request("GET", path, headers={"Host": HOST, "CF-Connecting-IP": address, **headers})
+        connection.request("GET", path, headers={"Host": HOST, **dict.fromkeys(NAMING, address), **headers})
         reply = connection.getresponse()
         return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
 
@@ -253,7 +255,7 @@ def signature(path: str, host: str = HOST) -> dict[str, str]:
 
 def visits(at: Place, publisher: Publisher) -> dict[str, Callable[[str], Reply]]:
     """Return what each visitor of the table does, in its order."""
-    right, others = (f"License {publisher.token(pattern)}" for pattern in ("/sold/*", OTHERS))
+    right, others = (f"License {publisher.token(pattern)}" for pattern in ("/premium/*", OTHERS))
     latest = {"address": ""}
 
     def plain(address: str, **headers: str) -> Callable[[str], Reply]:
@@ -302,8 +304,19 @@ def requester_of(reply: Reply) -> str | None:
 
 
 def path_of(section: str, end: str) -> str:
-    own = {UNKNOWN: f"/elsewhere/{end}", "feed": "/feed.xml", "ads.txt": "/ads.txt", "image": f"/assets/{end}.png"}
+    own = {
+        NEWS: f"/free/{end}",
+        SOLD: f"/premium/{end}",
+        UNKNOWN: f"/elsewhere/{end}",
+        "feed": "/feed.xml",
+        "ads.txt": "/ads.txt",
+        "image": f"/assets/{end}.png",
+    }
     return own.get(section, f"/{section}/{end}")
+
+
+def every_visitor() -> list[Visitor]:
+    return [*VISITORS, *(Visitor(one.name, one.requester, one.statuses) for one in AGENTS)]
 
 
 @pytest.mark.parametrize(
@@ -312,11 +325,11 @@ def path_of(section: str, end: str) -> str:
 def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown):
     publisher.change(mode=mode, unknown=unknown)
     end = f"{proxy.name}/{mode}/{unknown}/{front.port}"
-    assert eventually(lambda: requester_of(visit(front, "/news/a", HOME, signature("/news/a"))) != "anonymous")
+    assert eventually(lambda: requester_of(visit(front, "/free/a", HOME, signature("/free/a"))) != "anonymous")
     wanted, got = {}, {}
     acts = visits(front, publisher)
     sections = SECTIONS if mode == "enforce" else (NEWS, SOLD, "reports", UNKNOWN)
-    for visitor in (*VISITORS, *(Visitor(one.name, one.requester, one.statuses) for one in AGENTS)):
+    for visitor in every_visitor():
         for section in sections:
             is_open = mode != "enforce" or (section, unknown) == (UNKNOWN, "allow")
             status = 200 if is_open else visitor.status(section)
@@ -335,4 +348,22 @@ def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown
         url = f"https://{HOST}{path_of(SOLD, end)}"
         decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
         refused = {one["requester"]["id"] for one in decisions if "observed" in one}
-        assert refused == {one.requester for one in (*VISITORS, *AGENTS) if one.statuses.split()[1] != "200"}
+        assert refused == {one.requester for one in every_visitor() if one.status(SOLD) != 200}
+
+
+def test_visitors_get_what_the_table_says_in_wordpress(service, publisher, request, tmp_path):
+    """Of the sections, those that its posts are in. The whole run alone has WordPress."""
+    if request.config.option.sample is not None:
+        pytest.skip("It takes part in the whole run only.")
+    publisher.change(mode="enforce", unknown="deny")
+    pages = {NEWS: "/free/free-post/", SOLD: "/premium/premium-post/", UNKNOWN: "/elsewhere/"}
+    with wordpress(tmp_path, service.url, publisher.edge_key) as blog:
+        at = Place(publisher.edge_key, service.port, 0, blog.port, tmp_path)
+        acts = visits(at, publisher)
+        got = {
+            (visitor.name, section): acts[visitor.name](path)[0]
+            for visitor in every_visitor()
+            for section, path in pages.items()
+        }
+    wanted = {(visitor.name, section): visitor.status(section) for visitor in every_visitor() for section in pages}
+    assert {where: status for where, status in got.items() if status != wanted[where]} == {}
