@@ -65,7 +65,6 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     crawler_class: CrawlerClass = msgspec.field(name="class")
     operator: Annotated[str, Meta(max_length=100)]
-    kind: Kind = "crawler"
     user_agent: Token | None = None
     robots_token: RobotsToken | None = None
     addresses: tuple[str, ...] = ()
@@ -74,6 +73,7 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     signature_agent: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
     address_lists: tuple[Link, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    kind: Kind = "crawler"
 
     @property
     def key(self) -> str:
