@@ -29,9 +29,9 @@ def crawlers(crawler_table):
 
 @pytest.fixture
 def visit(ask, crawlers):
-    def visit(name, *, is_verified=True):
+    def visit(name, *, is_verified=True, **headers):
         address = ADDRESS if is_verified else "203.0.113.9"
-        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address)
+        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address, **headers)
 
     return visit
 
@@ -82,6 +82,15 @@ def test_a_rule_that_names_the_requester_admits_it(visit, site, name):
     site(allow("read", requesterId=[f"unverified:{name}bot", "unverified:ai_inputbot"]), REST)
     assert told(visit(name, is_verified=False)) == (200, "allow", None)
     assert told(visit("ai_input", is_verified=False)) == (403, "deny", "permission_not_granted")
+
+
+def test_an_index_pays_what_a_policy_asks_for_answers_if_it_does_not_name_indexes(visit, site):
+    price = {"pricePerAccess": {"amount": "0.015", "currency": "USD"}}
+    site({**allow("ai_input", hasValidLicense=True), **price}, REST)
+    assert visit("ai_index").headers["crawler-price"] == "USD 0.015"
+    paid = visit("ai_index", crawler_max_price="USD 0.05")
+    assert (paid.status, paid.headers["crawler-charged"]) == (200, "USD 0.015")
+    assert event(paid).permission == "ai_index"
 
 
 def test_a_rule_that_names_it_for_licensees_admits_no_claim(visit, site):
