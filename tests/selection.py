@@ -141,6 +141,7 @@ ON_POSTGRESQL_ALONE = {
         "test_processes",
         "test_replica",
         "test_restore",
+        "test_shared_jobs",
         "test_unfit_redis",
         "test_valkey_cluster",
         "test_valkey_sentinel",

@@ -37,7 +37,7 @@ TAKE_NEW_ROWS = "LOCK TABLE analytics_accessevent; DROP FUNCTION refuse_new_rows
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
+def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
     """Return the condition's first true value, or its last value on timeout."""
     deadline = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < deadline:
