@@ -96,10 +96,7 @@ ON_SQLITE_ALONE = {
         "test_free_articles",
         "test_generated_files",
         "test_hosts",
-        "test_nginx_outages",
-        "test_outages",
         "test_questions",
-        "test_readers",
         "test_refusal_pages",
         "test_shipped_headers",
         "test_spellings",
@@ -151,7 +148,7 @@ ON_POSTGRESQL_ALONE = {
         "test_valkey_sentinel",
         "test_workers",
     ],
-    "faults/proxies": ["test_database_outages"],
+    "faults/proxies": ["test_outages"],
     "world": [],
 }
 
