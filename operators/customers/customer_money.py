@@ -45,7 +45,11 @@ def last_payment(requester: Requester) -> str:
 def coming_fees(requester: Requester) -> str:
     """Return the next fee of each licence, the nearest first."""
     licenses = License.objects.filter(requester=requester, next_fee_at__isnull=False).order_by("next_fee_at", "pk")
-    shown = [f"{fee(held)}, next on {time_in_words(held.next_fee_at)}" for held in licenses[: MOST_FEES + 1]]
+    shown = [
+        f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
+        for held in licenses[: MOST_FEES + 1]
+        if held.next_fee_at is not None
+    ]
     if len(shown) > MOST_FEES:
         shown[MOST_FEES:] = ["and further ones"]
     return "; ".join(shown) or "none"
