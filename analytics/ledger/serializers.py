@@ -40,7 +40,9 @@ class LedgerEntrySerializer(StrictSerializer):
     )
     decisionId = Id("dec", max_length=100, required=False, allow_null=True, source="decision_id")
     contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
+    contentTitle = Text(read_only=True, allow_null=True, help_text="The item's current title, even if it is deleted.")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
+    requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
     externalId = Text(
         max_length=255,
@@ -71,7 +73,9 @@ class LedgerEntrySerializer(StrictSerializer):
             "feeId": entry.fee_id,
             "decisionId": entry.decision_id,
             "contentId": entry.content_id,
+            "contentTitle": entry.content.title if entry.content else None,
             "requesterId": entry.requester.requester_id if entry.requester else None,
+            "requesterName": entry.requester.name if entry.requester else None,
             "description": entry.description,
             "externalId": entry.external_id,
             "refunded": None if balance is None else render_amount(balance.refunded),

@@ -26,7 +26,7 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
     serializer_class = LedgerEntrySerializer
     filterset_class = LedgerFilters
     pagination_class = WindowedPagination
-    queryset = join(LedgerEntry.objects.all(), "requester", "requester_id")
+    queryset = join(join(LedgerEntry.objects.all(), "requester", "requester_id", "name"), "content", "title")
     exact_numbers = True
 
     @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))

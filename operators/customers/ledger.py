@@ -138,7 +138,7 @@ class LedgerAdmin(
         return of_requesters(queryset, request_scope(request), term), False
 
     def export_queryset(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
-        return queryset.select_related(None).select_related("requester")
+        return queryset.select_related(None).select_related("requester", "content")
 
     def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
         return render_entries(rows)
