@@ -171,7 +171,7 @@ BOTH_DATABASES = {
         "test_usage_figures",
         "test_views_of_statements",
     ],
-    "commands": [],
+    "commands": ["test_fit_database", "test_migrating_online", "test_partitions", "test_rebuild_usage", "test_seed_demo"],
     "conventions": [
         "test_audit_filters",
         "test_client_filters",
