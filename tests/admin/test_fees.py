@@ -86,3 +86,17 @@ def test_a_statement_shows_fees_and_credit(admin, account, clock):  # noqa: F811
         html = text(admin, address)
         for said in ("Recurring fees", "50.00", "300.00 EUR"):
             assert said in html, (address, said)
+
+
+def test_the_customer_s_page_says_when_credit_ends_and_charges_a_fee(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    factories.license(account)
+    refill = {"amount": Decimal(10), "every": "month"}
+    factories.wallet(account, "EUR", 300, requester_id="org_acme", refill=refill)
+    held = License.objects.get()
+    assert "on 2026-02-10 00:00" in text(admin, change_url(held.requester))
+    form = admin.get(reverse("admin:licensing_requester_charge", args=[held.requester_id]))
+    asked = submit(admin, form.url, amount="25", description="Set-up fee")
+    confirmed(admin, asked)
+    entry = LedgerEntry.objects.get()
+    assert (entry.amount, entry.currency, entry.requester_id) == (25, "USD", held.requester_id)
