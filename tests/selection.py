@@ -78,6 +78,7 @@ ON_SQLITE_ALONE = {
         "test_drop_ins",
         "test_patterns",
         "test_readings",
+        "test_robots_txt",
         "test_shipped_crawlers",
     ],
     "endpoints": ["test_access_faults"],
@@ -95,10 +96,7 @@ ON_SQLITE_ALONE = {
         "test_free_articles",
         "test_generated_files",
         "test_hosts",
-        "test_nginx_outages",
-        "test_outages",
         "test_questions",
-        "test_readers",
         "test_refusal_pages",
         "test_shipped_headers",
         "test_spellings",
@@ -144,12 +142,13 @@ ON_POSTGRESQL_ALONE = {
         "test_processes",
         "test_replica",
         "test_restore",
+        "test_shared_jobs",
         "test_unfit_redis",
         "test_valkey_cluster",
         "test_valkey_sentinel",
         "test_workers",
     ],
-    "faults/proxies": ["test_database_outages"],
+    "faults/proxies": ["test_outages"],
     "world": [],
 }
 
@@ -171,7 +170,13 @@ BOTH_DATABASES = {
         "test_usage_figures",
         "test_views_of_statements",
     ],
-    "commands": ["test_fit_database", "test_migrating_online", "test_partitions", "test_rebuild_usage", "test_seed_demo"],
+    "commands": [
+        "test_fit_database",
+        "test_migrating_online",
+        "test_partitions",
+        "test_rebuild_usage",
+        "test_seed_demo",
+    ],
     "conventions": [
         "test_audit_filters",
         "test_client_filters",
@@ -218,7 +223,6 @@ ONLY_IN_ALL = {
     ],
     "openapi": ["test_spectral"],
     "release": ["test_archive", "test_image"],
-    "world": [],
 }
 
 # In the gate, at most so many cases of each test: they are many and slow, and prove the same of other proxies, places

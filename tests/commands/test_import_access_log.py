@@ -14,6 +14,7 @@ from random import Random
 import pytest
 import zstandard
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from accounts.plans.services import update_account
@@ -201,7 +202,7 @@ def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
 
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
     publisher(account)
-    monkeypatch.setattr(importer, "CHUNK", 10)
+    monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
     original, calls = importer.keep_pages, []
 
     def breaks(*arguments):
@@ -335,11 +336,11 @@ def test_the_site_must_be_known_and_the_format_too(account, tmp_path):
         run(str(tmp_path / "missing.log"))
 
 
-def test_other_writers_get_their_turn_within_every_few_thousand_lines(account):
+def test_other_writers_on_sqlite_get_their_turn_within_every_few_thousand_lines(account):
     lines_by_then = []
     work = importer.LogImport(factories.site(account), "combined")
     work.run(BytesIO(b"malformed\n" * 4_500), lambda totals: lines_by_then.append(totals.lines))
-    assert lines_by_then == [2_000, 4_000, 4_500]
+    assert lines_by_then == ([2_000, 4_000, 4_500] if connection.vendor == "sqlite" else [4_500])
 
 
 def zstd(text):
