@@ -31,6 +31,11 @@ UNVERIFIED, AGENT = "unverified:", "agent:"  # begin the ids of claimed crawlers
 PEOPLE = frozenset({Identification.LICENSE_TOKEN, Identification.API_KEY, Identification.SITE, Identification.NOTHING})
 
 
+def can_be_charged(requester_id: str) -> bool:
+    """Return whether a visitor with this id has proved who it is. An account may exclude unlisted signers as well."""
+    return requester_id != ANONYMOUS and not requester_id.startswith(UNVERIFIED)
+
+
 class Visitor(Struct, frozen=True):
     id: str
     name: str | None

@@ -34,7 +34,7 @@ from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.visitors import Visitor, claimed_visitor, place_of
+from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, place_of
 from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
@@ -62,7 +62,8 @@ class Limit(NamedTuple):
 class Prepared(Struct, frozen=True, gc=False):
     """A decision that holds for similar requests from `begin` until before `until`.
 
-    `fields` are those of PastDecision from `account` to `permission`; `price` is currency and amount if it is refused.
+    `fields` are those of PastDecision from `account` to `permission`; `price` is currency and amount if a payer is
+    refused.
     """
 
     fields: tuple[bytes, bytes, int, bytes | None, int | None, int | None, str | None]
@@ -212,12 +213,14 @@ class Decider:
         facts.pop("ip", None)
         decision, rule = answer.decision, answer.decision.rule
         limit = None
-        if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
+        rate_limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+        if answer.rate_reset is not None and rule is not None and rate_limit is not None:
             counted = other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
             counter = rate_limits.counter_of(rule, answer.facts)
-            limit = Limit(counted or check.requester_id, policy, counter, rule.rate_limit)
-        offer = next(offers(answer.policy, answer.facts), None) if decision.observed else None
+            limit = Limit(counted or check.requester_id, policy, counter, rate_limit)
+        is_at_stake = decision.observed and can_be_charged(check.requester_id)
+        offer = next(offers(answer.policy, answer.facts), None) if is_at_stake else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(
             fields=(

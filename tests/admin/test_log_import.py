@@ -27,6 +27,7 @@ from tests.commands.access_logs import (
     no_names,  # noqa: F401 - a fixture
     publisher,
 )
+from tests.edge.conftest import crawler_table  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("own_directory", "no_names", "within_this_process")
 GPTBOT = "GPTBot/1.0"
@@ -55,7 +56,9 @@ def log(*paths, agent=GPTBOT):
 
 
 @pytest.fixture
-def site(account):
+def site(account, crawler_table):  # noqa: F811
+    crawler_table({"name": "GPTBot", "class": "ai_training", "operator": "A", "userAgent": "GPTBot",
+                   "addresses": ["203.0.113.0/24"]})  # fmt: skip
     return publisher(account)
 
 

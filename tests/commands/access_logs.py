@@ -13,7 +13,8 @@ from tests.edge.asking import LICENSED, READERS
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64)"
 SOLD = {
-    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"}, "permissions": ["full_access"],
+    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"},
+    "permissions": ["full_access", "ai_training", "ai_input"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }  # fmt: skip
 YESTERDAY = (timezone.now() - timedelta(days=1)).replace(hour=12, minute=0, second=0, microsecond=0)

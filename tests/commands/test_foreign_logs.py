@@ -32,6 +32,7 @@ from tests.commands.access_logs import (
     written,
 )
 from tests.edge.asking import READERS
+from tests.edge.conftest import crawler_table  # noqa: F401 - a fixture
 
 BOT = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; GPTBot/1.2; +https://openai.com/gptbot"
 TIME = f"[{YESTERDAY:%d/%b/%Y:%H:%M:%S} +0000]"
@@ -277,7 +278,9 @@ STATUSES = (200, 203, 206, 204, 301, 304, 400, 401, 403, 404, 429, 499, 500, 502
 
 
 @pytest.mark.parametrize("log_format", ["combined", "caddy"])
-def test_only_what_the_server_answered_with_the_page_was_taken(account, api, tmp_path, log_format):
+def test_only_what_the_server_answered_with_the_page_was_taken(account, api, tmp_path, log_format, crawler_table):  # noqa: F811
+    crawler_table({"name": "GPTBot", "class": "ai_training", "operator": "A", "userAgent": "GPTBot",
+                   "addresses": [ADDRESS]})  # fmt: skip
     publisher(account)
     lines = []
     for status in STATUSES:

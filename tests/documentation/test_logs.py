@@ -18,6 +18,7 @@ from licensing.logs.formats import FORMATS, parser_of
 from tests import factories
 from tests.client import ApiClient
 from tests.documentation.blocks import block, blocks
+from tests.edge.conftest import crawler_table  # noqa: F401 - a fixture
 from tests.services import free_port
 
 GUIDE = "docs/guides/logs.md"
@@ -32,7 +33,8 @@ http {{
 """
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 SOLD = {
-    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"}, "permissions": ["full_access"],
+    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"},
+    "permissions": ["full_access", "ai_training"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }  # fmt: skip
 
@@ -68,7 +70,9 @@ def visit(url: str, agent: str) -> None:
     raise AssertionError("nginx does not answer")
 
 
-def test_the_guide_imports_a_log_of_nginx(account, log, monkeypatch, settings):
+def test_the_guide_imports_a_log_of_nginx(account, log, monkeypatch, settings, crawler_table):  # noqa: F811
+    crawler_table({"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
+                   "addresses": ["127.0.0.1"]})  # fmt: skip
     settings.CRAWLER_DNS = False
     monkeypatch.chdir(log.parent)
     factories.site(account, {"/premium/*": factories.policy(account, SOLD)}, host="pub.example")
@@ -84,7 +88,7 @@ def test_the_guide_imports_a_log_of_nginx(account, log, monkeypatch, settings):
             name: type(value) for name, value in shown.items()
         }
         assert (told["format"], told["lines"], told["imported"], told["skipped"]["openPages"]) == ("combined", 3, 2, 1)
-        assert told["worth"] == [{"amount": 0.03, "currency": "USD"}]
+        assert told["worth"] == [{"amount": 0.015, "currency": "USD"}]
     agents = {one.facts["userAgent"] for one in AccessEvent.objects.all()}
     assert agents == {"GPTBot/1.0", 'A "quoted" \\ reader'}
     api = ApiClient(factories.key_text(account))
