@@ -32,7 +32,6 @@ def build_docs(stamp: Path) -> None:
     """Build the site if its sources changed. Without one the service runs, and /docs/ says how to build it."""
     if is_current():
         return
-    before = stamp.read_text()
     try:
         install(stamp, DOCS)
         # A set-up by root must not make files where the service keeps its own.
@@ -41,7 +40,6 @@ def build_docs(stamp: Path) -> None:
             must(*build, env={**os.environ, "DATA_DIR": data, "DATABASE_URL": ""})
         BUILT.touch()
     except RunError as error:
-        stamp.write_text(before)  # the packages that it names are installed
         print(f"The pages of /docs/ were not built: {error}", file=sys.stderr)
 
 

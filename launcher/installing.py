@@ -77,7 +77,8 @@ def install(stamp: Path, lock: str, *, is_trial: bool = False) -> None:
     if digest(lock) in before and works(PYTHON, "-c", "import django"):
         stamp.write_text("\n".join(before | extras))
         return
-    stamp.write_text("\n".join(extras))
+    if lock != DOCS:  # cut short, it leaves what the service runs on as it is
+        stamp.write_text("\n".join(extras))
     with Progress(f"Installing the packages of {lock} into .venv …") as progress:
         count = PackageCount(progress, len(re.findall(r"^\S+==", (ROOT / lock).read_text(), re.MULTILINE)))
         if not works(PYTHON, "--version"):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -292,19 +293,23 @@ def test_samples_take_turns_with_the_cases_of_a_test():
     assert sampled_cases(whole, 1) == whole
 
 
-def test_a_set_up_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):
-    stamp = tmp_path / "setup.lock"
-    stamp.write_text("installed")
+@pytest.mark.parametrize("cause", [RunError("no network"), KeyboardInterrupt(), SystemExit(143)])
+def test_a_set_up_keeps_its_packages_if_those_of_the_documentation_are_cut_short(
+    installed, monkeypatch, tmp_path, capsys, cause
+):
+    run.main(["setup"])
+    stamp = installing.VENV / "setup.lock"
+    before = stamp.read_text()
 
-    def fail(stamp: Path, lock: str) -> None:
-        stamp.write_text("")
-        raise RunError(f"installing {lock} failed")
+    def fail(doing: str, *command: object, **_: object) -> None:
+        raise cause
 
+    monkeypatch.setattr(installing, "must", fail)
     monkeypatch.setattr(documentation, "BUILT", tmp_path / "site" / "build.json")
-    monkeypatch.setattr(documentation, "install", fail)
-    documentation.build_docs(stamp)
-    assert "installing requirements-docs.txt failed" in capsys.readouterr().err
-    assert stamp.read_text() == "installed"  # or the next start would reinstall everything
+    with suppress(KeyboardInterrupt, SystemExit):
+        documentation.build_docs(stamp)
+        assert "The pages of /docs/ were not built: no network" in capsys.readouterr().err
+    assert stamp.read_text() == before  # or the next start would reinstall everything
 
 
 def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monkeypatch, tmp_path):
