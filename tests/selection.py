@@ -141,7 +141,6 @@ ON_POSTGRESQL_ALONE = {
         "test_poolers",
         "test_processes",
         "test_replica",
-        "test_reports_in_zones",
         "test_restore",
         "test_shared_jobs",
         "test_unfit_redis",
