@@ -163,6 +163,7 @@ BOTH_DATABASES = {
         "test_lock_order",
         "test_months_of_statements",
         "test_replica",
+        "test_reports_in_zones",
         "test_revenue_at_every_moment",
         "test_revenue_by_force",
         "test_revenue_of_long_times",
