@@ -40,7 +40,6 @@ from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.headers import is_served  # noqa: E402
 from licensing.access.event_loop.metrics import sample  # noqa: E402
-from licensing.access.event_loop.retries import LeftToDjango  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if TYPE_CHECKING:
@@ -101,10 +100,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
     elif checks.serves(scope):
-        try:
-            await checks(scope, receive, send)
-        except LeftToDjango as left:
-            await serve_with_django(left.scope, receive, send)
+        await checks(scope, receive, send)
     elif forwards.serves(scope):
         await forwards(scope, receive, send)
     elif scope["path"] in PROBES:
@@ -163,9 +159,9 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def admit_early(head: Head, scope: Scope) -> Scope:
     """Add authentication and rate limits to the scope, batched on the event loop rather than one by one in threads."""
-    extensions = scope.get("extensions", {})
-    if "limit_state" in extensions or not is_served(head.host):  # done already, or never counted
+    if not is_served(head.host):  # never counted
         return scope
+    extensions = scope.get("extensions", {})
     known = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
     return {**scope, "extensions": {**extensions, **known}}
 

@@ -1,21 +1,25 @@
-"""Check access on facts read from the database, in the caller's transaction (docs/reference/api.md).
+"""Check access in a transaction, on facts read in it (docs/reference/api.md).
 
-licensing.access.event_loop.gateway does the same on cached facts.
+For operators, and for the checks of licensing.access.event_loop.gateway that one statement cannot record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.keys.authentication import unknown_key
 from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
+from accounts.retries.idempotency import reply_once
 from analytics.recording import recorder
+from analytics.recording.entries import KeyClaim
 from analytics.recording.outcomes import RECORDED_WITHIN, too_late
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
+from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import record_spending, rehearse_observed
@@ -43,6 +47,33 @@ def check_access(
         with read_snapshot():
             return attempt(account_id, checks, now, current_epoch(account_id), caller)
     return check_and_record(account_id, checks, now, caller)
+
+
+def check_for_caller(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+    return check_access(caller.grant.account_id, checks, now, caller)
+
+
+def check_once(
+    caller: Caller,
+    checks: Sequence[Check],
+    now: datetime,
+    claim: KeyClaim,
+    render: Callable[[Sequence[Answer | ApiError]], bytes],
+) -> tuple[bytes, dict[str, str]]:
+    """Do the same for a request with an Idempotency-Key, and store the reply that `render` makes.
+
+    Returns the reply's body and its additional headers. It is the stored one if the key was used before. Raises
+    KeyTaken and what `render` raises; nothing is recorded then.
+    """
+
+    def act() -> bytes:
+        return render(check_for_caller(caller, checks, now))
+
+    account_id = caller.grant.account_id
+    with turn_to_write(), transaction.atomic():
+        if not epochs.keep(account_id):  # deleted since authentication
+            raise unknown_key()
+        return reply_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
 
 
 @transaction.atomic

@@ -1,24 +1,21 @@
 """Blocking calls of the gateway, run in threads. Each call serves all waiting requests."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from functools import wraps
 from typing import TypeVar
 
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grant, note_use
-from accounts.keys.callers import Caller
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
-from licensing.access.answers import Answer
-from licensing.access.check_values import Check
-from licensing.access.checks import check_access
+from kit.storage.microbatch import Work
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.newcomers import keep_requesters
@@ -31,10 +28,11 @@ from licensing.requesters.numbers import reserve
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
 
-SlowPath = tuple[Caller, Sequence[Check], datetime]
 Since = tuple[str, int]  # (account id, epoch)
 AtHost = tuple[str, str]  # (account id, host)
 Named = tuple[str, dict[str, str | None]]  # (account id, names by requester id): arguments of keep_requesters
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -126,8 +124,13 @@ def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
 
 @on_own_connection
 def note_uses_now(grants: Sequence[Grant]) -> list[None]:
-    for grant in {grant.key_id: grant for grant in grants}.values():
-        note_use(grant, timezone.now())
+    """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
+    try:
+        for grant in {grant.key_id: grant for grant in grants}.values():
+            note_use(grant, timezone.now())
+    except (DatabaseError, InterfaceError) as error:
+        connection.close_if_unusable_or_obsolete()
+        logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(grants)
 
 
@@ -156,34 +159,24 @@ def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
 
 
 @on_own_connection
-def check_now(many: Sequence[SlowPath]) -> list[list[Answer | ApiError] | ApiError]:
-    return [check_one(*one) for one in many]
+def run_each(works: Sequence[Work]) -> list[Exception | None]:
+    """Run the works of all requests; return the error of each."""
+    return [error_of(work) for work in works]
 
 
-def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
-    """Return the answers of one request, or its error, so that other requests continue."""
+def error_of(work: Work) -> Exception | None:
     try:
-        return check_access(caller.grant.account_id, checks, now, caller)
+        work()
     except ApiError as error:
+        forget_frames(error)
         return error
     except Exception as exc:
         connection.close_if_unusable_or_obsolete()
         return as_api_error(exc)
+    return None
 
 
-def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
-    """Parse large bodies; return the checks or the error of each."""
-    parsed: list[list[Check] | ApiError] = []
-    for parse in many:
-        try:
-            parsed.append(parse())
-        except ApiError as error:
-            forget_frames(error)
-            parsed.append(error)
-    return parsed
-
-
-def needs_thread(batch: DecisionBatch, *, keeps: bool) -> bool:
+def needs_transaction(batch: DecisionBatch, *, keeps: bool) -> bool:
     """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
     these: a spend, a limit's claim, a kept reply.
     """

@@ -1,8 +1,8 @@
 """Access checks on the event loop: the way of a check that is fast (docs/explanation/architecture.md).
 
-The same steps as licensing.access.views, by the same functions, on facts that this process has cached: no SQL is read
-while they hold, plan limits take one shared round trip, and the record one shared commit. That commit stores only what
-was decided on facts that still hold; a decision on others is made again.
+Facts are cached in the process: no SQL is read while they hold, plan limits take one shared round trip, and the record
+one shared commit. That commit stores only what was decided on facts that still hold; a decision on others is made
+again. What one statement cannot record is decided in a transaction (licensing.access.checks).
 """
 
 from asyncio import sleep, wait
@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from itertools import chain
 from time import perf_counter
+from typing import TypeVar
 
 from django.db import connection
 
@@ -21,33 +22,34 @@ from analytics.recording.entries import Entry, Reply
 from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.errors import ApiError
-from kit.storage.microbatch import InThread, MicroBatch, Turns
+from kit.storage.calls import Calls
+from kit.storage.microbatch import MicroBatch, Turns, Work
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
+from licensing.access.checks import check_for_caller
 from licensing.access.deciding import comparisons_of
 from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     AtHost,
-    SlowPath,
-    check_now,
     find_hosts_now,
     keep_pages_now,
-    needs_thread,
-    parse_now,
+    needs_transaction,
     record_now,
+    run_each,
 )
 from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.metrics import count_commit, count_failed_commit
 from licensing.access.event_loop.outcomes import stale_outcomes
-from licensing.access.event_loop.retries import LeftToDjango, Retries
+from licensing.access.event_loop.retries import Retries
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import LicenseKeys, Signers
 from licensing.access.lookup.request import LookupResult
 
+R = TypeVar("R")
 Keep = Callable[[DecisionBatch], Reply]
 Render = Callable[[DecisionBatch], None]
 
@@ -64,75 +66,78 @@ MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more, or that spe
 class Gateway:
     """The checks of this process. Every method is called on the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: Calls | None = None) -> None:
+        calls = calls or Calls()
         self.snapshot = Snapshot()
-        self.callers = Callers(self.snapshot)
+        self.callers = Callers(self.snapshot, calls)
         on_postgresql = connection.vendor == "postgresql"
-        self.write = AsyncRecorder().record if on_postgresql else InThread("recorder", record_now)
-        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
+        self.write = AsyncRecorder().record if calls.on_loop else calls.blocking("recorder", record_now)
+        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = calls.shared(
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
         self.spending = self.records  # SQLite has one writer anyway
         if on_postgresql:
-            self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
+            self.spending = calls.shared(
+                self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending
+            )
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way
         self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
-        self.facts = CachedFacts(self.snapshot, self.gather_counted)
-        self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
-            InThread("slow path", check_now), max_items=20, max_waiting=1_000
+        self.facts = CachedFacts(self.snapshot, calls, self.gather_counted)
+        self.transactions: MicroBatch[Work, Exception | None] = calls.shared(
+            calls.blocking("transactions", run_each), max_items=20, max_waiting=1_000
         )
-        self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
-            InThread("parsing", parse_now), max_items=1, max_waiting=1_000
+        self.parsing: MicroBatch[Work, Exception | None] = calls.shared(
+            calls.blocking("parsing", run_each), max_items=1, max_waiting=1_000
         )
-        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = MicroBatch(InThread("hosts of sites", find_hosts_now))
-        self.other_hosts: MicroBatch[str, None] = MicroBatch(InThread("other hosts", keep_pages_now))
-        self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
-        self.signers, self.license_keys = Signers(), LicenseKeys()
+        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = calls.shared(
+            calls.blocking("hosts of sites", find_hosts_now)
+        )
+        self.other_hosts: MicroBatch[str, None] = calls.shared(calls.blocking("other hosts", keep_pages_now))
+        self.retries = Retries(calls) if calls.on_loop else None  # without them each key is claimed in a transaction
+        self.signers, self.license_keys = Signers(calls), LicenseKeys(calls)
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
-    async def parse(self, account_id: str, parse: Callable[[], list[Check]]) -> list[Check]:
+    async def parse(self, account_id: str, parse: Callable[[], R]) -> R:
         """Parses in a thread what may take long. Raises ApiError."""
         async with self.turns_to_parse.of(account_id):
-            parsed = await self.parsing.submit(parse)
-        if isinstance(parsed, ApiError):
-            raise parsed
-        return parsed
+            return await result_of(self.parsing, parse)
 
     async def check(
+        self, sender: Sender, checks: Sequence[Check], now: datetime, render: Render | None = None
+    ) -> list[Answer | ApiError]:
+        """Decide and record the checks of an admitted request.
+
+        Returns the answers in the order of the checks; an answer is NotFound if the item does not exist. Raises
+        Outdated if the key is for other hosts now. `render` may be called during the commit, with answers that may
+        change.
+
+        The record confirms that the key and the facts are of one epoch: a key that was revoked, or lost its
+        permission, gets no decision, however long the body took to arrive.
+        """
+        answers = await self.check_on_cached_facts(sender, checks, now, render=render)
+        if answers is None:
+            answers = await self.in_transaction(sender, now, lambda caller: check_for_caller(caller, checks, now))
+        return answers
+
+    async def check_on_cached_facts(
         self,
         sender: Sender,
         checks: Sequence[Check],
         now: datetime,
         keep: Keep | None = None,
         render: Render | None = None,
-    ) -> list[Answer | ApiError]:
-        """Decide and record the checks of an admitted request.
+    ) -> list[Answer | ApiError] | None:
+        """Decide and record on cached facts, again while they turn out stale; None if that needs a transaction.
 
-        Returns the answers in the order of the checks; an answer is NotFound if the item does not exist. `keep` makes
-        the reply that is stored with the record. Raises what `keep` raises, KeyTaken, Outdated if the key is for other
-        hosts now, and LeftToDjango if there is no record or the reply depends on it. `render` may be called during the
-        commit, with answers that may change.
-
-        The record confirms that the key and the facts are of one epoch: a key that was revoked, or lost its
-        permission, gets no decision, however long the body took to arrive.
+        `keep` makes the reply that is stored with the record. Raises what `keep` raises, and KeyTaken.
         """
         sender.grant.check(now)  # it may have expired since its head came
-        if not [check for check in checks if check.dry_run]:
-            answers = await self.check_on_cached_facts(sender, checks, now, keep, render)
-            if answers is not None:
-                return answers
-        if keep is not None:
-            raise LeftToDjango
-        return await self.check_in_thread(sender, checks, now)
-
-    async def check_on_cached_facts(
-        self, sender: Sender, checks: Sequence[Check], now: datetime, keep: Keep | None, render: Render | None
-    ) -> list[Answer | ApiError] | None:
-        """Decide and record on cached facts, again while they turn out stale; None leaves the checks to a thread."""
+        if [check for check in checks if check.dry_run]:
+            return None
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
             promotions = self.promotions
@@ -146,7 +151,7 @@ class Gateway:
             if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
                 return None
             batch = self.decide(sender.grant, checks, found, now)
-            if needs_thread(batch, keeps=keep is not None):
+            if needs_transaction(batch, keeps=keep is not None):
                 return None
             outcomes = await self.record_batch(sender, batch, now, keep, render)
             stale = stale_outcomes(self.snapshot, account_id, found.epoch, outcomes)
@@ -191,9 +196,10 @@ class Gateway:
             stores_full_addresses=grant.stores_full_addresses,
         )
 
-    async def check_in_thread(self, sender: Sender, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
-        """Decide in the account's turn on facts read afresh: what `needs_thread`, dry runs, and the checks of an
-        account that changes faster than they are decided. Raises what keeps them from being decided.
+    async def in_transaction(self, sender: Sender, now: datetime, act: Callable[[Caller], R]) -> R:
+        """Decide in the account's turn, in a transaction, on facts read afresh: what `needs_transaction`, dry runs,
+        and the checks of an account that changes faster than they are decided. Raises what keeps them from being
+        decided.
 
         Dry runs and unknown items leave no record that would confirm the key, so it is read again.
         """
@@ -202,10 +208,7 @@ class Gateway:
         async with self.turns.of(sender.grant.account_id):
             self.callers.note_use(sender.grant, now)
             caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)
-            answers = await self.slow_path.submit((caller, checks, now))
-        if isinstance(answers, ApiError):
-            raise answers
-        return answers
+            return await result_of(self.transactions, lambda: act(caller))
 
     async def gather_counted(self) -> None:
         """Wait for requests that are being counted, so that they join the look-up in a thread.
@@ -296,3 +299,16 @@ class Gateway:
         waiting = len(self.records.waiting)
         metrics.waiting.values[0] = waiting + (len(self.spending.waiting) if self.spending is not self.records else 0)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
+
+
+async def result_of(calls: MicroBatch[Work, Exception | None], act: Callable[[], R]) -> R:
+    """Return the result of a function that one of the calls runs. Raises its error."""
+    results: list[R] = []
+
+    def work() -> None:
+        results.append(act())
+
+    error = await calls.submit(work)
+    if error is not None:
+        raise error
+    return results[0]
