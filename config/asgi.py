@@ -23,6 +23,7 @@ django.setup()
 from django.db import connection  # noqa: E402 - needs the settings
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
+from accounts.plans import epochs  # noqa: E402 - needs the settings
 from accounts.webhooks import worker as webhooks  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
@@ -37,7 +38,8 @@ from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
 from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id, request_id_of  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication  # noqa: E402
+from licensing.access.event_loop.head import Head  # noqa: E402
 from licensing.access.event_loop.headers import is_served  # noqa: E402
 from licensing.access.event_loop.metrics import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
@@ -93,6 +95,7 @@ def start_tracing() -> "Tracing | None":
 
 tracing = start_tracing()
 checks = CheckApplication()
+epochs.listeners.append(checks.gateway.snapshot.hear)
 forwards = ForwardApplication(checks.gateway)
 
 

@@ -12,7 +12,8 @@ from accounts.keys.callers import Caller
 from accounts.models import ApiKey
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
-from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Head, Request
+from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Request
+from licensing.access.event_loop.head import Head
 from tests import factories
 
 # Refusals in the order of the steps: status, code and param.

@@ -5,26 +5,19 @@ one shared commit. That commit stores only what was decided on facts that still 
 again. What one statement cannot record is decided in a transaction (licensing.access.checks).
 """
 
-from asyncio import sleep, wait
+from asyncio import Future, wait
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import chain
-from time import perf_counter
 from typing import TypeVar
-
-from django.db import connection
 
 from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
-from analytics.recording.batch import conflicts
-from analytics.recording.entries import Entry, Reply
+from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome
-from analytics.recording.recorder import AsyncRecorder
 from kit.http.errors import ApiError
 from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch, Turns, Work
-from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
@@ -37,12 +30,11 @@ from licensing.access.event_loop.blocking_calls import (
     find_hosts_now,
     keep_pages_now,
     needs_transaction,
-    record_now,
     run_each,
 )
 from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
-from licensing.access.event_loop.metrics import count_commit, count_failed_commit
+from licensing.access.event_loop.commits import MAX_SECONDS_TO_GATHER, Commits
 from licensing.access.event_loop.outcomes import stale_outcomes
 from licensing.access.event_loop.retries import Retries
 from licensing.access.event_loop.snapshot import Snapshot
@@ -55,12 +47,6 @@ Render = Callable[[DecisionBatch], None]
 
 MAX_ATTEMPTS = 5  # on cached facts
 MOST_COMPARISONS = 20_000  # with conditions, that are made on the event loop: they take about 5 ms
-MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
-ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
-COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
-SECONDS_TO_ASK_AGAIN = 0.001  # until a client's next request, on a connection that stays open
-SEVERAL = 4  # requests that one commit answered: the next commit waits for what they ask again
-MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more, or that spends; it may be waiting for a lock
 
 
 class Gateway:
@@ -70,20 +56,8 @@ class Gateway:
         calls = calls or Calls()
         self.snapshot = Snapshot()
         self.callers = Callers(self.snapshot, calls)
-        on_postgresql = connection.vendor == "postgresql"
-        self.write = AsyncRecorder().record if calls.on_loop else calls.blocking("recorder", record_now)
-        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = calls.shared(
-            self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
-        )
-        self.spending = self.records  # SQLite has one writer anyway
-        if on_postgresql:
-            self.spending = calls.shared(
-                self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending
-            )
-        self.being_written = 0  # decisions that do not spend
-        self.spending_commits = 0  # under way
-        self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
         self.facts = CachedFacts(self.snapshot, calls, self.gather_counted)
+        self.commits = Commits(calls, self.next_decisions, self.forget)
         self.transactions: MicroBatch[Work, Exception | None] = calls.shared(
             calls.blocking("transactions", run_each), max_items=20, max_waiting=1_000
         )
@@ -177,8 +151,7 @@ class Gateway:
         if sender.is_awaited is not None:
             batch.record_if(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
-        records = self.spending if batch.spends else self.records
-        return records.result_of(batch.entries, render and partial(render, batch))
+        return self.commits.result_of(batch.entries, render and partial(render, batch), spends=bool(batch.spends))
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
@@ -218,86 +191,20 @@ class Gateway:
         if (limits := self.callers.limits) is not None and (counted := limits.answers()) is not None:
             await wait([counted], timeout=MAX_SECONDS_TO_GATHER)
 
-    async def gather(self) -> None:
-        """Wait for checks that are being counted or looked up, so that they join the commit.
-
-        A commit costs as much as several checks; without the wait, groups of requests would split into many small
-        ones. A large commit keeps a core busy, and a second one at the same time would wait for the same pages.
-        """
-        if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
-            await wait([written], timeout=MAX_SECONDS_ALONE)
-        await self.gather_into(self.records)
-
-    async def gather_spending(self) -> None:
-        """Do the same for checks that spend. Two such commits at once would wait for each other's wallets.
-
-        What arrives during a commit also waits a moment for the next requests of the clients that it answers.
-        Otherwise the two groups would take turns for good, each with commits of its own.
-        """
-        if self.spending_commits and (written := self.spending.answers()) is not None:
-            await wait([written], timeout=MAX_SECONDS_ALONE)
-        seconds = self.spent_at + SECONDS_TO_ASK_AGAIN - perf_counter()
-        if seconds > 0 and self.spent_together >= SEVERAL:
-            await sleep(seconds)
-        await self.gather_into(self.spending)
-
-    async def gather_into(self, records: MicroBatch[Sequence[Entry], Sequence[Outcome]]) -> None:
-        if sum(len(entry.ids) for entries, _, _ in records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
-            return
+    def next_decisions(self) -> list[Future[None]]:
+        """Return what requests wait for whose decisions are made next."""
         calls = (self.callers.limits, self.facts.quick_lookups)
-        expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
-        if expected:
-            await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
+        return [answers for call in calls if call is not None and (answers := call.answers()) is not None]
 
-    async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        """Record many requests in one commit, and count their decisions while it is under way."""
-        size = sum(len(entry.ids) for entries in many for entry in entries)
-        self.being_written += size
-        try:
-            return await self.write_all(many)
-        finally:
-            self.being_written -= size
-
-    async def record_spending(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        """Do the same for requests that spend."""
-        self.spending_commits += 1
-        try:
-            return await self.write_all(many)
-        finally:
-            self.spending_commits -= 1
-            self.spent_at, self.spent_together = perf_counter(), len(many)
-
-    async def write_all(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        """Record many requests in one commit, each entirely or not at all."""
-        refusals = conflicts(many)
-        fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
-        sizes = [len(entry.ids) for entries in many for entry in entries]
-        begun = perf_counter()
-        try:
-            stored = iter(await self.write(fitting))
-        except Exception as error:
-            count_failed_commit()
-            if isinstance(error, Promoted):
-                self.forget(error)
-            raise
-        outcomes: list[Sequence[Outcome]] = [
-            [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
-        ]
-        count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
-        return outcomes
-
-    def forget(self, promoted: Promoted) -> None:
-        """Forget what was read from the former primary, and fail what was decided on it."""
+    def forget(self) -> None:
+        """Forget what was read from the former primary."""
         self.promotions += 1
         self.snapshot.clear()
         self.facts.numbers.free.clear()
-        for records in {self.records, self.spending}:
-            records.fail_waiting(promoted)
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""
-        waiting = len(self.records.waiting)
-        metrics.waiting.values[0] = waiting + (len(self.spending.waiting) if self.spending is not self.records else 0)
+        metrics.waiting.values[0] = self.commits.count_waiting()
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
 
 
