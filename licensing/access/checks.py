@@ -34,7 +34,7 @@ from licensing.requesters.numbers import reserve
 
 def check_access(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None = None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     """Decide and record checks; return their answers in order.
 
     An answer is NotFound if the item does not exist. Dry runs are decided but not recorded. The number of queries does
@@ -49,7 +49,7 @@ def check_access(
     return check_and_record(account_id, checks, now, caller)
 
 
-def check_for_caller(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+def check_for_caller(caller: Caller, checks: Sequence[Check], now: datetime) -> Sequence[Answer | ApiError]:
     return check_access(caller.grant.account_id, checks, now, caller)
 
 
@@ -79,7 +79,7 @@ def check_once(
 @transaction.atomic
 def check_and_record(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     try:
         try:
             with transaction.atomic():  # releases the requesters' locks: the account must be locked first
@@ -96,7 +96,7 @@ class Stale(Exception):
 
 def attempt(
     account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     """Decide and record the checks once. Raises Stale if the account's epoch has advanced."""
     grant = None if caller is None else caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
@@ -106,9 +106,9 @@ def attempt(
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
     account = ids.hex_of("acc", account_id)
     if grant is None:
-        batch = decide_checks(checks, found, account, now)
+        made = decide_checks(checks, found, account, now)
     else:
-        batch = decide_checks(
+        made = decide_checks(
             checks,
             found,
             account,
@@ -117,13 +117,13 @@ def attempt(
             unlisted_signers_pay=grant.unlisted_signers_pay,
             stores_full_addresses=grant.stores_full_addresses,
         )
-    if batch.rehearsals:
-        rehearse_observed(batch)
-    outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
+    if made.rehearsals:
+        made = rehearse_observed(made)
+    made, outcomes = record_spending(made) if made.spends else (made, recorder.record(made.entries))
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     if caller is not None:
         caller.check_presence()
-        if batch.entries and timezone.now() - now > RECORDED_WITHIN:
+        if made.entries and timezone.now() - now > RECORDED_WITHIN:
             raise too_late()
-    return batch.settle(outcomes)
+    return made.settle(outcomes)

@@ -30,7 +30,7 @@ from licensing.access.bodies import has_draft, parse_batch, parse_check, require
 from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.check_values import Check
 from licensing.access.checks import check_once
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.head import Head
@@ -167,19 +167,19 @@ class CheckApplication:
         sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
         decided = checks if error is None else decidable(checks, error)
         is_batch = request.head.path != CHECK
-        ahead: tuple[DecisionBatch, bytes] | None = None
+        ahead: tuple[Decisions, bytes] | None = None
 
-        def render(batch: DecisionBatch) -> None:
+        def render(made: Decisions) -> None:
             nonlocal ahead
-            if not batch.claims:
-                foreseen = foresee_answers(batch) if batch.spends else batch.answers
-                ahead = batch, render_reply(foreseen, checks, sign, is_batch=is_batch)
+            if not made.claims:
+                foreseen = foresee_answers(made) if made.spends else made.answers
+                ahead = made, render_reply(foreseen, checks, sign, is_batch=is_batch)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
         early = None if is_batch else render
         answers = await self.gateway.check(request, decided, moment(), render=early)
         count_checks(outcomes_of(answers))
-        if ahead is None or ahead[0].answers is not answers:  # they were decided again
+        if ahead is None or not is_of(answers[0], ahead[0]):  # it was decided again
             given = answers if error is None else with_unsigned(answers, checks, error)
             return render_reply(given, checks, sign, is_batch=is_batch), {}
         return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
@@ -203,11 +203,11 @@ class CheckApplication:
             given = made if error is None else with_unsigned(made, checks, error)
             return render_reply(given, checks, sign, is_batch=is_batch)
 
-        def keep(batch: DecisionBatch) -> Reply:
+        def keep(made: Decisions) -> Reply:
             nonlocal body
-            if batch.unwritten and not is_free:
+            if made.unwritten and not is_free:
                 raise Unsure
-            body = render(batch.answers)
+            body = render(made.answers)
             return Reply(claim, seal_reply(body))
 
         recorded = None
@@ -251,6 +251,12 @@ class CheckApplication:
         """Return the function that signs decisions, or why none can be signed."""
         signer = await self.gateway.signers.current()
         return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
+
+
+def is_of(answer: Answer | ApiError, made: Decisions) -> bool:
+    """Return whether the answer to a check is one of these decisions."""
+    [own] = made.answers
+    return isinstance(answer, Answer) and isinstance(own, Answer) and answer.id == own.id
 
 
 def digest_of(request: Request, body: bytes) -> bytes:

@@ -23,7 +23,7 @@ from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
 from licensing.access.checks import check_for_caller
 from licensing.access.deciding import comparisons_of
-from licensing.access.decisions import DecisionBatch, decide_checks
+from licensing.access.decisions import Decisions, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     AtHost,
@@ -42,8 +42,8 @@ from licensing.access.event_loop.stock import LicenseKeys, Signers
 from licensing.access.lookup.request import LookupResult
 
 R = TypeVar("R")
-Keep = Callable[[DecisionBatch], Reply]
-Render = Callable[[DecisionBatch], None]
+Keep = Callable[[Decisions], Reply]
+Render = Callable[[Decisions], None]
 
 MAX_ATTEMPTS = 5  # on cached facts
 MOST_COMPARISONS = 20_000  # with conditions, that are made on the event loop: they take about 5 ms
@@ -82,7 +82,7 @@ class Gateway:
 
     async def check(
         self, sender: Sender, checks: Sequence[Check], now: datetime, render: Render | None = None
-    ) -> list[Answer | ApiError]:
+    ) -> Sequence[Answer | ApiError]:
         """Decide and record the checks of an admitted request.
 
         Returns the answers in the order of the checks; an answer is NotFound if the item does not exist. Raises
@@ -104,7 +104,7 @@ class Gateway:
         now: datetime,
         keep: Keep | None = None,
         render: Render | None = None,
-    ) -> list[Answer | ApiError] | None:
+    ) -> Sequence[Answer | ApiError] | None:
         """Decide and record on cached facts, again while they turn out stale; None if that needs a transaction.
 
         `keep` makes the reply that is stored with the record. Raises what `keep` raises, and KeyTaken.
@@ -124,41 +124,42 @@ class Gateway:
             # The decision of a single check about one page is always short.
             if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
                 return None
-            batch = self.decide(sender.grant, checks, found, now)
-            if needs_transaction(batch, keeps=keep is not None):
+            made = self.decide(sender.grant, checks, found, now)
+            if needs_transaction(made, keeps=keep is not None):
                 return None
-            outcomes = await self.record_batch(sender, batch, now, keep, render)
+            outcomes = await self.record(sender, made, now, keep, render)
             stale = stale_outcomes(self.snapshot, account_id, found.epoch, outcomes)
             if not stale:
                 sender.is_confirmed = True
-                self.facts.remember(account_id, found.epoch, batch.unwritten)
-                return batch.settle(outcomes)
+                self.facts.remember(account_id, found.epoch, made.unwritten)
+                return made.settle(outcomes)
             if stale[0].unpaid:
                 return None
-            in_record = not (batch.unwritten and stale[0].retry)
+            in_record = not (made.unwritten and stale[0].retry)
         return None
 
-    def record_batch(
-        self, sender: Sender, batch: DecisionBatch, now: datetime, keep: Keep | None, render: Render | None
+    def record(
+        self, sender: Sender, made: Decisions, now: datetime, keep: Keep | None, render: Render | None
     ) -> Awaitable[Sequence[Outcome]]:
         """Record the decisions with their spending, and with the reply that `keep` makes of them.
 
         Await it at once.
         """
-        spend_in_record(batch)
+        if made.spends:
+            made = spend_in_record(made)
         if keep is not None:
-            batch.keep(keep(batch))
+            made = made.with_reply(keep(made))
         if sender.is_awaited is not None:
-            batch.record_if(sender.is_awaited)
+            made = made.while_awaited(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
-        return self.commits.result_of(batch.entries, render and partial(render, batch), spends=bool(batch.spends))
+        return self.commits.result_of(made.entries, render and partial(render, made), spends=bool(made.spends))
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
         await sender.readmit()
         return self.snapshot.vouches(sender.grant, epoch)
 
-    def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> DecisionBatch:
+    def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> Decisions:
         return decide_checks(
             checks,
             found,
