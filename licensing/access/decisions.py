@@ -49,6 +49,13 @@ class Decisions(Struct, frozen=True, gc=False):
     rehearsals: Mapping[int, tuple[Spend, ...]]  # what observed decisions would spend, likewise
     unwritten: Mapping[str, RequesterSnapshot]  # new or newly named requesters, stored with the decisions
 
+    def need_transaction(self, *, keep_reply: bool) -> bool:
+        """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has
+        two of these: a spend, a limit's claim, a stored reply.
+        """
+        two = bool(self.spends) + self.claims + keep_reply > 1
+        return not self.entries or bool(self.rehearsals) or two
+
     def with_reply(self, reply: Reply) -> "Decisions":
         """Let the record store this reply, too."""
         return replace(self, entries=[replace(entry, reply=reply) for entry in self.entries])

@@ -16,7 +16,6 @@ from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
 from kit.storage.microbatch import Work
-from licensing.access.decisions import Decisions
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.newcomers import keep_requesters
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
@@ -174,11 +173,3 @@ def error_of(work: Work) -> Exception | None:
         connection.close_if_unusable_or_obsolete()
         return as_api_error(exc)
     return None
-
-
-def needs_transaction(made: Decisions, *, keeps: bool) -> bool:
-    """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
-    these: a spend, a limit's claim, a kept reply.
-    """
-    two = bool(made.spends) + made.claims + keeps > 1
-    return not made.entries or bool(made.rehearsals) or two

@@ -29,7 +29,6 @@ from licensing.access.event_loop.blocking_calls import (
     AtHost,
     find_hosts_now,
     keep_pages_now,
-    needs_transaction,
     run_each,
 )
 from licensing.access.event_loop.cached_facts import CachedFacts
@@ -125,7 +124,7 @@ class Gateway:
             if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
                 return None
             made = self.decide(sender.grant, checks, found, now)
-            if needs_transaction(made, keeps=keep is not None):
+            if made.need_transaction(keep_reply=keep is not None):
                 return None
             outcomes = await self.record(sender, made, now, keep, render)
             stale = stale_outcomes(self.snapshot, account_id, found.epoch, outcomes)
@@ -171,9 +170,10 @@ class Gateway:
         )
 
     async def in_transaction(self, sender: Sender, now: datetime, act: Callable[[Caller], R]) -> R:
-        """Decide in the account's turn, in a transaction, on facts read afresh: what `needs_transaction`, dry runs,
-        and the checks of an account that changes faster than they are decided. Raises what keeps them from being
-        decided.
+        """Decide in the account's turn, in a transaction, on facts read in it.
+
+        For what one statement cannot record, for dry runs, and for the checks of an account that changes faster than
+        they are decided. Raises what keeps them from being decided.
 
         Dry runs and unknown items leave no record that would confirm the key, so it is read again.
         """
