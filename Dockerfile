@@ -15,13 +15,19 @@ COPY . .
 RUN pip install --require-hashes -r requirements-docs.txt && python manage.py build_docs
 
 FROM service
-# The code belongs to root and is compiled here, so that the service can change nothing of it.
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Content Access Licensing API" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="$REVISION"
+
+# The code belongs to root and is compiled here, so that the service can change nothing of it: its root may be read-only.
 COPY . .
 COPY --from=docs /srv/licensing/site site
 RUN python -m compileall -q . \
  && useradd --system --uid 10001 --no-create-home licensing \
- && install -d -m 700 -o licensing -g licensing /var/lib/licensing
-USER licensing
+ && install -d -m 700 -o licensing -g licensing /var/lib/licensing \
+ && pip uninstall --yes --quiet pip
+USER 10001
 
 ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/var/lib/licensing
 VOLUME /var/lib/licensing

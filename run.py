@@ -2,7 +2,7 @@
 
 python3 run.py                    set up, migrate, make a demo account in an empty database, serve
 python3 run.py --empty            the same without the demo account, with an operator of the admin
-python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
+python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt), and build /docs/
 python3 run.py setup --archive    the same with requirements-archive.txt; later set-ups in this folder keep it
 python3 run.py test               the gate, about 25 minutes: every guarantee, on SQLite and on PostgreSQL with Valkey
     --all                         everything, before a release: more examples, kills, programs and languages
@@ -14,11 +14,9 @@ python3 run.py test               the gate, about 25 minutes: every guarantee, o
                                   -k NAME) run on SQLite, in one process
 """
 
-import json
 import os
 import signal
 import sys
-from typing import TypedDict
 
 if sys.version_info < (3, 11):  # noqa: UP036 - this file is what tells it to those who have an older one
     sys.exit("run.py needs Python 3.11 or later.")
@@ -26,18 +24,10 @@ if sys.platform == "win32":
     sys.exit("run.py needs Linux, macOS or WSL.")
 
 from kit.ports import why_unusable
-from launcher.documentation import build_docs
+from launcher.documentation import BESIDE, build_docs, build_docs_beside, start_building_docs
 from launcher.installing import ARCHIVE, DEV, PYTHON, install, install_runtime, setup_lock
-from launcher.processes import ROOT, RunError, must
-from launcher.progress import MigrationNames, Progress
+from launcher.processes import ROOT, RunError
 from launcher.testing import test
-
-
-class Made(TypedDict, total=False):
-    """What a first start has made, with the texts that are shown only once."""
-
-    curl: str
-    operator: dict[str, str] | None
 
 
 def check_port() -> None:
@@ -49,42 +39,13 @@ def check_port() -> None:
         raise RunError(problem)
 
 
-def serve(*, empty: bool = False) -> None:
+def serve(*arguments: str) -> None:
     check_port()
-    with setup_lock() as stamp:  # also around the migration: two at once would make the same tables
-        install_runtime(stamp)
-        build_docs(stamp)
-        with Progress("Migrating the database …") as progress:
-            must("The migration", PYTHON, "manage.py", "migrate", read=MigrationNames(progress).read)
-        demo = first_operator() if empty else demo_account()
-    if "curl" in demo:
-        print(f"\nA demo account with sample data was made. Try, once this serves:\n\n    {demo['curl']}\n")
-    if operator := demo.get("operator"):
-        print("The admin is at {address}: sign in as {username} with the password {password}".format(**operator))
-        print("(shown this once; a new operator: .venv/bin/python manage.py create_operator NAME --superuser)\n")
-    print("A new key: .venv/bin/python manage.py create_api_key --account ID --name NAME --type secret")
-    print(
-        "Starting. The address is shown once it answers; /docs/ has the documentation. Ctrl-C stops it.\n", flush=True
-    )
+    with setup_lock() as stamp:
+        install_runtime(stamp, is_trial=True)
+    start_building_docs()
     os.chdir(ROOT)
-    os.execv(PYTHON, [str(PYTHON), "manage.py", "serve"])
-
-
-def demo_account() -> Made:
-    """The demo with its `curl` line and `operator`, if the database was empty."""
-    print("Making a demo account with a year of sample data, if there is no account …", flush=True)
-    return answer("Making the demo account", "seed_demo", "--if-empty")
-
-
-def first_operator() -> Made:
-    """An `operator` to sign in to the admin as, if there was none."""
-    return answer("Making an operator", "first_operator")
-
-
-def answer(doing: str, *command: str) -> Made:
-    """Return the last JSON object that a manage.py command prints."""
-    told: Made = json.loads(must(doing, PYTHON, "manage.py", *command, "--json", piped=True).splitlines()[-1])
-    return told
+    os.execv(PYTHON, [str(PYTHON), "manage.py", "start", *arguments])
 
 
 def main(arguments: list[str]) -> int:
@@ -99,7 +60,9 @@ def main(arguments: list[str]) -> int:
                 install_runtime(stamp, *([ARCHIVE] if arguments[1:] else []))
             build_docs(stamp)
     elif arguments == ["--empty"]:
-        serve(empty=True)
+        serve("--empty")
+    elif arguments[:1] == [BESIDE]:
+        build_docs_beside(int(arguments[1]))
     elif arguments:
         asked = arguments in (["-h"], ["--help"])
         print(__doc__, file=sys.stdout if asked else sys.stderr)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.events import clock, deadlines
 from accounts.events.objects import register, register_plain
+from accounts.plans.services import zone_followers
 from analytics.events import summaries
 from analytics.events.retention import late_readers
 from analytics.examples import ADJUSTMENT
@@ -18,6 +19,7 @@ from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
+from analytics.wallets.zones import follow_zone
 
 
 def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:
@@ -36,6 +38,7 @@ def with_credit(grants: Sequence[Grant]) -> list[Grant]:
     return [one for wallet, own in of_wallet.items() for one in grants_as_of(wallet, own, now) if one.remaining]
 
 
+zone_followers.append(follow_zone)
 register("wallet", WalletSerializer(), WALLET)
 register("grant", GrantSerializer(), GRANT)
 deadlines.register(

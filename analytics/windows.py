@@ -1,19 +1,21 @@
 """Report periods and their buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reference/reports.md).
 
-Everything is UTC. A window consists of whole days up to today unless timestamps are given. Internally it is half-open:
-`end` is the first microsecond after it.
+Days are those of `timeZone`, by default UTC. A window consists of whole days up to today unless timestamps are given.
+Internally it is half-open: `end` is the first microsecond after it.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
+from kit.values.calendar import first_of_month, start_of_day, zone_named
 from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
-from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_timestamp, render_timestamp
+from kit.values.time_zones import parse_zone_name
+from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_date, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -24,35 +26,41 @@ MOST_BUCKETS = 10_000
 YEARS = range(1000, 9000)  # wide enough for real data, narrow enough that date arithmetic never overflows
 
 
-def midnight(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+def midnight(moment: datetime, zone: tzinfo = UTC) -> datetime:
+    return start_of_day(moment.astimezone(zone).date(), zone)
 
 
-def floor(moment: datetime, group_by: str) -> datetime:
+def floor(moment: datetime, group_by: str, zone: tzinfo = UTC) -> datetime:
     """Return the start of the bucket that contains the time."""
+    local = moment.astimezone(zone)
     if group_by == "hour":
-        return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    day = midnight(moment)
+        within = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        return moment.astimezone(UTC) - within
+    day = local.date()
     if group_by == "week":
-        return day - day.weekday() * DAY
-    return day.replace(day=1) if group_by == "month" else day
+        day -= day.weekday() * DAY
+    return start_of_day(day.replace(day=1) if group_by == "month" else day, zone)
 
 
-def bucket_after(bucket: datetime, group_by: str) -> datetime:
+def bucket_after(bucket: datetime, group_by: str, zone: tzinfo = UTC) -> datetime:
+    if group_by == "hour":
+        return bucket + timedelta(hours=1)
+    day = bucket.astimezone(zone).date()
     if group_by == "month":
-        return (bucket.replace(day=28) + 4 * DAY).replace(day=1)
-    return bucket + {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}[group_by]
+        return start_of_day(first_of_month(day, 1), zone)
+    return start_of_day(day + {"day": DAY, "week": 7 * DAY}[group_by], zone)
 
 
-def end_of_day(moment: datetime) -> datetime:
-    return midnight(moment) + DAY
+def end_of_day(moment: datetime, zone: tzinfo = UTC) -> datetime:
+    return start_of_day(moment.astimezone(zone).date() + DAY, zone)
 
 
-def start_of_period(end: datetime, period: str) -> datetime:
+def start_of_period(end: datetime, period: str, zone: tzinfo = UTC) -> datetime:
     """Return the start of a period (a key of PERIODS) of whole days whose last day contains the moment before
     `end`.
     """
-    return midnight(end - MICROSECOND) - (PERIODS[period] - 1) * DAY
+    last = (end - MICROSECOND).astimezone(zone).date()
+    return start_of_day(last - (PERIODS[period] - 1) * DAY, zone)
 
 
 @dataclass(frozen=True)
@@ -62,27 +70,42 @@ class Window:
     start: datetime
     end: datetime
     group_by: str
+    zone: tzinfo = UTC  # of its days
+
+    @property
+    def before(self) -> datetime:
+        """The start of the window just before, of as many days."""
+        start, end = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (self.start, self.end))
+        return (start - (end - start)).replace(tzinfo=self.zone).astimezone(UTC)
+
+    def time_until(self, end: datetime) -> timedelta:
+        """Return the time from the start on the zone's clock, whose days all have 24 hours."""
+        first, last = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (self.start, end))
+        return last - first
 
     def buckets(self) -> list[datetime]:
         """Return the start of each bucket, oldest first. The first and last may extend beyond the window."""
-        buckets = [floor(self.start, self.group_by)]
-        while (following := bucket_after(buckets[-1], self.group_by)) < self.end:
+        buckets = [floor(self.start, self.group_by, self.zone)]
+        while (following := bucket_after(buckets[-1], self.group_by, self.zone)) < self.end:
             buckets.append(following)
         return buckets
 
     def bucket_of(self, moment: datetime) -> datetime:
-        return floor(moment, self.group_by)
+        return floor(moment, self.group_by, self.zone)
 
     def label(self, bucket: datetime) -> str | None:
         """Return a bucket's `date`: `YYYY-MM-DD`, or a timestamp for an hour."""
-        return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket:%Y-%m-%d}"
+        return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket.astimezone(self.zone):%Y-%m-%d}"
 
     def count_buckets(self) -> int:
         """Return the number of buckets without building them."""
-        first, last = floor(self.start, self.group_by), floor(self.end - MICROSECOND, self.group_by)
+        first, last = self.bucket_of(self.start), self.bucket_of(self.end - MICROSECOND)
+        if self.group_by == "hour":
+            return (last - first) // timedelta(hours=1) + 1
+        begin, end = first.astimezone(self.zone).date(), last.astimezone(self.zone).date()
         if self.group_by == "month":
-            return (last.year - first.year) * 12 + last.month - first.month + 1
-        return (last - first) // (bucket_after(first, self.group_by) - first) + 1
+            return (end.year - begin.year) * 12 + end.month - begin.month + 1
+        return (end - begin).days // (7 if self.group_by == "week" else 1) + 1
 
 
 @dataclass(frozen=True)
@@ -94,7 +117,7 @@ class Grammar:
     period: str = "30d"
     group_by: str = "day"
 
-    names = frozenset({"period", "startDate", "endDate", "groupBy"})
+    names = frozenset({"period", "startDate", "endDate", "groupBy", "timeZone"})
 
     def parse(self, query: Mapping[str, str], now: datetime, first: Callable[[], datetime | None]) -> Window:
         """Return the requested window; `first` returns the start of `all`, None without data.
@@ -103,20 +126,22 @@ class Grammar:
         """
         period = one_of(self.periods, query, "period", self.period)
         group_by = one_of(self.groups, query, "groupBy", self.group_by)
-        end = read_end(query["endDate"]) if "endDate" in query else end_of_day(now)
-        last_day = midnight(end - MICROSECOND)
+        zone = read_zone(query)
+        end = read_end(query["endDate"], zone) if "endDate" in query else end_of_day(now, zone)
+        last_day = midnight(end - MICROSECOND, zone)
         if "startDate" in query:
-            start = read_moment("startDate", query["startDate"])
+            start = read_moment("startDate", query["startDate"], zone)
             if start >= end:
-                latest = f"endDate {query['endDate']}" if "endDate" in query else f"today, {last_day:%Y-%m-%d}"
+                today = f"today, {last_day.astimezone(zone):%Y-%m-%d}"
+                latest = f"endDate {query['endDate']}" if "endDate" in query else today
                 raise InvalidRequest(
                     f"startDate is after {latest}: {query['startDate']}. Give an earlier startDate.", param="startDate"
                 )
         elif period == ALL:
-            start = min(midnight(first() or last_day), last_day)
+            start = min(midnight(first() or last_day, zone), last_day)
         else:
-            start = start_of_period(end, period)
-        window = Window(start, end, group_by)
+            start = start_of_period(end, period, zone)
+        window = Window(start, end, group_by, zone)
         if window.count_buckets() > MOST_BUCKETS:
             raise InvalidRequest(
                 f"This window has {window.count_buckets()} buckets of a {group_by}, and a report at most "
@@ -133,7 +158,7 @@ class Grammar:
                 str,
                 enum=self.periods,
                 default=self.period,
-                description="Whole UTC days that end today; `year` has 365 of them."
+                description="Whole days that end today; `year` has 365 of them."
                 + (" `all` begins with the first event." if ALL in self.periods else ""),
             ),
             OpenApiParameter("startDate", MOMENT_SCHEMA, description=f"Overrides `period`. {both}"),
@@ -146,6 +171,13 @@ class Grammar:
                 enum=self.groups,
                 default=self.group_by,
                 description=f"The buckets of `timeSeries`, at most {MOST_BUCKETS:,}.",
+            ),
+            OpenApiParameter(
+                "timeZone",
+                str,
+                default="UTC",
+                description="The IANA name of the time zone whose days, weeks and months count, such as "
+                "`Europe/Berlin`. Timestamps in the reply stay in UTC.",
             ),
         ]
 
@@ -164,9 +196,18 @@ def one_of(choices: tuple[str, ...], query: Mapping[str, str], name: str, defaul
     return value
 
 
-def read_moment(name: str, text: str) -> datetime:
+def read_zone(query: Mapping[str, str]) -> tzinfo:
+    """Return the requested time zone, by default UTC. Raises InvalidRequest."""
     try:
-        moment = parse_timestamp(text)
+        return zone_named(parse_zone_name(query.get("timeZone", "UTC")))
+    except ValueError as error:
+        raise InvalidRequest(f"timeZone: {error}", param="timeZone") from None
+
+
+def read_moment(name: str, text: str, zone: tzinfo = UTC) -> datetime:
+    """Return a timestamp, or the start of a date's day in the zone. Raises InvalidRequest."""
+    try:
+        moment = start_of_day(parse_date(text), zone) if IS_DATE(text) else parse_timestamp(text)
         if moment.year not in YEARS:
             raise ValueError(f"Must be in the years {YEARS[0]} to {YEARS[-1]}.")
     except ValueError as error:
@@ -174,6 +215,7 @@ def read_moment(name: str, text: str) -> datetime:
     return moment
 
 
-def read_end(text: str) -> datetime:
+def read_end(text: str, zone: tzinfo = UTC) -> datetime:
     """Return the exclusive end: a date includes the whole day, a timestamp its own microsecond."""
-    return read_moment("endDate", text) + (DAY if IS_DATE(text) else MICROSECOND)
+    moment = read_moment("endDate", text, zone)
+    return end_of_day(moment, zone) if IS_DATE(text) else moment + MICROSECOND

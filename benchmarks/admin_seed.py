@@ -31,7 +31,7 @@ def seed(made: Installation, sizes: Sizes) -> None:
     made.post("/v1/license-clients", {"requesterId": "org_acme", "name": "Crawler"})
     for number in range(sizes.sites):
         rules = [{"pattern": "/a/*", "policyId": policy}]
-        made.post("/v1/sites", {"host": f"site-{number}.example", "rules": rules})
+        made.post("/v1/sites", {"host": f"site-{number}.example", "mode": "enforce", "rules": rules})
     made.post("/v1/webhooks", {"url": "https://hooks.example/in"})
 
 

@@ -105,7 +105,10 @@ class EdgeSide(Side):
 
 def register(made: Installation) -> list[str]:
     policies = [made.policy(*rules) for _, rules in SECTIONS]
-    made.post("/v1/sites", {"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policies[2]}]})
+    made.post(
+        "/v1/sites",
+        {"host": "pub.example", "mode": "enforce", "rules": [{"pattern": "/premium/*", "policyId": policies[2]}]},
+    )
     rows = [
         {"title": f"Page {page}", "source": f"https://pub.example{path_of(page)}", "policyId": policies[page % 4]}
         for page in range(ITEMS)

@@ -123,6 +123,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "licensing.edge.in_django.ProxyQuestions",
     "kit.http.middleware.RequestIdMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "kit.http.middleware.ClientAddressMiddleware",

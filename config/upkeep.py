@@ -12,6 +12,7 @@ from django.db import OperationalError, connection
 from accounts.limits import events as limit_events
 from accounts.plans import epochs
 from analytics.events.partitions import ensure_partitions
+from analytics.ledger.due import book_regularly
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
@@ -133,6 +134,7 @@ JOBS = [
         expected=(OperationalError,),
     ),
     Job(settle_due, SETTLING_SECONDS, "Ends and refills of wallets could not be stored; trying again"),
+    Job(book_regularly, SETTLING_SECONDS, "Fees of licences could not be booked; trying again"),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     Job(
         erasure.finish_all,

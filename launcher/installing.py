@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launcher.processes import ROOT, RunError, must, works
+from launcher.processes import ROOT, RunError, call, must, works
 from launcher.progress import PackageCount, Progress
 
 VENV = ROOT / ".venv"
@@ -59,47 +59,57 @@ def extras_in(stamp: Path) -> set[str]:
     return set(stamp.read_text().split()) & set(EXTRAS)
 
 
-def install_runtime(stamp: Path, *extras: str) -> None:
-    """Install what the service needs, with these extras and those that the installation had."""
-    install(stamp, RUNTIME)
+def install_runtime(stamp: Path, *extras: str, is_trial: bool = False) -> None:
+    """Install what the service needs, with these extras and those that the installation had.
+
+    A trial starts sooner: it has no pip of its own, and compiles only what is imported.
+    """
+    install(stamp, RUNTIME, is_trial=is_trial)
     for extra in sorted({*extras, *extras_in(stamp)}):
         install(stamp, extra)
 
 
-def install(stamp: Path, lock: str) -> None:
+def install(stamp: Path, lock: str, *, is_trial: bool = False) -> None:
+    if not (ROOT / lock).exists():
+        raise RunError(f"{lock} is not here. A release has no tests: use a checkout.")
     # The import fails where another Python took the place of the one .venv was made with.
     before, extras = digests_in(stamp), extras_in(stamp) | ({lock} & set(EXTRAS))
     if digest(lock) in before and works(PYTHON, "-c", "import django"):
         stamp.write_text("\n".join(before | extras))
         return
     stamp.write_text("\n".join(extras))
-    with Progress(f"Installing {lock} into .venv …") as progress:
+    with Progress(f"Installing the packages of {lock} into .venv …") as progress:
         count = PackageCount(progress, len(re.findall(r"^\S+==", (ROOT / lock).read_text(), re.MULTILINE)))
-        command = (*installer(), "install", "--require-hashes", "-r", ROOT / lock)
-        must(f"Installing {lock}", *command, read=count.read)
-    still = before & set(map(digest, HOLDS))
+        if not works(PYTHON, "--version"):
+            must("Making .venv", sys.executable, "-m", "venv", "--without-pip", VENV)
+        if not is_trial and not works(PYTHON, "-m", "pip", "--version"):
+            works(PYTHON, "-m", "ensurepip")  # Debian's Python may have none, which is no fault yet
+        if not (shutil.which("uv") and installed_with_uv(lock, is_trial=is_trial)):
+            # A lock has every package, so nothing is left to resolve.
+            options = ["--no-deps", "--require-hashes", *(["--no-compile"] if is_trial else [])]
+            must(f"Installing {lock}", *pip(), "install", *options, "-r", ROOT / lock, read=count.read)
+    still = before & {digest(name) for name in HOLDS if (ROOT / name).exists()}
     stamp.write_text("\n".join(still | set(map(digest, HOLDS[lock])) | extras))
 
 
-def installer() -> list[str | Path]:
-    """Return the start of a pip command that installs into .venv, creating .venv if needed."""
+def installed_with_uv(lock: str, *, is_trial: bool) -> bool:
+    """Install a lock with uv. Returns False if it fails: it does not read the settings of pip."""
+    options = ["--no-deps", "--require-hashes", *([] if is_trial else ["--compile-bytecode"])]
+    index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if os.environ.get("PIP_INDEX_URL") else {}
+    command = ["uv", "pip", "install", "--quiet", "--python", PYTHON, *options, "-r", ROOT / lock]
+    return call(*command, env={**index, **os.environ})[0] == 0
+
+
+def pip() -> list[str | Path]:
+    """Return the start of a pip command that installs into .venv: its own pip, or the one of this Python."""
     own: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
     if works(*own, "--version"):
         return own
-    # Asked first: without ensurepip Debian's `venv` fails half-way.
-    if works(sys.executable, "-c", "import ensurepip; ensurepip.version()"):
-        must("Making .venv", sys.executable, "-m", "venv", VENV)
-        return own
-    must("Making .venv", sys.executable, "-m", "venv", "--without-pip", VENV)
     other: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", PYTHON]
     if works(*other, "--version"):
         return other
-    index = os.environ.get("PIP_INDEX_URL", "")
-    if uv := shutil.which("uv"):
-        os.environ["VIRTUAL_ENV"] = str(VENV)
-        if index:
-            os.environ.setdefault("UV_DEFAULT_INDEX", index)
-        return [uv, "pip"]
+    if works(PYTHON, "-m", "ensurepip"):
+        return own
     raise RunError(
         "this Python has neither ensurepip nor pip, and there is no uv. Install one of them (on Debian:"
         " apt install python3-venv), and run this again."

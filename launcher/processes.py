@@ -19,14 +19,17 @@ def call(
     piped: bool = False,
     env: dict[str, str] | None = None,
     read: Callable[[str], None] | None = None,
+    folder: Path = ROOT,
 ) -> tuple[int, str]:
-    """Run a command; return its exit status and its output, if piped. `read` gets the output by line instead.
+    """Run a command in a folder; return its exit status and, if piped, its output.
+
+    `read` gets the output by line instead.
 
     The command has ended when this returns or raises.
     """
     stdout = PIPE if piped or read else None
     # Its own process group gets each signal exactly once, whether from Ctrl-C or from a CI runner that signals run.py.
-    process = Popen(command, cwd=ROOT, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
+    process = Popen(command, cwd=folder, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
     try:
         if read and process.stdout:
             for line in process.stdout:
@@ -51,8 +54,9 @@ def must(
     piped: bool = False,
     env: dict[str, str] | None = None,
     read: Callable[[str], None] | None = None,
+    folder: Path = ROOT,
 ) -> str:
-    status, output = call(*command, piped=piped, env=env, read=read)
+    status, output = call(*command, piped=piped, env=env, read=read, folder=folder)
     if status:
         raise RunError(f"{doing} failed (exit status {status}).")
     return output

@@ -56,15 +56,3 @@ class PackageCount:
             self.progress.show(f"Downloading: {self.found} of {self.total} packages")
         elif line.startswith("Installing collected packages"):
             self.progress.show(f"Unpacking {self.found} packages")
-
-
-class MigrationNames:
-    """Reads the output of `manage.py migrate` line by line and shows the migration that was applied last."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def read(self, line: str) -> None:
-        name, applied, _ = line.strip().removeprefix("Applying ").partition("... OK")
-        if applied:
-            self.progress.show(f"Applied {name}")

@@ -1,5 +1,5 @@
-"""Registers this app's objects and deadlines for events, what an erasure leaves of archived decisions, and what
-reads decisions before they are removed.
+"""Registers this app's objects and deadlines for events, what an erasure leaves of archived decisions, what reads
+decisions before they are removed, and the booking of fees.
 """
 
 from datetime import datetime, timedelta
@@ -9,14 +9,17 @@ from django.db.models import QuerySet
 from accounts.events import deadlines
 from accounts.events.objects import register
 from accounts.limits.events import read_names_by
+from accounts.plans.services import zone_followers
 from accounts.webhooks.serializers import reasons_for_denials
 from analytics.archive.redaction import redact_facts_by
 from analytics.events.retention import late_readers
+from analytics.ledger import due
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.examples import IMPORT
 from licensing.imports.importer import ImportSerializer
 from licensing.licenses.examples import LICENSE
+from licensing.licenses.fees import book_due_fees, follow_zone
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import LicenseSerializer, former_terms
 from licensing.policies.decision import Reason
@@ -32,6 +35,9 @@ redact_facts_by(kept_by_erasure)
 read_names_by(names_of)
 late_readers.append(count_before)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
+
+due.bookers.append(book_due_fees)
+zone_followers.append(follow_zone)
 
 register("content", ContentSerializer(), CONTENT)
 register("policy", PolicySerializer(), POLICY)

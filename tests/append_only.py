@@ -1,6 +1,6 @@
 """Disable the append-only triggers in tests, to set arbitrary times or empty tables."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from django.db import connection
@@ -21,12 +21,13 @@ def triggers(table: str) -> dict[str, str]:
         return dict(cursor.fetchall())
 
 
-def unlocking() -> tuple[list[str], list[str]]:
-    """Return the statements that disable the triggers, and those that restore them."""
+def unlocking(tables: Collection[str] = TABLES) -> tuple[list[str], list[str]]:
+    """Return the statements that disable the triggers of those tables that have any, and those that restore them."""
+    locked = [table for table in TABLES if table in tables]
     if connection.vendor == "postgresql":
-        alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in TABLES]
+        alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in locked]
         return [one.format("DISABLE") for one in alter], [one.format("ENABLE") for one in alter]
-    known = {name: made for table in TABLES for name, made in triggers(table).items()}
+    known = {name: made for table in locked for name, made in triggers(table).items()}
     return [f"DROP TRIGGER {name}" for name in known], list(known.values())
 
 

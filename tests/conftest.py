@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.template import Context, Template
+from django.test import TransactionTestCase
 from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -19,7 +20,7 @@ from accounts.models import Account
 from kit import statements
 from licensing.access import in_thread
 from licensing.access.tokens.signing import forget_signer
-from tests import append_only, factories, served, site, standing, templates, ways
+from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
 from tests.selection import (  # noqa: F401 - hooks of pytest
     pytest_addoption,
@@ -84,15 +85,19 @@ def _own_redis_database() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _what_is_append_only_can_be_emptied() -> None:
-    """Let `transaction=True` tests flush all tables despite the append-only triggers."""
-    flush = connection.ops.execute_sql_flush
+def _tables_are_emptied_quickly() -> None:
+    """Empty after each `transaction=True` test what it has filled, despite the append-only triggers."""
+    set_up, made = TransactionTestCase._fixture_setup.__func__, list[emptying.Extent]()
 
-    def unlocked_flush(statements: list[str]) -> None:
-        unlock, lock = append_only.unlocking()
-        flush([*unlock, *statements, *lock])
+    def set_up_and_remember(case: type[TransactionTestCase]) -> None:
+        made[:] = made or emptying.extents_of_made()
+        set_up(case)
 
-    connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
+    def tear_down(case: TransactionTestCase) -> None:
+        emptying.empty_tables(made)
+
+    TransactionTestCase._fixture_setup = classmethod(set_up_and_remember)
+    TransactionTestCase._fixture_teardown = tear_down  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True, scope="session")

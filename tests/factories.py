@@ -86,11 +86,12 @@ def content(owner: Account, **fields: Any) -> Content:
 
 
 def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields: Any) -> Site:
-    """Create a site whose `rules` map patterns to policies."""
+    """Create a site that enforces, and whose `rules` map patterns to policies."""
     told = [
         {"pattern": pattern, "policy_id": policy.pk if policy else None} for pattern, policy in (rules or {}).items()
     ]
-    return site_services.create_site(owner.pk, {"host": f"site-{next(numbers)}.example", "rules": told, **fields})
+    fields = {"host": f"site-{next(numbers)}.example", "mode": "enforce", "rules": told, **fields}
+    return site_services.create_site(owner.pk, fields)
 
 
 def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any) -> dict[str, str]:

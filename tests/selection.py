@@ -126,8 +126,9 @@ ON_SQLITE_ALONE = {
         "test_waiting",
     ],
     "observability": ["test_reading_metrics"],
-    "openapi": ["test_linters"],
+    "openapi": [],
     "outbound": ["test_guard", "test_reply_bounds"],
+    "release": [],
 }
 
 # Tests of several processes, of PostgreSQL or of Valkey.
@@ -155,7 +156,21 @@ ON_POSTGRESQL_ALONE = {
 # In the gate, these run on both databases: the product asks there which one it is, or sorts and searches by it.
 BOTH_DATABASES = {
     "admin": ["test_lists", "test_long_exports", "test_suggestions"],
-    "analytics": [],
+    "analytics": [
+        "test_adjusting_during_erasures",
+        "test_counts_of_decisions",
+        "test_figures_of_one",
+        "test_ledger",
+        "test_lock_order",
+        "test_replica",
+        "test_revenue_at_every_moment",
+        "test_revenue_by_force",
+        "test_revenue_of_long_times",
+        "test_roll_up",
+        "test_statements",
+        "test_usage_figures",
+        "test_views_of_statements",
+    ],
     "commands": [],
     "conventions": [
         "test_audit_filters",
@@ -180,6 +195,7 @@ BOTH_DATABASES = {
 
 # Not in the gate: long, or about programs and machines that few changes concern.
 ONLY_IN_ALL = {
+    "analytics": ["test_archive_on_s3"],
     "clients": ["test_generators", "test_next", "test_wordpress"],
     "faults": [
         "test_archive",
@@ -200,17 +216,20 @@ ONLY_IN_ALL = {
         "test_valkey_cluster",
         "test_valkey_sentinel",
     ],
+    "openapi": ["test_spectral"],
+    "release": ["test_archive", "test_image"],
     "world": [],
 }
 
-# In the gate, a sample of each test's cases: they are many and slow, and prove the same of other proxies or endpoints.
-SAMPLED = {
-    "analytics": ["test_archive_reading"],
-    "clients": ["test_middleware"],
-    "conventions": ["test_openapi_fuzz"],
-    "faults/proxies": [],
+# In the gate, at most so many cases of each test: they are many and slow, and prove the same of other proxies, places
+# or endpoints. Each sample has others.
+MOST_CASES = {
+    "analytics/test_archive": 1,
+    "analytics/test_archive_reading": 1,
+    "clients/test_middleware": 4,
+    "conventions/test_openapi_fuzz": 4,
+    "faults/proxies": 4,
 }
-MOST_CASES = 4  # of each test in SAMPLED
 ALTERNATING = {"browser": []}  # half of these files in each sample
 
 
@@ -286,9 +305,11 @@ def some_cases(cases: list[Case], most: int) -> list[Case]:
 
 def sampled_cases(cases: list[Case], sample: int) -> list[Case]:
     """Return the cases of a test that a sample of the gate has; each sample begins at another one."""
-    if len(cases) <= MOST_CASES or not is_listed(cases[0].path, SAMPLED):
+    file = cases[0].path.relative_to(TESTS).with_suffix("")
+    most = MOST_CASES.get(file.as_posix()) or MOST_CASES.get(file.parent.as_posix()) or len(cases)
+    if len(cases) <= most:
         return cases
-    return [cases[(sample + number * len(cases) // MOST_CASES) % len(cases)] for number in range(MOST_CASES)]
+    return [cases[(sample + number * len(cases) // most) % len(cases)] for number in range(most)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

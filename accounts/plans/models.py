@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import tzinfo
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
-from kit.values.calendar import zone_named
+from kit.values.calendar import Months, zone_named
 from kit.values.currencies import parse_currency
 from kit.values.ids import IdField
 from kit.values.time_zones import parse_zone_name
@@ -87,8 +87,14 @@ class Account(models.Model):
         help_text="How addresses of people are stored: truncated to /24 (IPv6: /48), or in full.",
     )
     time_zone = models.CharField(
-        max_length=64, default="UTC", db_default="UTC", help_text="Months of refills begin by its clock."
+        max_length=64,
+        default="UTC",
+        db_default="UTC",
+        help_text="Months of statements, refills and fees begin by its clock.",
     )
+    # Months that had begun before the latest change of time zone stay in the former one, until `time_zone_since`.
+    former_time_zone = models.CharField(max_length=64, null=True, editable=False)
+    time_zone_since = models.DateTimeField(null=True, editable=False)
     currency = models.CharField(max_length=3, default="USD", db_default="USD", help_text="The account's own currency.")
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
@@ -127,12 +133,20 @@ class Account(models.Model):
                 parse(getattr(self, name))
             except ValueError as error:
                 errors[name] = str(error)
+        if "time_zone" not in errors and not is_known_to_database(self.time_zone):
+            errors["time_zone"] = "PostgreSQL does not know this time zone. Update its time zones, or choose another."
         if errors:
             raise ValidationError(errors)
 
     @property
     def zone(self) -> tzinfo:
         return zone_named(self.time_zone)
+
+    @property
+    def months(self) -> Months:
+        """The months of its statements, fees and reports."""
+        former = None if self.former_time_zone is None else zone_named(self.former_time_zone)
+        return Months(self.zone, former, self.time_zone_since)
 
     @property
     def shown_unknown_host(self) -> str:
@@ -185,3 +199,12 @@ class EpochChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account_id} {self.epoch}"
+
+
+def is_known_to_database(zone: str) -> bool:
+    """Whether PostgreSQL, which computes the months of statements, knows the time zone."""
+    if zone == "UTC" or connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)", [zone])
+        return bool(cursor.fetchone()[0])

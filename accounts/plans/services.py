@@ -1,6 +1,6 @@
 """Create, change and suspend accounts, for endpoints, commands and the admin."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from django.db import transaction
 from django.utils import timezone
@@ -8,6 +8,11 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from accounts.plans.models import Account, Unknown, UnlistedSigners, VisitorAddresses
+from kit.storage.reading import stored_now
+from kit.values.calendar import zone_named
+
+# What else changes with an account's time zone: called with the changed account, which is locked.
+zone_followers: list[Callable[[Account], None]] = []
 
 
 @transaction.atomic
@@ -63,9 +68,23 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     if locked.audited() == before:
         return locked
     locked.save(update_fields=list(fields))
+    if locked.time_zone != before["timeZone"]:
+        keep_months(locked, str(before["timeZone"]))
+        for follow in zone_followers:
+            follow(locked)
     audit.record("account.updated", locked, before)
     epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked
+
+
+def keep_months(account: Account, former: str) -> None:
+    """Let months that have begun end in the former time zone, after the account's has changed."""
+    now = stored_now()
+    months = account.months._replace(zone=zone_named(former)).changed_to(account.zone, now)
+    if account.time_zone_since is None or account.time_zone_since <= now:
+        account.former_time_zone = former
+    account.time_zone_since = months.since
+    account.save(update_fields=["former_time_zone", "time_zone_since"])
 
 
 @transaction.atomic

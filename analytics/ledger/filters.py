@@ -23,6 +23,7 @@ class LedgerFilters(OperatorFilterSet):
         "requesterId": Operand(text, "requester__requester_id", optional=True),
         "contentId": Operand(identifier("cnt"), "content_id", optional=True),
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
+        "feeId": Operand(identifier("led"), "fee_id", optional=True, index=Index.FINDS),
         "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions, index=Index.FINDS),
         "licenseType": Operand(text, "license_type", optional=True),
         "externalId": Operand(text, "external_id", optional=True),

@@ -1,7 +1,7 @@
 """Refunds: how much of a charge was refunded, and how much can still be.
 
-A charge is the revenue from a decision, or from a licence's price. A refund is a negative adjustment of that charge.
-All other entries of the charge, including positive adjustments, increase what can be refunded.
+A charge is the revenue from a decision, from a licence's price, or one of its fees. A refund is a negative adjustment
+of that charge. All other entries of the charge, including positive adjustments, increase what can be refunded.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Case, F, Q, QuerySet, Sum, When
 
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import ValidationFailed
@@ -20,15 +20,17 @@ from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 ZERO = Decimal(0)
-PREFIXES = {"decision": "dec", "license": "lic"}  # id prefixes by kind of charge
+COLUMNS = (("fee", "of_fee"), ("decision", "decision_id"), ("license", "license_id"))  # the first that has a value
+PREFIXES = {"fee": "led", "decision": "dec", "license": "lic"}  # id prefixes by kind of charge
 HINTS = {  # by kind of charge, if nothing was charged
+    "fee": "",
     "decision": "",
     "license": " Refund an access by its decisionId, or give a credit that names only the requesterId.",
 }
 
 
 class Charge(NamedTuple):
-    """A decision or a licence's price that was charged."""
+    """A decision, a licence's price or a fee that was charged."""
 
     kind: str  # a key of PREFIXES
     id: str
@@ -49,7 +51,11 @@ Balances = dict[Charge, dict[str, Balance]]  # by charge and currency
 
 
 def charge_of(entry: LedgerEntry) -> Charge | None:
-    """Return the charge that an entry belongs to, or None if it names neither decision nor licence."""
+    """Return the charge that an entry belongs to, or None if it names neither fee nor decision nor licence."""
+    if entry.type == EntryType.FEE:
+        return Charge("fee", entry.pk)
+    if entry.fee_id is not None:
+        return Charge("fee", entry.fee_id)
     if entry.decision_id is not None:
         return Charge("decision", entry.decision_id)
     return Charge("license", entry.license_id) if entry.license_id is not None else None
@@ -61,19 +67,23 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     `until` limits them to entries that were recorded by then.
     """
     wanted = set(charges)
-    decisions = [one.id for one in wanted if one.kind == "decision"]
-    licenses = [one.id for one in wanted if one.kind == "license"]
     if not wanted:
         return {}
-    of_prices = Q(decision__isnull=True, license__in=licenses)
-    entries = LedgerEntry.objects.filter(of_decisions(decisions) | of_prices, account__in=set(account_ids))
+    decisions, licenses, fees = (
+        [charge.id for charge in wanted if charge.kind == kind] for kind in ("decision", "license", "fee")
+    )
+    entries = LedgerEntry.objects.filter(
+        of_decisions(decisions) | of_prices(licenses) | of_fees(fees), account__in=set(account_ids)
+    )
     if until is not None:
         entries = entries.filter(created__lte=until)
-    sums = entries.order_by().values("decision_id", "license_id", "currency")
+    fee = Case(When(type=EntryType.FEE, then=F("id")), default=F("fee_id"))
+    sums = entries.order_by().annotate(of_fee=fee).values("of_fee", "decision_id", "license_id", "currency")
     found: Balances = {}
     for row in sums.annotate(total=Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
-        decision, held, refunds = row["decision_id"], row["license_id"], row["refunds"] or ZERO
-        of_charge = found.setdefault(Charge("decision", decision) if decision else Charge("license", held), {})
+        refunds = row["refunds"] or ZERO
+        kind, column = next(one for one in COLUMNS if row[one[1]] is not None)
+        of_charge = found.setdefault(Charge(kind, row[column]), {})
         had = of_charge.get(row["currency"], Balance())
         of_charge[row["currency"]] = Balance(had.charged + row["total"] - refunds, had.refunded - refunds)
     return found
@@ -85,10 +95,20 @@ def of_decisions(decision_ids: list[str]) -> Q:
     return charged | Q(type=EntryType.ADJUSTMENT, decision__in=decision_ids)
 
 
+def of_prices(license_ids: list[str]) -> Q:
+    """Return the condition for entries of these licences' prices."""
+    return Q(decision__isnull=True, fee__isnull=True, license__in=license_ids) & ~Q(type=EntryType.FEE)
+
+
+def of_fees(entry_ids: list[str]) -> Q:
+    """Return the condition for these fees and their refunds."""
+    return Q(pk__in=entry_ids) | Q(fee__in=entry_ids)
+
+
 def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
     """Return the refunds of a charge."""
-    about = Q(decision=charge.id) if charge.kind == "decision" else Q(decision__isnull=True, license=charge.id)
-    return LedgerEntry.objects.filter(IS_REFUND, about, account_id=account_id)
+    conditions = {"decision": of_decisions, "license": of_prices, "fee": of_fees}
+    return LedgerEntry.objects.filter(IS_REFUND, conditions[charge.kind]([charge.id]), account_id=account_id)
 
 
 def usage_id(decision_id: str) -> str:
@@ -177,7 +197,8 @@ def charge_to_refund(account_id: str, charge: Charge) -> tuple[str, Balance]:
 
 
 def in_words(charge: Charge) -> str:
-    return f"{'Decision' if charge.kind == 'decision' else 'The price of licence'} {charge.id}"
+    names = {"decision": "Decision", "license": "The price of licence", "fee": "Fee"}
+    return f"{names[charge.kind]} {charge.id}"
 
 
 def check_prices(entries: Iterable[LedgerEntry]) -> None:

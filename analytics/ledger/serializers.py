@@ -30,9 +30,19 @@ class LedgerEntrySerializer(StrictSerializer):
     )
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
     licenseType = Text(max_length=100, required=False, allow_null=True, source="license_type")
+    feeId = Id(
+        "led",
+        max_length=100,
+        required=False,
+        allow_null=True,
+        source="fee_id",
+        help_text="The fee that this adjustment refunds.",
+    )
     decisionId = Id("dec", max_length=100, required=False, allow_null=True, source="decision_id")
     contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
+    contentTitle = Text(read_only=True, allow_null=True, help_text="The item's current title, even if it is deleted.")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
+    requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
     externalId = Text(
         max_length=255,
@@ -44,7 +54,7 @@ class LedgerEntrySerializer(StrictSerializer):
     refunded = Amount(
         read_only=True,
         allow_null=True,
-        help_text="The amount refunded of the charge or licence price; null for an adjustment.",
+        help_text="The amount refunded of the charge, fee or licence price; null for an adjustment.",
     )
     refundable = Amount(read_only=True, allow_null=True, help_text="The amount still refundable.")
     created = Timestamp(read_only=True)
@@ -60,9 +70,12 @@ class LedgerEntrySerializer(StrictSerializer):
             "occurredAt": render_timestamp(entry.occurred_at),
             "licenseId": entry.license_id,
             "licenseType": entry.license_type,
+            "feeId": entry.fee_id,
             "decisionId": entry.decision_id,
             "contentId": entry.content_id,
+            "contentTitle": entry.content.title if entry.content else None,
             "requesterId": entry.requester.requester_id if entry.requester else None,
+            "requesterName": entry.requester.name if entry.requester else None,
             "description": entry.description,
             "externalId": entry.external_id,
             "refunded": None if balance is None else render_amount(balance.refunded),
@@ -85,7 +98,7 @@ class RefundSerializer(StrictSerializer):
 
     example = {"decisionId": "dec_01kd9wq3y8e4sbx6t5j9w2m7ka", "amount": "0.03"}
 
-    entryId = Id("led", max_length=100, required=False, source="entry_id", help_text="The entry of the charge.")
+    entryId = Id("led", max_length=100, required=False, source="entry_id", help_text="The entry of the charge or fee.")
     licenseId = Id("lic", max_length=100, required=False, source="license_id", help_text="Refunds its price.")
     decisionId = Id("dec", max_length=100, required=False, source="decision_id", help_text="Refunds this access.")
     amount = Amount(

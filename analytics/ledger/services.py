@@ -13,7 +13,6 @@ from accounts.plans import epochs
 from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import (
-    PREFIXES,
     Balance,
     Charge,
     balances,
@@ -37,6 +36,7 @@ CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 # The references of an entry: model field → its name in the API, and the lookup field of the referenced model.
 NAMED = {
+    "fee": ("feeId", "pk"),
     "license": ("licenseId", "pk"),
     "decision": ("decisionId", "pk"),
     "content": ("contentId", "pk"),
@@ -116,7 +116,7 @@ def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
 
 def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, str | None]:
     """Return the charge to refund, and its currency if an entry names it. Raises ValidationFailed."""
-    for kind in PREFIXES:
+    for kind in ("decision", "license"):
         if fields.get(f"{kind}_id") is not None:
             find_named(account_id, kind, fields)
             return Charge(kind, fields[f"{kind}_id"]), None
@@ -128,7 +128,7 @@ def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, st
     charge = charge_of(entry)
     if charge is None or entry.amount <= 0:
         raise ValidationFailed(
-            "Only a charge with a decision or a licence can be refunded. Add a negative adjustment with "
+            "Only a fee, or a charge with a decision or a licence, can be refunded. Add a negative adjustment with "
             "POST /v1/revenue instead.",
             param="entryId",
         )
@@ -166,7 +166,7 @@ def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
     A field that was not sent matches whatever the charge filled in.
     """
     is_default_moment = known.occurred_at == known.created
-    names_charge = any(fields.get(name) is not None for name in ("decision_id", "license_id"))
+    names_charge = any(fields.get(name) is not None for name in ("fee_id", "decision_id", "license_id"))
     same = [
         fields["amount"] == known.amount,
         fields["currency"] == known.currency,
@@ -174,7 +174,7 @@ def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
         fields.get("decision_id") == known.decision_id,
         is_default_moment if fields.get("occurred_at") is None else fields["occurred_at"] == known.occurred_at,
     ]
-    for name in ("license_id", "license_type", "content_id"):
+    for name in ("fee_id", "license_id", "license_type", "content_id"):
         is_filled_in = fields.get(name) is None and names_charge
         same.append(is_filled_in or fields.get(name) == getattr(known, name))
     if fields.get("requester_id") is not None:
@@ -211,6 +211,8 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
     model = referred_model(LedgerEntry, field)
     if lookup != "pk" or ids.decode(ids.prefix_of(model), value) is not None:
         found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
+        if isinstance(found, LedgerEntry) and found.type != EntryType.FEE:
+            raise ValidationFailed("Must be an entry of the type `fee`.", param=name)
         if found is None and field == "decision":
             found = former_decision(account_id, value)
         if found is not None:
@@ -242,7 +244,7 @@ def fill_in(entry: LedgerEntry) -> None:
     Raises ValidationFailed if the entry names others: what one customer paid is not returned to another, who is not
     billed for undoing it either.
     """
-    sources: list[Model | None] = [entry.decision, entry.license]
+    sources: list[Model | None] = [entry.fee, entry.decision, entry.license]
     if entry.decision_id is not None:
         charge = LedgerEntry.objects.filter(pk=usage_id(entry.decision_id))
         sources.insert(0, charge.select_related("license", "requester__merged_into").first())

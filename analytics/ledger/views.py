@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
+from analytics.ledger.due import book_due
 from analytics.ledger.filters import LedgerFilters
 from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer, RefundSerializer
@@ -25,12 +26,13 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
     serializer_class = LedgerEntrySerializer
     filterset_class = LedgerFilters
     pagination_class = WindowedPagination
-    queryset = join(LedgerEntry.objects.all(), "requester", "requester_id")
+    queryset = join(join(LedgerEntry.objects.all(), "requester", "requester_id", "name"), "content", "title")
     exact_numbers = True
 
     @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Licence prices, charged checks and adjustments, newest first."""
+        """Licence prices, recurring fees, charged checks and adjustments, newest first."""
+        book_due(self.account_id)
         return self.page()
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[LedgerEntry]], Sequence[Rendered]]:
@@ -45,8 +47,8 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
         """Adds a refund, a correction or a sale made elsewhere. Adjustments cannot be changed; correct one with
         another.
 
-        A refund is a negative `amount` with a `decisionId`, or with a `licenseId` for the licence's price. It cannot
-        exceed the charge minus earlier refunds. `POST /v1/refunds` adds the same entry.
+        A refund is a negative `amount` with a `decisionId`, with a `feeId`, or with a `licenseId` for the licence's
+        price. It cannot exceed the charge minus earlier refunds. `POST /v1/refunds` adds the same entry.
 
         If the `externalId` is already booked, nothing is written: the reply is 200 with the booked entry, or 409 if
         the body differs.
@@ -74,7 +76,7 @@ class RefundViewSet(AccountViewSet[LedgerEntry]):
         responses={201: LedgerEntrySerializer, 200: LedgerEntrySerializer},
     )
     def create(self, request: Request) -> HttpResponse:
-        """Gives back what was charged for an access, or for a licence's price: all that is left, or `amount` of it.
+        """Gives back what was charged for an access, a fee or a licence's price: all that is left, or `amount` of it.
 
         The reply is the new adjustment in the ledger, whose `amount` is negative. Refunds of accesses that a wallet
         paid return to the wallet.

@@ -20,6 +20,7 @@ from kit.values.timestamps import render_timestamp
 
 class EntryType(models.TextChoices):
     LICENSE = "license", "Licence"  # a licence's price, recorded at its issue, dated at its start
+    FEE = "fee"  # a licence's recurring fee, dated at the start of its period
     USAGE = "usage"  # pricePerAccess of an allowed check
     ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 
@@ -57,6 +58,8 @@ class LedgerEntry(QuicklyLoaded, models.Model):
         null=True,
         verbose_name="customer",
     )
+    # The fee that an adjustment refunds.
+    fee = models.ForeignKey("self", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True)
     description = models.CharField(max_length=500, null=True)
     external_id = models.CharField(max_length=255, null=True)  # of an adjustment; unique (analytics.ledger.services)
     created = models.DateTimeField(default=timezone.now)
@@ -78,6 +81,7 @@ class LedgerEntry(QuicklyLoaded, models.Model):
                 name="ledger_of_license_price",
                 condition=Q(decision__isnull=True, license__isnull=False),
             ),
+            models.Index(fields=["fee"], name="ledger_of_fee", condition=Q(fee__isnull=False)),
             models.Index(
                 fields=["account", "external_id"],
                 name="ledger_by_external_id",
@@ -96,6 +100,7 @@ class LedgerEntry(QuicklyLoaded, models.Model):
             "occurredAt": render_timestamp(self.occurred_at),
             "licenseId": self.license_id,
             "licenseType": self.license_type,
+            "feeId": self.fee_id,
             "decisionId": self.decision_id,
             "contentId": self.content_id,
             "requesterId": self.requester.requester_id if self.requester else None,

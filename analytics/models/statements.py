@@ -1,4 +1,4 @@
-"""Statements: a requester's ledger entries of a UTC month in one currency.
+"""Statements: a requester's ledger entries of a month in one currency. Months are of the account's time zone.
 
 An entry belongs to the month in which it was recorded (`LedgerEntry.created`), regardless of the day it counts on, so
 nothing is ever added to a past month. Closed months are stored in append-only tables, open ones are computed from the
@@ -80,6 +80,7 @@ class StatementFigures(OfMonth):
     id = DerivedIdField("stm", primary_key=True)
     opening = TotalField()
     licenses = TotalField()
+    fees = TotalField(null=True)  # null, as in months that were closed before fees: 0
     usage = TotalField()
     adjustments = TotalField()
     total = TotalField()

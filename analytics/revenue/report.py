@@ -7,7 +7,7 @@ Rounding happens only where figures are shown.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from django.db.models import Min
@@ -15,8 +15,9 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import NO_WEIGHT, Group, Span, Weights
-from analytics.revenue.sums import Key, Sum, count_entries, names, sums_by_tier, top_earners
-from analytics.windows import DAY, Window, midnight
+from analytics.revenue.sums import Key, Sum, count_entries, names, sums_before_buckets, sums_by_tier, top_earners
+from analytics.windows import DAY, MICROSECOND, Window, end_of_day, midnight
+from kit.values.calendar import start_of_day
 
 TOP = 10
 NO_TIER = "other"  # the key in byLicenseType for entries without a licence type
@@ -100,7 +101,7 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
 
 
 def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedRevenue:
-    earliest = window.start - (window.end - window.start)
+    earliest = window.before
     if window.start != midnight(window.start):
         span, before = Span(window.start, window.end), Span(earliest, window.start)
         return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
@@ -133,10 +134,16 @@ def revenue_report(
         if worth is None:
             left_out[day, code] = PRECISION.add(left_out[day, code], amount)
             continue
-        bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
+        bucket = window.bucket_of(min(start_of_day(day, UTC) + DAY, window.end) - MICROSECOND)
         series[bucket] = PRECISION.add(series[bucket], worth)
         tiers[tier] = PRECISION.add(tiers[tier], worth)
         days[day] = PRECISION.add(days[day], worth)
+    for bucket, day, code, amount in sums_before_buckets(accounts, window):
+        worth = rates.convert(amount, code, currency, day)
+        if worth is not None:
+            earlier = window.bucket_of(bucket - MICROSECOND)
+            series[bucket] = PRECISION.subtract(series[bucket], worth)
+            series[earlier] = PRECISION.add(series[earlier], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
     total = add(series.values())
@@ -198,8 +205,8 @@ def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, curren
 
 def project_month(total: Decimal, window: Window, now: datetime) -> Decimal:
     """Return total ÷ elapsed days × 30. Today counts as a whole day; 0 if the window has not begun."""
-    elapsed = min(window.end, midnight(now) + DAY) - window.start
+    elapsed = window.time_until(min(window.end, end_of_day(now, window.zone)))
     if elapsed <= timedelta(0):
         return Decimal(0)
-    days = PRECISION.divide(Decimal(elapsed // timedelta(microseconds=1)), Decimal(DAY // timedelta(microseconds=1)))
+    days = PRECISION.divide(Decimal(elapsed // MICROSECOND), Decimal(DAY // MICROSECOND))
     return PRECISION.divide(PRECISION.multiply(total, Decimal(DAYS_OF_A_MONTH)), days)

@@ -6,8 +6,11 @@ them in one transaction afterwards: a running service always finds views.
 """
 
 from collections.abc import Sequence
+from datetime import date, datetime
+from functools import lru_cache
 
 from django.db import connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations import AddConstraint, AddField, Migration, RunPython, RunSQL
@@ -15,15 +18,16 @@ from django.db.migrations.operations.models import IndexOperation
 from django.db.migrations.state import StateApps
 
 from kit.storage.lock_waits import until_unlocked
+from kit.values.calendar import first_of_month, zone_named
 
 HARMLESS = (AddField, AddConstraint, IndexOperation)  # unless they are undone
 Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
   entries, description, occurred_at, created, latest"""
-STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, usage, adjustments, total,
-  refunds, payments, payouts, paid_for_credit, closing, credit_opening, credit_granted, credit_spent, credit_expired,
-  credit_refunded, credit_closing, has_wallet, decisions, lines"""
+STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, fees, usage, adjustments,
+  total, refunds, payments, payouts, paid_for_credit, closing, credit_opening, credit_granted, credit_spent,
+  credit_expired, credit_refunded, credit_closing, has_wallet, decisions, lines"""
 TABLES = {
     "accounts_account",
     "analytics_ledgerentry",
@@ -36,11 +40,16 @@ TABLES = {
 }
 NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
 
+MONTH_OF = "month_of_account"  # a function that SQLite's connections have: that of kit.values.calendar.Months
+
 # SQL that differs by vendor, such as the first entry's id, its month, and a statement's id.
 PARTS = {
     "postgresql": {
         "first_id": 'min(entry.id::text COLLATE "C")::uuid',
-        "month": "(date_trunc('month', entry.created, 'UTC') AT TIME ZONE 'UTC')::date",
+        "month": """CASE WHEN account.time_zone_since IS NULL OR entry.created >= account.time_zone_since
+    THEN date_trunc('month', entry.created AT TIME ZONE account.time_zone)::date
+    ELSE least(date_trunc('month', entry.created AT TIME ZONE account.former_time_zone)::date,
+      (date_trunc('month', account.time_zone_since AT TIME ZONE account.time_zone) - interval '1 month')::date) END""",
         "never": "'-infinity'::timestamptz",
         "count": "::bigint",
         "null_moment": "NULL::timestamptz",
@@ -50,7 +59,9 @@ PARTS = {
     },
     "sqlite": {
         "first_id": "min(entry.id)",
-        "month": "substr(entry.created, 1, 7) || '-01'",
+        "month": f"""CASE WHEN account.time_zone = 'UTC' AND account.time_zone_since IS NULL
+    THEN substr(entry.created, 1, 7) || '-01'
+    ELSE {MONTH_OF}(entry.created, account.time_zone, account.former_time_zone, account.time_zone_since) END""",
         "never": "''",
         "count": "",
         "null_moment": "NULL",
@@ -78,6 +89,7 @@ GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, en
 SOURCES = """
     SELECT account_id, requester_id, month, currency,
       coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
+      coalesce(sum(amount) FILTER (WHERE type = 'fee'), 0) AS fees,
       coalesce(sum(amount) FILTER (WHERE type = 'usage'), 0) AS usage,
       coalesce(sum(amount) FILTER (WHERE type = 'adjustment'), 0) AS adjustments,
       sum(amount) AS total,
@@ -89,7 +101,7 @@ SOURCES = """
     FROM analytics_openline GROUP BY account_id, requester_id, month, currency
     UNION ALL
     SELECT account.id, entry.requester_id, {month}, entry.currency,
-      0, 0, 0, 0, 0, 0, 0,
+      0, 0, 0, 0, 0, 0, 0, 0,
       coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NULL), 0),
       coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payout'), 0),
       coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NOT NULL), 0),
@@ -106,7 +118,7 @@ SOURCES = """
     GROUP BY account.id, entry.requester_id, {month}, entry.currency
     UNION ALL
     SELECT account.id, wallet.requester_id, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
       coalesce(sum(entry.amount) FILTER (WHERE entry.type IN ('grant', 'carry')), 0),
       coalesce(-sum(entry.amount) FILTER (WHERE entry.type = 'spend'), 0),
       coalesce(-sum(entry.amount) FILTER (WHERE entry.type IN ('expire', 'void')), 0),
@@ -129,7 +141,7 @@ SOURCES = """
     GROUP BY account.id, wallet.requester_id, {month}, wallet.unit
     UNION ALL
     SELECT account.id, CASE side.sign WHEN 1 THEN entry.target_id ELSE entry.source_id END, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, side.sign * sum(former.amount), 0, 0, 0, 1
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, side.sign * sum(former.amount), 0, 0, 0, 1
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
     JOIN analytics_walletmove entry
@@ -141,8 +153,8 @@ SOURCES = """
 SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
 OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS
-SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, usage,
-  adjustments, total, refunds, payments, payouts, paid_for_credit,
+SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, fees,
+  usage, adjustments, total, refunds, payments, payouts, paid_for_credit,
   before + earlier + total - payments + payouts AS closing,
   credit_before + credit_earlier AS credit_opening, granted AS credit_granted, spent AS credit_spent,
   expired AS credit_expired, refunded AS credit_refunded,
@@ -164,7 +176,8 @@ FROM (
     sum(granted - spent - expired + refunded) OVER ({SAME})
       - granted + spent + expired - refunded AS credit_earlier
   FROM (
-    SELECT account_id, requester_id, month, currency, sum(licenses) AS licenses, sum(usage) AS usage,
+    SELECT account_id, requester_id, month, currency, sum(licenses) AS licenses, sum(fees) AS fees,
+      sum(usage) AS usage,
       sum(adjustments) AS adjustments, sum(total) AS total, sum(refunds) AS refunds, sum(payments) AS payments,
       sum(payouts) AS payouts, sum(paid_for_credit) AS paid_for_credit, sum(granted) AS granted,
       sum(spent) AS spent, sum(expired) AS expired, sum(refunded) AS refunded,
@@ -182,6 +195,29 @@ STATEMENTS = f"""
 CREATE VIEW analytics_statement AS
 SELECT {STATEMENT_COLUMNS}, closed_at FROM analytics_closedstatement
 UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstatement"""  # noqa: S608
+
+
+def add_functions(connection: BaseDatabaseWrapper, **options: object) -> None:
+    """Give a new connection to SQLite the function that the views use."""
+    if connection.vendor == "sqlite":
+        connection.connection.create_function(MONTH_OF, 4, month_of_account, deterministic=True)
+
+
+def month_of_account(created: str, zone: str, former: str | None, since: str | None) -> str:
+    """Return the first day of the month to which a moment belongs, as texts of SQLite."""
+    if former is None or since is None or created >= since:
+        return month_of_minute(created[:16], zone)
+    last = first_of_month(local_date(since[:16], zone), -1)
+    return min(month_of_minute(created[:16], former), f"{last:%Y-%m-%d}")
+
+
+@lru_cache(maxsize=10_000)
+def month_of_minute(minute: str, zone: str) -> str:
+    return f"{first_of_month(local_date(minute, zone)):%Y-%m-%d}"
+
+
+def local_date(minute: str, zone: str) -> date:
+    return datetime.fromisoformat(f"{minute}+00:00").astimezone(zone_named(zone)).date()
 
 
 def drop_views(using: str = "default", plan: Plan = (), **options: object) -> None:

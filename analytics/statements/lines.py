@@ -1,13 +1,13 @@
 """Lines and payments of statements."""
 
-from datetime import UTC, datetime, time
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from analytics.models import ClosedLine, Payment, StatementLine
 from analytics.models.statements import StatementFigures
-from analytics.statements.closing import month_after
+from kit.values.calendar import first_of_month
 
 
 def lines_of(statement: StatementFigures) -> QuerySet[Any]:
@@ -24,8 +24,8 @@ def lines_of(statement: StatementFigures) -> QuerySet[Any]:
 
 def month_bounds(statement: StatementFigures) -> tuple[datetime, datetime]:
     """Return the first moment of the statement's month and of the month after it."""
-    begin = datetime.combine(statement.month, time.min, UTC)
-    return begin, month_after(begin)
+    months = statement.account.months
+    return months.start(statement.month), months.start(first_of_month(statement.month, 1))
 
 
 def payments_of(statement: StatementFigures) -> QuerySet[Payment]:

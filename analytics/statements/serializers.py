@@ -32,14 +32,17 @@ class StatementSerializer(StrictSerializer):
     object = Choice(choices=["statement"])
     requesterId = Text(allow_null=True, help_text="Null for entries that name no requester.")
     requesterName = Text(allow_null=True, help_text="In a closed statement, the name when it was closed.")
-    month = Text(help_text="The UTC month in which the entries were recorded, for example `2026-01`.")
+    month = Text(
+        help_text="The month in which the entries were recorded, in the account's `timeZone`, for example `2026-01`."
+    )
     currency = Text(help_text="ISO 4217, or `access` for quotas.")
     status = Choice(choices=["open", "closed"], help_text="A closed statement never changes.")
     opening = Amount(help_text="The sum of all earlier months.")
     licenses = Amount(help_text="Prices of licences.")
+    fees = Amount(help_text="Recurring fees of licences.")
     usage = Amount(help_text="Charged checks.")
     adjustments = Amount(help_text="Refunds, and sales made elsewhere.")
-    total = Amount(help_text="Charges of the month by kind: `licenses`, `usage` and `adjustments`.")
+    total = Amount(help_text="Charges of the month by kind: `licenses`, `fees`, `usage` and `adjustments`.")
     charges = Amount(help_text="Gross charges: `total` + `refunds`.")
     refunds = Amount(help_text="The sum of negative adjustments.")
     payments = Amount(help_text="Payments by the requester, less voids.")
@@ -65,6 +68,7 @@ class StatementSerializer(StrictSerializer):
             "status": statement.status,
             "opening": render_amount(statement.opening),
             "licenses": render_amount(statement.licenses),
+            "fees": render_amount(statement.fees or ZERO),
             "usage": render_amount(statement.usage),
             "adjustments": render_amount(statement.adjustments),
             "total": render_amount(statement.total),
@@ -92,7 +96,7 @@ def credits_of(statement: Statement) -> dict[str, object] | None:
 
 
 class StatementLineSerializer(StrictSerializer):
-    """A licence's price, an adjustment, or all charges of the month for one licence and item."""
+    """A licence's price, a fee, an adjustment, or all charges of the month for one licence and item."""
 
     id = Id("led", help_text="The line's ledger entry; of charges the first one.")
     object = Choice(choices=["statement_line"])

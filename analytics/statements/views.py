@@ -12,6 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
+from analytics.ledger.due import book_due
 from analytics.models import ClosedStatement, Statement
 from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
 from analytics.statements.filters import StatementFilters
@@ -40,12 +41,13 @@ class StatementViewSet(AccountViewSet):
     serializer_class: Any = StatementSerializer
     filterset_class: Any = StatementFilters
     pagination_class: Any = LatestMonthFirst
-    queryset = Statement.objects.select_related("requester").prefetch_related(HOLDER)
+    queryset = Statement.objects.select_related("requester", "account").prefetch_related(HOLDER)
 
     def get_object(self) -> Any:
         """Return the statement, from the table of closed ones if possible: open ones are summed up from the ledger."""
+        book_due(self.account_id)
         if not is_of_this_month(self.kwargs["id"]):
-            closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester")
+            closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester", "account")
             try:
                 return find(closed, self.kwargs["id"])
             except NotFound:
@@ -58,6 +60,7 @@ class StatementViewSet(AccountViewSet):
 
         A month is closed an hour after its end. Until then its statements are `open` and change with the ledger.
         """
+        book_due(self.account_id)
         return self.page()
 
     @extend_schema(summary="Get a statement")
@@ -70,7 +73,7 @@ class StatementViewSet(AccountViewSet):
         detail=True, serializer_class=StatementLineSerializer, filterset_class=None, pagination_class=KeysetPagination
     )
     def lines(self, request: Request, id: str) -> HttpResponseBase:
-        """Licence prices and adjustments individually, charged checks by licence and item; the latest first."""
+        """Licence prices, fees and adjustments individually, charged checks by licence and item; the latest first."""
         # Not from the replica: lines change their table when the month is closed.
         return self.page(lines_of(self.get_object()), may_lag=False)
 

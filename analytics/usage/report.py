@@ -16,6 +16,7 @@ from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage,
 from analytics.models.usage import MONTHS
 from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, prepare
+from analytics.usage.in_zone import add_up
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
@@ -141,7 +142,19 @@ def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     if any(row[0] == "surprise" for row in rows):
         # Midnight has just passed, or another server's clock is ahead.
         rows = read(accounts, window, Parts.of(window))
-    return rows
+    return rows if window.zone is UTC else in_zone(accounts, window, rows)
+
+
+def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
+    """Replace the figures of hours by those of the window's buckets."""
+    hours = {
+        datetime.fromtimestamp(int(row[1]), UTC): (int(row[2]), int(row[3])) for row in rows if row[0] == "bucket"
+    }
+    buckets: list[ReportRow] = [
+        ("bucket", str(int(bucket.timestamp())), requests, allowed, None)
+        for bucket, (requests, allowed) in add_up(accounts, window, hours).items()
+    ]
+    return [*buckets, *(row for row in rows if row[0] != "bucket")]
 
 
 def requester_numbers(rows: list[ReportRow]) -> list[int]:

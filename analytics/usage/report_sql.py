@@ -7,7 +7,7 @@ requesters, not on their activity.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
@@ -102,6 +102,7 @@ class Statement:
 
     def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
         self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
+        self.group_by = window.group_by if window.zone is UTC else "hour"  # hours of UTC are added up afterwards
         self.owned, self.accounts = accounts_condition(accounts)
         self.parameters: list[Parameter] = []
         self.has_singles = False
@@ -114,7 +115,7 @@ class Statement:
         self.parameters += values
 
     def bucket(self, column: str) -> str:
-        return self.dialect.buckets[self.window.group_by].format(column)
+        return self.dialect.buckets[self.group_by].format(column)
 
     def singles(self) -> Iterator[str]:
         """Yield the decisions read one by one: events of partial days, and pending ones of whole days."""

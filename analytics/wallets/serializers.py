@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Unpack
 
+from django.db.models import F, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -201,25 +202,29 @@ class GrantSerializer(StrictSerializer):
             "effectiveAt": render_timestamp(grant.effective_at),
             "expiresAt": render_timestamp(grant.expires_at),
             "externalId": grant.external_id,
-            "paid": render_price(self.payment_of(grant)),
+            "paid": self.price_of(grant),
             "voidedAt": render_timestamp(grant.voided_at),
             "created": render_timestamp(grant.created),
         }
 
-    def payment_of(self, grant: Grant) -> Payment | None:
-        """Return the payment for the grant; from the context, if that has those of a page."""
-        payments = self.context.get("payments")
-        return Payment.objects.filter(grant=grant.pk).first() if payments is None else payments.get(grant.pk)
+    def price_of(self, grant: Grant) -> Rendered | None:
+        """Return what was paid for the grant; from the context, if that has the prices of a page."""
+        prices = self.context.get("prices")
+        if prices is not None:
+            return prices.get(grant.pk)
+        payment = Payment.objects.filter(grant=grant.pk).first()
+        return None if payment is None else Money.shown(payment.amount, payment.currency)
 
 
-def payments_of_grants(grants: Iterable[Grant]) -> dict[str, Payment]:
-    """Return the payments for grants by the grant's id, in one query."""
-    ids = [grant.pk for grant in grants]
-    return {str(payment.grant_id): payment for payment in Payment.objects.filter(grant__in=ids)}
+def with_prices(grants: QuerySet[Grant]) -> QuerySet[Grant]:
+    """Return the grants with what was paid for each, for `prices_of`. A grant has at most one payment."""
+    return grants.annotate(paid_amount=F("payments__amount"), paid_currency=F("payments__currency"))
 
 
-def render_price(payment: Payment | None) -> dict[str, object] | None:
-    return None if payment is None else Money.shown(payment.amount, payment.currency)
+def prices_of(grants: Iterable[Grant]) -> dict[str, Rendered | None]:
+    """Return the prices of grants `with_prices` by the grant's id."""
+    found = ((grant.pk, vars(grant)) for grant in grants)
+    return {pk: Money.shown(values["paid_amount"], values["paid_currency"]) for pk, values in found}
 
 
 class WalletEntrySerializer(StrictSerializer):

@@ -28,7 +28,8 @@ from analytics.wallets.serializers import (
     WalletChangeSerializer,
     WalletEntrySerializer,
     WalletSerializer,
-    payments_of_grants,
+    prices_of,
+    with_prices,
 )
 from analytics.wallets.services import GrantFields, WalletFields
 from analytics.wallets.units import ACCESS
@@ -101,7 +102,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @action(detail=True, serializer_class=GrantSerializer, filterset_class=None)
     def grants(self, request: Request, id: str) -> HttpResponseBase:
         """Newest first, each with what is left of it now."""
-        return self.page(Grant.objects.filter(wallet=self.wallet))
+        return self.page(with_prices(Grant.objects.filter(wallet=self.wallet)))
 
     @extend_schema(
         summary="Grant credit", request=GrantSerializer, responses={201: GrantSerializer, 200: GrantSerializer}
@@ -128,9 +129,9 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(summary="Get a grant", responses=GrantSerializer)
     @action(detail=True, url_path="grants/<str:grant_id>", serializer_class=GrantSerializer, filterset_class=None)
     def get_grant(self, request: Request, id: str, grant_id: str) -> HttpResponse:
-        grant = find(Grant.objects.filter(wallet=self.wallet), grant_id)
-        [current] = grants_as_of(self.wallet, [grant], timezone.now())
-        return self.with_tag(GrantSerializer(current).data, 200)
+        grant = find(with_prices(Grant.objects.filter(wallet=self.wallet)), grant_id)
+        [rendered] = render_grants(self.wallet, [grant])
+        return self.with_tag(rendered, 200)
 
     @extend_schema(summary="Void a grant", request=None, responses=GrantSerializer)
     @action(detail=True, methods=["post"], url_path="grants/<str:grant_id>/void", serializer_class=GrantSerializer)
@@ -184,7 +185,7 @@ def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
 
 
 def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
-    """Render a page's grants with their current rest."""
-    grants = grants_as_of(wallet, rows, timezone.now())
-    serializer = GrantSerializer(context={"payments": payments_of_grants(grants)})
-    return [serializer.to_representation(grant) for grant in grants]
+    """Render grants `with_prices` with their current rest."""
+    grants = list(rows)
+    serializer = GrantSerializer(context={"prices": prices_of(grants)})
+    return [serializer.to_representation(grant) for grant in grants_as_of(wallet, grants, timezone.now())]

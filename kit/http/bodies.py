@@ -13,8 +13,9 @@ from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
 Scope = MutableMapping[str, Any]  # as ASGI defines them
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class Disconnected(Exception):

@@ -7,8 +7,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from time import perf_counter
 from typing import Generic, TypeVar
+
+from asgiref.sync import sync_to_async
 
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 from kit.storage import light_tasks
@@ -173,6 +176,10 @@ async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:
     return await task
 
 
+# Whether blocking calls run on the thread that waits in `async_to_sync`, in its transaction, instead of their own.
+on_calling_thread: ContextVar[bool] = ContextVar("on_calling_thread", default=False)
+
+
 class InThread(Generic[T, R]):
     """An awaitable version of a blocking call, run in its own thread, or in one of several.
 
@@ -185,6 +192,8 @@ class InThread(Generic[T, R]):
 
     @traced(role="thread")
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
+        if on_calling_thread.get():
+            return await sync_to_async(self.call)(items)
         return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
 
 

@@ -3,14 +3,12 @@
 The server answers checks before they reach Django. This is for `manage.py runserver` and for Django's test client.
 """
 
-from collections.abc import MutableMapping
 from threading import local
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
 from kit.http.admission import run_blocking
-from kit.http.bodies import Scope
+from kit.http.bodies import Message, Scope
 from kit.http.middleware import request_id
 from kit.http.parsing import MAX_BYTES
 from kit.storage.calls import DirectCalls
@@ -20,27 +18,27 @@ from licensing.access.event_loop.gateway import Gateway
 
 
 class Exchange:
-    """A request of Django as ASGI sees it, and its reply."""
+    """A request of Django as ASGI sees it, and its reply. `headers` replace those of the request."""
 
-    def __init__(self, request: HttpRequest) -> None:
-        self.request = request
+    def __init__(self, request: HttpRequest, **headers: str) -> None:
+        self.request, self.headers = request, headers
 
     def respond(self, status: int, lines: bytes, body: bytes) -> bool:
         headers = (line.split(": ", 1) for line in lines.decode("latin-1").splitlines())
         self.response = HttpResponse(body, status=status, headers=dict(headers))
         return True
 
-    async def receive(self) -> MutableMapping[str, Any]:
+    async def receive(self) -> Message:
         raise AssertionError("the body is there")
 
-    async def send(self, message: MutableMapping[str, Any]) -> None:
+    async def send(self, message: Message) -> None:
         raise AssertionError("`respond` takes the reply")
 
     @property
     def scope(self) -> Scope:
         request, meta = self.request, self.request.META
         is_long = int(meta.get("CONTENT_LENGTH") or 0) > MAX_BYTES
-        headers = {**request.headers, "X-Request-Id": request_id.get()}
+        headers = {**request.headers, **self.headers}
         return {
             "type": "http",
             "method": request.method,
@@ -75,7 +73,7 @@ empty_on_promotion(forget_facts)
 
 def answer_in_thread(request: HttpRequest) -> HttpResponse:
     """Answer a request for checks."""
-    exchange = Exchange(request)
+    exchange = Exchange(request, **{"X-Request-Id": request_id.get()})
     application = CheckApplication(engines.gateway)
     application.logs_access = False  # a middleware does it
     run_blocking(application(exchange.scope, exchange.receive, exchange.send))

@@ -18,6 +18,7 @@ from kit.http.errors import InUse, ValidationFailed
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
 from licensing.customers.recordings import wait_for_recordings
+from licensing.licenses.fees import book_fees
 from licensing.licenses.models import License
 from licensing.licenses.services import check_room, rooms
 from licensing.requesters import services
@@ -93,6 +94,8 @@ def move(source: Requester, target: Requester) -> None:
 def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     """Move all licences with one statement, and write an audit entry and an event for each."""
     licenses = License.objects.filter(requester=source)
+    due = licenses.filter(next_fee_at__lte=now).values_list("pk", flat=True)
+    book_fees(source.account_id, list(due), now)  # the source owes them
     before, after = licensee(source), licensee(target)
     changes = []
     for held in licenses.order_by("pk").select_for_update():

@@ -38,9 +38,9 @@ from licensing.demo.story import (
     read_items,
 )
 from licensing.demo.visits import record_visits
+from licensing.imports.files import open_rows
 from licensing.imports.importer import Import
 from licensing.imports.mapping import ColumnMapping, is_target, put_value
-from licensing.imports.rows import open_rows
 from licensing.licenses.models import License
 from licensing.licenses.services import issue_license
 from licensing.policies import services as policy_services

@@ -55,7 +55,7 @@ from licensing.edge.answers import (
 from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import cookie_of, new_cookie
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.original import DENY_403, ENVOY, EXACT, FORWARD, Original, has_option, original_of, peer_of
+from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -118,7 +118,7 @@ class ForwardApplication(CheckApplication):
         self.names = names or AddressNames()
 
     def serves(self, scope: Scope) -> bool:
-        return scope["type"] == "http" and (scope["path"] in EXACT or scope["path"].startswith(f"{ENVOY}/"))
+        return scope["type"] == "http" and is_question(scope["path"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = perf_counter()

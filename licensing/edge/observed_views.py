@@ -54,7 +54,7 @@ class ObservedReport(serializers.Serializer):
 class ObservedViewSet(AccountViewSet):
     permissions_required = {"observed": "analytics:read"}
     heavy = frozenset({"observed"})
-    query_parameters = frozenset({"period", "startDate", "endDate", "siteId"})
+    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone", "siteId"})
 
     @extend_schema(
         summary="Get observed denials",

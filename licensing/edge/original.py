@@ -101,6 +101,11 @@ class Original(Struct, frozen=True):
         return f"{self.origin}/license.xml"
 
 
+def is_question(path: str) -> bool:
+    """Return whether proxies ask at this path."""
+    return path in EXACT or path.startswith(f"{ENVOY}/")
+
+
 def is_free_path(path: str) -> bool:
     """Return whether the normal path is one of the files that are open to everybody."""
     return path in FREE_PATHS or path.startswith(FREE_FOLDERS) or is_sitemap(path)

@@ -36,8 +36,10 @@ from licensing.content.services import (
     write_items,
 )
 from licensing.content.url_key import url_names
-from licensing.imports.mapping import ColumnMapping, from_text, is_target
-from licensing.imports.rows import ImportRow, RowFile
+from licensing.imports.dates import DateOrder, Order
+from licensing.imports.files import RowFile
+from licensing.imports.mapping import DATE, ColumnMapping, from_text, is_target
+from licensing.imports.rows import ImportRow
 from licensing.imports.survey import survey
 
 BATCH_ROWS = 1_000
@@ -108,6 +110,7 @@ class Import:
         *,
         allow_duplicates: bool = False,
         dry_run: bool = False,
+        dates: Order | None = None,
     ) -> None:
         self.account_id = account_id
         self.file = file
@@ -116,7 +119,9 @@ class Import:
         self.tally = ImportTotals()
         self.serializer = ContentSerializer(partial=True)  # one for all rows: creating it costs more than a row
         self.id_column = "externalId" if columns is None else columns.get("externalId")
-        self.survey = survey(file, self.id_column)
+        date_column = DATE if columns is None else columns.get(DATE)
+        order = DateOrder(dates)
+        self.survey = survey(file, self.id_column, date_column, order)
         if columns is None:
             columns = {name: name for name in sorted(self.survey.columns) if is_target(name)}
         self.ignored = [name for name in self.survey.columns if name not in columns.values()]
@@ -124,7 +129,7 @@ class Import:
         if "externalId" in defaults:  # two items without one would share it
             raise InvalidRequest("externalId takes no default: it names a single item.")
         values = {target: from_text(target, text) for target, text in defaults.items()}
-        self.mapping = ColumnMapping(dict(sorted(columns.items())), values, file.is_csv)
+        self.mapping = ColumnMapping(dict(sorted(columns.items())), values, file.is_csv, order)
         with transaction.atomic():
             linked_policy(account_id, self.validated(self.mapping.body({})).get("policy_id"))
 

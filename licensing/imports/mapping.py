@@ -2,7 +2,7 @@
 
 import re
 from collections import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
@@ -10,10 +10,12 @@ from kit.values.json_values import JsonObject, JsonValue
 from kit.values.metadata import IS_KEY
 from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import ContentSerializer
+from licensing.imports.dates import DateOrder
 
 FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
 TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
 INTEGERS = tuple(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.INTEGER)
+DATE = "metadata.publishedAt"
 IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
 MEANING = {
@@ -81,11 +83,12 @@ def from_text(target: str, text: str) -> JsonValue:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """The column for each field, and default values for empty fields."""
+    """The column for each field, default values for empty fields, and how the file writes dates."""
 
     columns: dict[str, str]
     defaults: dict[str, JsonValue]
     is_csv: bool
+    dates: DateOrder = field(default_factory=DateOrder)
 
     def body(self, row: abc.Mapping[str, JsonValue]) -> JsonObject:
         """Build a request body from a row. Empty CSV cells count as absent; defaults replace absent and null values.
@@ -101,6 +104,10 @@ class ColumnMapping:
                 if not value.strip():
                     continue
                 value = from_text(target, value)
+            if target == DATE and isinstance(value, str):
+                value = self.dates.to_iso(value)
+            elif target == "externalId" and isinstance(value, int) and not isinstance(value, bool):
+                value = str(value)  # as other systems number their items
             put_value(body, target, value)
         for target, default in self.defaults.items():
             if get(body, target) is None:

@@ -15,8 +15,11 @@ from rest_framework.exceptions import ValidationError
 from kit.http.errors import ApiError, InvalidRequest
 from kit.rest.export import csv_bytes, harmless
 from licensing.content.metadata import ATTRIBUTES
+from licensing.imports.dates import Order
+from licensing.imports.files import RowFile, open_rows
 from licensing.imports.importer import Import, reason
-from licensing.imports.rows import BoundedReader, ImportRow, Readable, RowFile, open_rows
+from licensing.imports.problems import Problems
+from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
 
 MOST_BYTES = 20 * 1024 * 1024  # upload size
@@ -61,8 +64,9 @@ class BoundedRows(RowFile):
     most_rows = MOST_ROWS
     larger = LARGER
 
-    def __init__(self, opened: RowFile) -> None:
-        super().__init__(BoundedLines(opened.file), opened.kind)
+    @staticmethod
+    def bounded(file: Readable) -> Readable:
+        return BoundedLines(file)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Plan:
     columns: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, str] = field(default_factory=dict)
     allow_duplicates: bool = False
+    dates: Order | None = None
 
 
 @dataclass
@@ -82,32 +87,34 @@ class PreviewOutcome:
 
     tally: dict[str, int] = field(default_factory=dict)
     problem: str | None = None
-    bad: list[tuple[int, str]] = field(default_factory=list)  # the first rejected rows, with reasons
+    bad: list[tuple[int, str]] = field(default_factory=list)  # the first rejected rows of each kind, with reasons
+    more_bad: list[tuple[str, int]] = field(default_factory=list)  # reasons of further rows, and their number
     first: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as parsed
     ignored: list[str] = field(default_factory=list)  # columns that are not imported
     sample: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as in the file
 
 
-def columns_of(path: Path, kind: str) -> list[str]:
-    """Return the file's columns in order. Raises InvalidRequest if the file cannot be read."""
+def columns_of(path: Path, kind: str) -> tuple[list[str], str | None]:
+    """Return the file's columns in order, and its encoding if that is not UTF-8.
+
+    Raises InvalidRequest if the file cannot be read.
+    """
     found: dict[str, None] = {}
-    with open_rows(str(path), kind) as opened:
-        file = BoundedRows(opened)
+    with open_rows(str(path), kind, BoundedRows) as file:
         if file.is_csv:
-            return [name for name in dict.fromkeys(file.header()) if name]
+            return [name for name in dict.fromkeys(file.header()) if name], file.read_as
         for row in file.rows():
             found |= dict.fromkeys(row.values)
             if len(found) >= MAX_COLUMNS:
                 break
-    return list(found)
+        return list(found), file.read_as
 
 
 def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Import the file, or only preview it with `dry_run`. Writes the rejected rows to `bad_rows` as CSV."""
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}
-    with suppress(ApiError), open_rows(str(path), plan.format) as opened:
-        file = BoundedRows(opened)
+    with suppress(ApiError), open_rows(str(path), plan.format, BoundedRows) as file:
         outcome.sample = [(row.line, as_it_stands(row)) for row in islice(file.rows(), FIRST_ROWS)]
     if "externalId" not in plan.columns and not plan.allow_duplicates:
         outcome.problem = (
@@ -116,8 +123,7 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> P
         )
         return outcome
     try:
-        with open_rows(str(path), plan.format) as opened:
-            file = BoundedRows(opened)
+        with open_rows(str(path), plan.format, BoundedRows) as file:
             work = Import(
                 plan.account_id,
                 file,
@@ -125,6 +131,7 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> P
                 plan.defaults,
                 allow_duplicates=plan.allow_duplicates,
                 dry_run=dry_run,
+                dates=plan.dates,
             )
             outcome.ignored = [name for name in work.ignored if name]
             outcome.first = [(row.line, shown(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)]
@@ -133,7 +140,10 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> P
             write_bad(file, list(work.survey.columns), problems, bad_rows)
     except (ApiError, ValidationError) as error:
         outcome.problem = reason(error)
-    outcome.bad = sorted(problems.items())[:MOST_SHOWN]
+    kinds = Problems()
+    outcome.bad = [(line, problem) for line, problem in sorted(problems.items()) if kinds.note(line, problem)]
+    outcome.bad = outcome.bad[:MOST_SHOWN]
+    outcome.more_bad = kinds.more()
     return outcome
 
 

@@ -1,38 +1,30 @@
-"""Reads rows of CSV and JSON Lines files, plain or gzipped, with their line numbers.
+"""Reads rows of CSV and JSON Lines files, with their line numbers.
 
 Files are streamed: only one row of bounded size is in memory. Problems of the file raise InvalidRequest.
 """
 
 import csv
-import gzip
 import json
-import shutil
-import sys
-import tempfile
+import re
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from io import SEEK_END
-from itertools import chain, islice
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from contextlib import contextmanager
+from itertools import chain
+from typing import NamedTuple, Protocol
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER, message_about
 from kit.values.json_values import JsonObject
-from kit.values.unreadable import read_error
 from licensing.imports.spreadsheets import delimiter_of
 
-FORMATS = ("csv", "jsonl")
-SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 MAX_ROW_BYTES = 1024 * 1024  # same as for an API body
-MAX_ROWS = 10_000_000
-# Gzip compresses normal text at most a hundredfold; more suggests a decompression bomb.
-MAX_RATIO = 100
-LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any gzipped file may decompress to
 BLANK = b" \t\r\n\v\f"
-GZIP_MAGIC = b"\x1f\x8b"
+SEPARATOR = re.compile(r"sep=([^\w\s\"']|\t)\s*", re.IGNORECASE).fullmatch  # Excel's hint before the header
 NOT_UTF8 = "Is not UTF-8."
+CHUNK = 64 * 1024  # bytes
+ARRAY_BEGINS = re.compile(r"\s*+\[\s*+").match
+BETWEEN = re.compile(r"[\s,]*+").match  # the elements of an array
 
 
 class ImportRow(NamedTuple):
@@ -129,6 +121,18 @@ class Lines:
         with readable():
             return self.file.readline(size)
 
+    def begins_with(self, text: bytes) -> bool:
+        """Whether the file begins with this text. Call it before the first line."""
+        with readable():
+            return self.file.peek(CHUNK)[:CHUNK].removeprefix(BOM_UTF8).lstrip(BLANK).startswith(text)
+
+    def read_raw(self, size: int) -> bytes:
+        """Return the next bytes, regardless of lines."""
+        if not size:
+            return b""
+        with readable():
+            return self.file.read(size)
+
     def skip_blank(self) -> None:
         """Skip the following blank lines; call it between rows."""
         with readable():
@@ -156,9 +160,11 @@ def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
     """
     try:
         first = next((line for line in lines if line.strip()), "")
+        if (separator := SEPARATOR(first)) is not None:
+            first = next(lines, "")
     except RowTooLongError as error:
         raise InvalidRequest(f"Line {lines.number}, the header, is not CSV: {error}") from None
-    delimiter = delimiter_of(first)
+    delimiter = delimiter_of(first) if separator is None else separator[1]
     reader = csv.reader(chain([first] if first else [], lines), delimiter=delimiter, strict=True)
     return read_header(lines, reader), reader
 
@@ -222,6 +228,10 @@ def parse_line(text: str) -> JsonObject:
 
 
 def json_rows(lines: Lines) -> Iterator[ImportRow]:
+    """Yield the objects of JSON Lines, or of a file that is a JSON array as a whole."""
+    if lines.begins_with(b"["):
+        yield from array_rows(lines)
+        return
     while True:
         begin = lines.begin_row()
         try:
@@ -239,60 +249,41 @@ def json_rows(lines: Lines) -> Iterator[ImportRow]:
             yield row
 
 
-class RowFile:
-    """A file whose rows can be read several times."""
-
-    most_rows = MAX_ROWS
-    larger = "Split it."  # advice for files with more rows
-
-    def __init__(self, file: Readable, format: str) -> None:  # noqa: A002 - the option's name
-        self.file, self.kind = file, format
-        self.is_csv = format == "csv"
-
-    def lines(self) -> Lines:
-        self.file.seek(0)
-        return Lines(self.file)
-
-    def header(self) -> list[str]:
-        """Return the columns of a CSV file; empty for JSON Lines."""
-        lines = self.lines()
-        return reader_of(lines)[0] if self.is_csv else []
-
-    def rows(self) -> Iterator[ImportRow]:
-        rows = csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
-        yield from islice(rows, self.most_rows)
-        if next(rows, None) is not None:
-            raise InvalidRequest(f"The file has more than {self.most_rows:,} rows. {self.larger}")
-
-
-def format_of(name: str) -> str:
-    stem = name.lower().removesuffix(".gz")
-    for suffix, kind in SUFFIXES.items():
-        if stem.endswith(suffix):
-            return kind
-    raise InvalidRequest("The file's name does not tell what it holds. Say --format csv or --format jsonl.")
-
-
-@contextmanager
-def open_rows(name: str, format: str | None = None) -> Iterator[RowFile]:  # noqa: A002 - the option's name
-    """Open a file, or standard input for `-`. Detects gzip by its magic bytes."""
-    kind = format or format_of(name)
-    with ExitStack() as stack:
+def array_rows(lines: Lines) -> Iterator[ImportRow]:
+    """Yield the objects of a JSON array. Ends with a problem where the text is no JSON any more."""
+    decoder, decode = getincrementaldecoder("utf-8-sig")("surrogateescape"), json.JSONDecoder().raw_decode
+    text, at, line, step, skip = "", 0, 1, CHUNK, ARRAY_BEGINS
+    while True:
+        begin = skipped.end() if (skipped := skip(text, at)) is not None else at
+        if begin < len(text):
+            line += text.count("\n", at, begin)
+            at, skip = begin, BETWEEN
+            if text[at] == "]":
+                return
+        problem, end, is_whole = "Is not JSON: the array has no end.", len(text), False
         try:
-            file: BinaryIO = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
-            if not file.seekable():  # a pipe can only be read once, but the file is read twice
-                spool = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))
-                shutil.copyfileobj(file, spool)
-                file = spool
-            size = file.seek(0, SEEK_END)
-            file.seek(0)
-            magic = file.read(len(GZIP_MAGIC))
-            file.seek(0)
-        except OSError as error:
-            raise InvalidRequest(read_error(name, error)) from None
-        if magic == GZIP_MAGIC:
-            most = max(MAX_RATIO * size, LEAST_UNPACKED)
-            excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."
-            yield RowFile(BoundedReader(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess), kind)
-        else:
-            yield RowFile(cast(Readable, file), kind)
+            _, end = decode(text, at)
+            is_whole = True
+        except json.JSONDecodeError as error:
+            problem = f"Is not JSON: {error.msg}."
+        except RecursionError:
+            problem, step = "Is nested too deeply.", 0
+        if end < len(text):
+            yield array_row(text[at:end], line)
+            line += text.count("\n", at, end)
+            at, step = end, CHUNK
+            continue
+        raw = b"" if len(text) - at > MAX_ROW_BYTES else lines.read_raw(step)
+        if not raw:
+            if is_whole:
+                yield array_row(text[at:end], line)
+            yield ImportRow(line, {}, problem)
+            return
+        text, at, step = text[at:] + decoder.decode(raw), 0, 2 * step
+
+
+def array_row(text: str, line: int) -> ImportRow:
+    try:
+        return ImportRow(line, parse_line(text))
+    except ValueError as error:
+        return ImportRow(line, {}, str(error))

@@ -7,7 +7,9 @@ would write both rows in turn. Keeps a digest of each id: about 100 bytes per ro
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from licensing.imports.rows import ImportRow, RowFile
+from licensing.imports.dates import DateOrder
+from licensing.imports.files import RowFile
+from licensing.imports.rows import ImportRow
 
 MAX_COLUMNS = 10_000
 
@@ -28,18 +30,23 @@ class Survey:
 
 def row_digest(row: ImportRow, column: str | None) -> bytes | None:
     value = row.values.get(column) if column else None
+    if isinstance(value, int):
+        value = str(value)
     if not isinstance(value, str) or not value.strip():
         return None
     return blake2b(repr(value).encode(), digest_size=12).digest()  # repr, because lone surrogates cannot be encoded
 
 
-def survey(file: RowFile, id_column: str | None) -> Survey:
+def survey(file: RowFile, id_column: str | None, date_column: str | None, order: DateOrder) -> Survey:
+    """Read the file once. `order` learns from the values of the column with dates."""
     found = Survey(columns=dict.fromkeys(file.header()))
     seen: set[bytes] = set()
     for row in file.rows():
         found.rows += 1
         if not file.is_csv and len(found.columns) < MAX_COLUMNS:
             found.columns |= dict.fromkeys(row.values)
+        if date_column is not None:
+            order.note(row.values.get(date_column))
         key = row_digest(row, id_column)
         if key in seen:
             found.last_lines[key] = row.line

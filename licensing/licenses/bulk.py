@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
 
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 
 from accounts.auditing import audit
 from accounts.plans import epochs
+from accounts.plans.models import Account
+from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import NOTHING, BulkByExternalId, Kind, Outcome, Row, named_by
 from kit.storage.reading import stored_now
@@ -15,9 +18,11 @@ from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
 from kit.values.faults import FaultKind
 from licensing.licenses import services
+from licensing.licenses.charges import build_ledger_entry, keep_books
+from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from licensing.licenses.services import NAMES, Fields, Room, build_ledger_entry, names_of
+from licensing.licenses.services import NAMES, Fields, Room, names_of
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
@@ -26,7 +31,8 @@ MAX_NAMES = 100_000  # items, tags and policies in the licences a request change
 REQUIRED = {"requester_id": "requesterId", "license_type": "licenseType"}
 # Columns that a change writes.
 WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
-           "price_amount", "price_currency", "access_amount", "access_currency", "updated"]  # fmt: skip
+           "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency",
+           "fee_every", "fee_zone", "fee_months", "next_fee_at", "updated"]  # fmt: skip
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:
@@ -119,6 +125,11 @@ class Together(OneByOne):
         self.newly_named: set[str] = set()
         self.changes: list[audit.Change] = []
         self.written: list[tuple[License | None, License]] = []  # (before, after)
+        self.fees: list[LedgerEntry] = []  # that were due by the former terms
+
+    @cached_property
+    def account(self) -> Account:
+        return Account.objects.get(pk=self.account_id)
 
     def issue(self, given: Fields) -> License:
         fields = dict(given)
@@ -130,16 +141,25 @@ class Together(OneByOne):
             requester = Requester(account_id=self.account_id, requester_id=requester_id)
             self.requesters[requester_id] = requester
         issued.requester = requester
+        if issued.fee_amount is not None:
+            issued.account = self.account
+            schedule_fee(issued, None, self.now)
         self.name_unnamed(requester, name)
         self.note("license.created", None, issued, {})
         return issued
 
     def change(self, held: License, fields: Fields) -> License:
         changed, before = copy(held), held.audited()
-        services.change_terms(changed, fields, self.owned)
+        if changed.next_fee_at is not None or fields.get("fee_amount") is not None:
+            changed.account = self.account
+        fees = take_due_fees(changed, self.now)
+        services.change_terms(changed, fields, self.owned, self.now)
         self.take_room(held.requester.requester_id, 0, names_of(changed) - names_of(held))
         self.name_unnamed(held.requester, fields.get("requester_name"))
-        return changed if self.note("license.updated", held, changed, before) else held
+        if not self.note("license.updated", held, changed, before):
+            return held
+        self.fees += fees
+        return changed
 
     def name_unnamed(self, requester: Requester, name: str | None) -> None:
         if requester.name is None and name is not None:
@@ -172,12 +192,14 @@ class Together(OneByOne):
             self.release_external_ids()
             for one in licenses:
                 one.requester = one.requester  # sets requester_id, which new requesters have only now
+            fees = [*self.fees, *(fee for one in licenses for fee in take_due_fees(one, self.now))]
             License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
             audit.record_all(self.changes)
-            services.keep_books(
+            prices = [
                 (None if held is None else build_ledger_entry(held), build_ledger_entry(one))
                 for held, one in self.written
-            )
+            ]
+            keep_books(prices, fees)
             epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
             gather_first_statistics(License, Requester, rows=len(licenses))
         return outcomes

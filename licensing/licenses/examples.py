@@ -15,6 +15,7 @@ NEW_LICENSE: dict[str, object] = {
     "expiresAt": "2027-01-31T00:00:00Z",
     "price": {"amount": "1200.00", "currency": "EUR"},
     "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
+    "fee": {"amount": 50, "currency": "EUR", "every": "month"},
     "metadata": {"salesperson": "Ada", "orderNumber": 4711},
 }
 LICENSE: dict[str, object] = {
@@ -26,6 +27,7 @@ LICENSE: dict[str, object] = {
     "startsAt": "2026-01-31T00:00:00.000000Z",
     "expiresAt": EXPIRES,
     "price": {"amount": 1200, "currency": "EUR"},
+    "nextFeeAt": "2026-02-28T00:00:00.000000Z",
     "status": "active",
     "revokedAt": None,
     "created": CREATED,

@@ -20,6 +20,14 @@ class LicenseStatus(models.TextChoices):
     REVOKED = "revoked"
 
 
+class FeeEvery(models.TextChoices):
+    """The period of a recurring fee."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
 class License(models.Model):
     """A licence: a type, for some or all items, for a period, at a price.
 
@@ -44,6 +52,12 @@ class License(models.Model):
     price_currency = models.CharField(max_length=3, null=True, blank=True)
     access_amount = AmountField(null=True, blank=True)  # pricePerAccess
     access_currency = models.CharField(max_length=3, null=True, blank=True)
+    fee_amount = AmountField(null=True, blank=True)  # for each period, in advance (licensing.licenses.fees)
+    fee_currency = models.CharField(max_length=3, null=True, blank=True)
+    fee_every = models.CharField(max_length=7, choices=FeeEvery.choices, null=True, blank=True)
+    fee_zone = models.CharField(max_length=64, null=True, editable=False)  # on whose wall clock `starts_at` is read
+    fee_months = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # of the next period
+    next_fee_at = models.DateTimeField(null=True, editable=False)
     status = models.CharField(max_length=10, choices=LicenseStatus.choices, default=LicenseStatus.ACTIVE)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
@@ -61,6 +75,11 @@ class License(models.Model):
         ]
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first"),
+            models.Index(
+                fields=["account", "next_fee_at"],
+                condition=Q(next_fee_at__isnull=False),
+                name="licenses_with_fees_due",
+            ),
             models.Index(
                 fields=["expires_at"], condition=Q(status="active", expires_at__isnull=False), name="licenses_ending"
             ),
@@ -88,6 +107,7 @@ class License(models.Model):
             "expiresAt": render_timestamp(self.expires_at),
             "price": format_price(self.price_amount, self.price_currency),
             "pricePerAccess": format_price(self.access_amount, self.access_currency),
+            "fee": format_fee(self.fee_amount, self.fee_currency, self.fee_every),
             "status": str(self.status),
             "revokedAt": render_timestamp(self.revoked_at),
             "metadata": self.metadata,
@@ -97,3 +117,8 @@ class License(models.Model):
 def format_price(amount: Decimal | None, currency: str | None) -> str | None:
     """Format a price, as in `0.05 USD`."""
     return None if amount is None else f"{plain(amount)} {currency}"
+
+
+def format_fee(amount: Decimal | None, currency: str | None, every: str | None) -> str | None:
+    """Format a recurring fee, as in `50 EUR every month`."""
+    return None if amount is None else f"{plain(amount)} {currency} every {every}"

@@ -10,14 +10,30 @@ from rest_framework import serializers
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, Id, Text, Texts, Timestamp
 from kit.rest.metadata import FreeMetadata
-from kit.rest.money import Money
+from kit.rest.money import Amount, Currency, Money
 from kit.rest.serializers import StrictSerializer
+from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
-from licensing.licenses.models import License
+from licensing.licenses.models import FeeEvery, License
 
 STATES = ["active", "expired", "revoked"]
 MAX_CONTENT_IDS, MAX_POLICY_IDS, MAX_TAGS = 1000, 100, 50
+
+
+class FeeSerializer(StrictSerializer):
+    """A recurring fee, charged at the start of each period."""
+
+    example = {"amount": 50, "currency": "EUR", "every": "month"}
+
+    amount = Amount(more_than=0)
+    currency = Currency(help_text="ISO 4217.")
+    every = Choice(choices=FeeEvery.choices, help_text="The period, counted from `startsAt`.")
+
+    @staticmethod
+    def shown(amount: Decimal | None, currency: str | None, every: str | None) -> dict[str, object] | None:
+        """Return the API's object for a fee, or None for None."""
+        return None if amount is None else {"amount": render_amount(amount), "currency": currency, "every": every}
 
 
 class LicenseSerializer(StrictSerializer):
@@ -76,6 +92,13 @@ class LicenseSerializer(StrictSerializer):
         source="price_per_access",
         help_text="The price of each access that this licence allows.",
     )
+    fee = FeeSerializer(
+        required=False,
+        allow_null=True,
+        help_text="A recurring fee, charged in advance at the start of each period from `startsAt` until the licence "
+        "ends. A change applies from the next period; null ends it.",
+    )
+    nextFeeAt = Timestamp(read_only=True, allow_null=True, help_text="When the next fee is charged. Null: never.")
     metadata = FreeMetadata(required=False, allow_null=True)
     status = Choice(
         choices=STATES, read_only=True, help_text="Read-only. Revoke with `POST /v1/licenses/{id}/revoke`."
@@ -85,7 +108,7 @@ class LicenseSerializer(StrictSerializer):
     updated = Timestamp(read_only=True)
 
     cleared = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
-    beside_state = frozenset({"status"})  # it ends by itself; `revokedAt` says what was revoked
+    beside_state = frozenset({"status", "nextFeeAt"})  # these change by themselves
 
     def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)
@@ -94,6 +117,9 @@ class LicenseSerializer(StrictSerializer):
                 money = fields.pop(name)
                 amount, currency = (money["amount"], money["currency"]) if isinstance(money, dict) else (None, None)
                 fields |= {f"{column}_amount": amount, f"{column}_currency": currency}
+        if "fee" in fields:
+            fee = fields.pop("fee") or {}
+            fields |= {f"fee_{name}": fee.get(name) for name in ("amount", "currency", "every")}
         return fields
 
     def to_representation(self, held: License) -> Rendered:
@@ -111,6 +137,8 @@ class LicenseSerializer(StrictSerializer):
             "expiresAt": render_timestamp(held.expires_at),
             "price": Money.shown(held.price_amount, held.price_currency),
             "pricePerAccess": Money.shown(held.access_amount, held.access_currency),
+            "fee": FeeSerializer.shown(held.fee_amount, held.fee_currency, held.fee_every),
+            "nextFeeAt": render_timestamp(held.next_fee_at),
             "metadata": held.metadata,
             "status": held.state(timezone.now()),
             "revokedAt": render_timestamp(held.revoked_at),
@@ -125,7 +153,17 @@ def former_terms(former: Mapping[str, object]) -> dict[str, object]:
     for name in {"price", "pricePerAccess"} & shown.keys():
         amount, _, currency = str(shown[name] or "").partition(" ")
         shown[name] = Money.shown(Decimal(amount) if amount else None, currency or None)
+    if "fee" in shown:
+        shown["fee"] = former_fee(str(shown["fee"] or ""))
     return shown
+
+
+def former_fee(text: str) -> dict[str, object] | None:
+    """Convert a fee in the audit log to the API's object. The log has it as text, as in `50 EUR every month`."""
+    if not text:
+        return None
+    amount, currency, _, every = text.split(" ")
+    return FeeSerializer.shown(Decimal(amount), currency, every)
 
 
 class RevocationSerializer(StrictSerializer):

@@ -1,12 +1,12 @@
 """Operations on licences, for endpoints, commands and the admin.
 
 A licence's price enters the ledger when it is issued, dated at its start. A change of price, start or type adds a
-reversing entry and a new one, so the ledger always sums up to the licence's price.
+reversing entry and a new one, so the ledger always sums up to the licence's price. Recurring fees are booked as they
+fall due (licensing.licenses.fees).
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -15,10 +15,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from analytics.ledger.entries import add_entries
-from analytics.ledger.refunds import check_prices
 from analytics.ledger.services import EARLIEST
-from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
 from kit.rest.metadata import merge_metadata
 from kit.rest.resources import unknown
@@ -26,6 +23,8 @@ from kit.storage.reading import stored_now
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
+from licensing.licenses.charges import build_ledger_entry, keep_books
+from licensing.licenses.fees import Schedule, schedule_fee, take_due_fees
 from licensing.licenses.models import License, LicenseStatus
 from licensing.owned import OwnedManager
 from licensing.policies.models import Policy
@@ -75,14 +74,17 @@ def issue_license(account_id: str, given: Fields) -> License:
     epochs.hold(account_id)
     fields = dict(given)
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
-    issued = new_license(account_id, fields, owned_ids(account_id, [fields]), stored_now())
+    now = stored_now()
+    issued = new_license(account_id, fields, owned_ids(account_id, [fields]), now)
     check_external_id(issued)
     issued.requester = find_or_create(account_id, requester_id, name)
+    schedule_fee(issued, None, now)
+    fees = take_due_fees(issued, now)
     issued.save(force_insert=True)
     check_room(rooms([issued.requester])[issued.requester.pk])
     renew(issued.requester)
     audit.record("license.created", issued, {})
-    keep_books([(None, build_ledger_entry(issued))])
+    keep_books([(None, build_ledger_entry(issued))], fees)
     epochs.bump(account_id, {issued.requester.epoch_name})
     return issued
 
@@ -105,19 +107,21 @@ def update_license(held: License, fields: Fields) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
-    before, booked, names = locked.audited(), build_ledger_entry(locked), names_of(locked)
-    change_terms(locked, fields, owned_ids(locked.account_id, [fields]))
+    now, before, booked, names = stored_now(), locked.audited(), build_ledger_entry(locked), names_of(locked)
+    fees = take_due_fees(locked, now)  # by the former terms
+    change_terms(locked, fields, owned_ids(locked.account_id, [fields]), now)
     name_unnamed(locked.requester, fields.get("requester_name"))
     if not audit.changes(before, locked.audited()):
         return locked
     check_external_id(locked)
-    locked.updated = stored_now()
+    locked.updated = now
+    fees += take_due_fees(locked, now)
     locked.save()
     if names_of(locked) > names:
         check_room(rooms([locked.requester])[locked.requester.pk])
     renew(locked.requester)
     audit.record("license.updated", locked, before)
-    keep_books([(booked, build_ledger_entry(locked))])
+    keep_books([(booked, build_ledger_entry(locked))], fees)
     epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
 
@@ -136,13 +140,13 @@ def with_current_requester(fields: Fields, current: Mapping[str, str]) -> Fields
     return {**kept, "requester_id": current[fields["requester_id"]]}
 
 
-def change_terms(held: License, fields: Fields, owned: Owned) -> None:
+def change_terms(held: License, fields: Fields, owned: Owned, now: datetime) -> None:
     """Set the terms in memory, except the requester's name. Raises Revoked and ValidationFailed."""
     if held.status == LicenseStatus.REVOKED:
         raise Revoked("This licence is revoked, which is final. Issue another one.")
     if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
         raise ValidationFailed("`requesterId` cannot be changed. Issue another licence.", param="requesterId")
-    start = held.starts_at
+    start, schedule = held.starts_at, Schedule.from_license(held)
     for attribute, value in check_scopes(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):
             setattr(held, attribute, merge_metadata(held.metadata, value) if attribute == "metadata" else value)
@@ -150,17 +154,21 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
     if held.starts_at != start:
         check_start(held)
     check_term(held)
+    schedule_fee(held, schedule, now)
 
 
 @transaction.atomic
 def revoke_license(held: License) -> License:
-    """Revoke the licence immediately and permanently. Idempotent. Its ledger entries remain."""
+    """Revoke the licence immediately and permanently. Idempotent. Its ledger entries remain; no further fee is due."""
     locked = lock(held)
     if locked.status != LicenseStatus.REVOKED:
-        before = locked.audited()
+        before, now = locked.audited(), stored_now()
+        fees = take_due_fees(locked, now)
         locked.status = LicenseStatus.REVOKED
-        locked.revoked_at = locked.updated = stored_now()
+        locked.revoked_at = locked.updated = now
+        locked.next_fee_at = None
         locked.save()
+        keep_books([], fees)
         renew(locked.requester)
         audit.record("license.revoked", locked, before)
         epochs.bump(locked.account_id, {locked.requester.epoch_name})
@@ -253,48 +261,3 @@ def check_room(taken: Room) -> None:
             f"A requester's licences can name at most {MAX_NAMES:,} items, tags and policies together.",
             param="requesterId",
         )
-
-
-# --- The price in the ledger -----------------------------------------------------------------------------------------
-
-
-def build_ledger_entry(held: License) -> LedgerEntry | None:
-    """Build the ledger entry of a licence; None if it has no price."""
-    price = held.price_amount
-    if not price:
-        return None
-    return LedgerEntry(
-        account_id=held.account_id,
-        type=EntryType.LICENSE,
-        amount=price,
-        currency=held.price_currency or "",
-        occurred_at=held.starts_at,
-        license_id=held.pk,
-        license_type=held.license_type,
-        requester_id=held.requester_id,
-    )
-
-
-def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None] | None:
-    return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
-
-
-def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]]) -> None:
-    """Reverse changed ledger entries of licences and add the new ones.
-
-    Raises ValidationFailed, for example if a price would fall below its refunds.
-    """
-    entries = []
-    for booked, to_be in changes:
-        if terms(booked) == terms(to_be):
-            continue
-        if booked is not None:
-            booked.amount = -booked.amount
-            booked.description = "Taken back, as the licence was changed."
-        entries += [entry for entry in (booked, to_be) if entry is not None]
-    if entries:
-        check_prices(entries)
-        try:
-            add_entries(entries)
-        except ValidationFailed as error:
-            raise ValidationFailed(error.message, param="price.amount") from None

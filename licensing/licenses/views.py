@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
 from accounts.plans import epochs
+from analytics.ledger.due import book_due
 from kit.rest.bulk import Outcome, Row, outcomes_serializer
 from licensing.licenses import services
 from licensing.licenses.bulk import check_names, read_rows, write_licenses
@@ -48,6 +49,7 @@ class LicenseViewSet(BulkViewSet[License]):
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, including expired and revoked ones."""
+        book_due(self.account_id)
         return self.page(services.with_state(self.get_queryset()))
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
@@ -55,7 +57,8 @@ class LicenseViewSet(BulkViewSet[License]):
         """Issues a licence. From its start it applies to the requester's checks and overrides what callers assert.
 
         Creates the requester if it is unknown. The `price` enters the ledger at `startsAt`;
-        `pricePerAccess` is charged for each allowed check.
+        `pricePerAccess` is charged for each allowed check. A `fee` is charged in advance at the start of each period
+        from `startsAt`; those of periods that have begun are charged at once.
         """
         return self.answer(services.issue_license(self.account_id, self.validated()), 201)
 
@@ -86,11 +89,15 @@ class LicenseViewSet(BulkViewSet[License]):
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
+        book_due(self.account_id)
         return self.answer(self.get_object())
 
     @extend_schema(summary="Change a licence")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Applies from the next check. If price, start or type change, correcting entries are added to the ledger.
+
+        A changed `fee` applies from the next period, and null ends it; what was charged stays. No period is charged
+        twice. A later `expiresAt` charges the periods that it adds.
 
         The requester cannot be changed. A revoked licence cannot be changed either: that is a 409.
         """
@@ -100,7 +107,10 @@ class LicenseViewSet(BulkViewSet[License]):
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, id: str) -> HttpResponse:
-        """Immediate and permanent. Its ledger entries remain. Revoking it again changes nothing."""
+        """Immediate and permanent. Its ledger entries remain, and no further fee is charged.
+
+        Revoking it again changes nothing.
+        """
         held = self.get_object_to_change()
         if request._request.body:
             self.validated(RevocationSerializer)

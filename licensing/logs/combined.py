@@ -5,24 +5,29 @@ searched for behind the place where the format has it.
 """
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
-from functools import lru_cache
 from typing import NamedTuple
 
 from kit.http.middleware import parse_address
 from kit.values.hosts import host_of_header
-from licensing.logs.prefixes import MONTHS, without_prefix
-from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, dash, first_address, shown, status_of
+from licensing.logs.prefixes import without_prefix
+from licensing.logs.requests import (
+    Malformed,
+    Visit,
+    checked_agent,
+    dash,
+    first_address,
+    shown,
+    split_request,
+    status_of,
+    unescaped,
+)
+from licensing.logs.times import parse_time
 
 # Nearly every line. Each field ends at a character that it cannot contain, so nothing is tried twice.
 PLAIN = re.compile(
     r'([0-9A-Fa-f.:]+) - \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" (\d{3}) \S+ "([^"\\]*)" "([^"\\]*)"',
     re.ASCII,
 ).match
-REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
-ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.)")
-TIME_LENGTH = len("24/Nov/2026:17:05:01 +0100")
-NOT_A_TIME = "{} is not a time such as 24/Nov/2026:17:05:01 +0100."
 NOT_COMBINED = "This is not a line of the combined format."
 NO_AGENT = "There is no User-Agent behind the size. If the whole log is so, name it with --format common."
 
@@ -43,20 +48,13 @@ class Sender(NamedTuple):
     address: str
 
 
-class Agent(NamedTuple):
-    """The referer and User-Agent of a request."""
-
-    referer: str
-    user_agent: str
-
-
 def parse_combined(line: str) -> Visit:
     found = PLAIN(line)
     if found is None:
         return parse_parts(line, is_common=False)
     address, time, method, uri, status, referer, user_agent = found.groups()
-    agent = checked(Agent(dash(referer), dash(user_agent)))
-    return Visit(parse_time(time), address, method, uri, None, agent.referer, agent.user_agent, int(status))
+    referer, user_agent = checked_agent(dash(referer), dash(user_agent))
+    return Visit(parse_time(time), address, method, uri, None, referer, user_agent, int(status))
 
 
 def parse_common(line: str) -> Visit:
@@ -71,13 +69,10 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     status, size, behind = read_size(fields.rest)
     if not size:
         raise Malformed("There is no status and size behind the request.")
-    agent = Agent("", "") if is_common and not behind else read_agent(behind)
+    referer, user_agent = ("", "") if is_common and not behind else read_agent(behind)
     sender = read_sender(fields.head)
-    request = REQUEST(unescaped(fields.request))
-    if request is None:
-        raise Malformed(NOT_A_REQUEST)
-    moment = parse_time(fields.time)
-    return Visit(moment, sender.address, request[1], request[2], sender.host, agent.referer, agent.user_agent, status)
+    method, uri = split_request(unescaped(fields.request))
+    return Visit(parse_time(fields.time), sender.address, method, uri, sender.host, referer, user_agent, status)
 
 
 def split_fields(line: str) -> Fields | None:
@@ -112,7 +107,7 @@ def read_size(rest: str) -> tuple[int, str, str]:
     return status_of(status), size, behind.strip()
 
 
-def read_agent(behind: str) -> Agent:
+def read_agent(behind: str) -> tuple[str, str]:
     """Read referer and User-Agent, both in quotes. Raises Malformed."""
     if not behind:
         raise Malformed(NO_AGENT)
@@ -124,18 +119,7 @@ def read_agent(behind: str) -> Agent:
     user_agent, rest = read_quoted(rest, 2)
     if rest is None:
         raise Malformed("The line ends within the User-Agent.")
-    return checked(Agent(dash(unescaped(referer)), dash(unescaped(user_agent))))
-
-
-def checked(agent: Agent) -> Agent:
-    """Return the agent. Raises Malformed if referer and User-Agent have each other's place."""
-    if agent.referer and "://" not in agent.referer and is_no_agent(agent.user_agent):
-        raise Malformed(f"The User-Agent must stand behind the referer: {shown(agent.referer)} is no URL.")
-    return agent
-
-
-def is_no_agent(text: str) -> bool:
-    return not text or text.startswith(("http://", "https://"))
+    return checked_agent(dash(unescaped(referer)), dash(unescaped(user_agent)))
 
 
 def read_sender(head: str) -> Sender:
@@ -168,29 +152,6 @@ def read_sender(head: str) -> Sender:
 
 def is_address(text: str) -> bool:
     return parse_address(first_address(text)) is not None
-
-
-def unescaped(text: str) -> str:
-    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text) if "\\" in text else text
-
-
-def parse_time(text: str) -> datetime:
-    """Parse a time such as `24/Nov/2026:17:05:01 +0100`. Raises Malformed."""
-    if len(text) != TIME_LENGTH:
-        raise Malformed(NOT_A_TIME.format(shown(text)))
-    return parsed_time(text)
-
-
-@lru_cache(maxsize=10_000)
-def parsed_time(text: str) -> datetime:
-    try:
-        offset = timedelta(hours=int(text[22:24]), minutes=int(text[24:26]))
-        zone = timezone(-offset if text[21] == "-" else offset)
-        year, month, day = int(text[7:11]), MONTHS[text[3:6]], int(text[:2])
-        local = datetime(year, month, day, int(text[12:14]), int(text[15:17]), int(text[18:20]), tzinfo=zone)
-        return local.astimezone(UTC)
-    except (ValueError, KeyError, IndexError, OverflowError):
-        raise Malformed(NOT_A_TIME.format(shown(text))) from None
 
 
 def detect_combined(line: str) -> bool | None:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import orjson
 from asgiref.sync import async_to_sync
-from cachetools import LRUCache
 from django.db import transaction
 from msgspec import Struct
 
@@ -115,7 +114,7 @@ class Decider:
         self.account = ids.decode("acc", site.account_id) or b""
         self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
         self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
-        self.places: LRUCache[tuple[str, str], Identification | None] = LRUCache(MOST_REMEMBERED)
+        self.places: dict[tuple[str, str], Identification | None] = {}
         self.limits: Counter[tuple[str, bytes | None, bytes, int]] = Counter()
         self.forget()
 
@@ -124,12 +123,15 @@ class Decider:
         self.epoch = current_epoch(self.site.account_id)
         full = Account.objects.filter(pk=self.site.account_id, visitor_addresses=VisitorAddresses.FULL)
         self.stores_full_addresses = full.exists()
-        self.pages: LRUCache[str, LoggedPage | None] = LRUCache(MOST_REMEMBERED)
+        self.pages: dict[str, LoggedPage | None] = {}
         self.requesters: dict[str, RequesterSnapshot] = {}
-        self.prepared: LRUCache[tuple[object, ...], Prepared] = LRUCache(MOST_REMEMBERED)
+        self.prepared: dict[tuple[object, ...], Prepared] = {}
 
     def look_up(self, lines: Sequence[Line]) -> None:
         """Find the pages, crawlers' identities and requesters of these lines that are not known yet."""
+        for remembered in (self.pages, self.places, self.prepared):
+            if len(remembered) > MOST_REMEMBERED:
+                remembered.clear()
         urls = sorted({line.url for line in lines} - self.pages.keys())
         for start in range(0, len(urls), PAGES_PER_QUERY):
             some = urls[start : start + PAGES_PER_QUERY]

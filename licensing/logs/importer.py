@@ -22,7 +22,6 @@ from analytics.events.partitions import ensure_partitions, month_of
 from analytics.events.retention import recorded_since
 from analytics.ledger.services import EARLIEST
 from analytics.recording.past import is_recorded, record_past
-from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
@@ -30,7 +29,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, Decider, Line, Made
-from licensing.logs.formats import FORMATS, LogFormat, detect, parser_of
+from licensing.logs.formats import detect, parser_of
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shown
 from licensing.logs.totals import LogTotals
@@ -60,7 +59,7 @@ class LogImport(Decider):
     def __init__(
         self,
         site: Site,
-        log_format: LogFormat | None = None,
+        log_format: str | None = None,
         *,
         dry_run: bool = False,
         with_live: bool = False,
@@ -84,7 +83,7 @@ class LogImport(Decider):
         lines = read_lines(file)
         if self.log_format is None:
             begin = list(islice(lines, LINES_TO_DETECT))
-            self.log_format = detect_format(line for _, line in begin if line is not None)
+            self.log_format = detect(line.decode("latin-1") for _, line in begin if line is not None)
             lines = chain(begin, lines)
         parse = parser_of(self.log_format)
         while some := list(islice(lines, CHUNK)):
@@ -105,6 +104,7 @@ class LogImport(Decider):
                     visits.append((number, visit, line))
             self.import_chunk(visits)
             progress(self.totals)
+        self.totals.problems.sort()
         return self.totals
 
     def import_chunk(self, visits: Iterable[tuple[int, Visit, bytes]]) -> None:
@@ -209,16 +209,6 @@ class LogImport(Decider):
         keep(visitors)
         found = {visited: Found(visits, self.site.pk) for visited, visits in pages.items()}
         keep_pages(with_violations(found), dict(referrals))
-
-
-def detect_format(lines: Iterable[bytes]) -> LogFormat:
-    """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
-    found = detect(line.decode("latin-1") for line in lines)
-    if found is None:
-        raise InvalidRequest(
-            f"The format of this log is not known. Known are {', '.join(FORMATS)}. Name one with --format."
-        )
-    return found
 
 
 def status_class(status: int) -> str:

@@ -1,44 +1,101 @@
-"""Reads the lines of a log, plain or gzipped, with their numbers and the id that each one's decision gets."""
+"""Reads the lines of a log, plain or compressed, with their numbers and the id that each one's decision gets."""
 
+import bz2
 import gzip
+import lzma
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from hashlib import blake2b
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from typing import BinaryIO, cast
 
 from kit.http.errors import InvalidRequest
 from kit.values.unreadable import read_error
+from licensing.imports.rows import BoundedReader, Readable
 
 MAX_LINE = 64 * 1024  # bytes
-GZIP_MAGIC = b"\x1f\x8b"
+MOST_MAGIC = 6  # bytes
+ZSTD_STEP = 1_024  # bytes that are decompressed at once: they may become 32 MiB
+NO_ZSTD = "This Python cannot read zstd. Install requirements-archive.txt, or pipe the output of `zstd -dc` to it."
 REMEMBERED = 200_000  # lines among which equal ones are told apart
 
 
 @contextmanager
-def open_log(path: str) -> Iterator[BinaryIO]:
-    """Open a log, or the standard input for `-`. Raises InvalidRequest if it cannot be read."""
+def open_log(path: str, most: int | None = None) -> Iterator[BinaryIO]:
+    """Open a log, or the standard input for `-`.
+
+    Raises InvalidRequest if it cannot be read, or has more than `most` bytes when decompressed.
+    """
     try:
-        if path == "-":
-            yield unpacked(cast("BufferedReader", sys.stdin.buffer))
-            return
-        with open(path, "rb") as file:
-            yield unpacked(file)
+        with ExitStack() as stack:
+            raw = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+            file = unpacked(cast("BufferedReader", raw))
+            if most is not None:
+                excess = f"The file has more than {most >> 20} MiB inside."
+                file = cast("BinaryIO", BoundedReader(cast("Readable", file), most, excess))
+            yield file
     except OSError as error:
         raise InvalidRequest(read_error(path, error)) from None
 
 
+class ZstdFile(RawIOBase):
+    """Decompresses zstd. Raises EOFError for an incomplete file, OSError for a damaged one."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        try:
+            import zstandard  # noqa: PLC0415 - a package that is not always there
+        except ImportError:
+            raise InvalidRequest(NO_ZSTD) from None
+        self.file, self.error = file, zstandard.ZstdError
+        self.new_frame = zstandard.ZstdDecompressor().decompressobj
+        self.frame = self.new_frame()
+        self.ready, self.is_within = b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        while not self.ready:
+            raw = self.frame.unused_data or self.file.read(ZSTD_STEP)
+            if not raw:
+                if self.is_within:
+                    raise EOFError("it ends too early")
+                return 0
+            if self.frame.eof:
+                self.frame = self.new_frame()
+            try:
+                self.ready = self.frame.decompress(raw)
+            except self.error as error:
+                raise OSError(str(error)) from None
+            self.is_within = not self.frame.eof
+        count = min(len(buffer), len(self.ready))
+        buffer[:count], self.ready = self.ready[:count], self.ready[count:]
+        return count
+
+
+# How files are compressed, by their first bytes.
+DECOMPRESSORS: dict[bytes, Callable[[BufferedReader], object]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": lambda file: BufferedReader(ZstdFile(file), 1 << 16),
+}
+
+
 def unpacked(file: BufferedReader) -> BinaryIO:
-    """Return the file, decompressed if it is gzipped."""
-    return cast("BinaryIO", gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP_MAGIC else file)
+    """Return the file, decompressed if it is compressed. Raises InvalidRequest if zstd is not installed."""
+    begin = file.peek(MOST_MAGIC)[:MOST_MAGIC]
+    made = next((decompress(file) for magic, decompress in DECOMPRESSORS.items() if begin.startswith(magic)), file)
+    return cast("BinaryIO", made)
 
 
 def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
     """Yield number and content of each line; None for one with more than MAX_LINE bytes.
 
-    Raises InvalidRequest if the file is gzipped and incomplete.
+    Raises InvalidRequest if the file is compressed, and damaged or incomplete.
     """
     number = 0
     try:
@@ -50,8 +107,8 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
                 yield number, None
             elif stripped := line.rstrip(b"\r\n"):
                 yield number, stripped
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise InvalidRequest(f"The gzipped file is damaged after line {number:,}: {error}.") from None
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise InvalidRequest(f"The file is damaged after line {number:,}: {error}.") from None
 
 
 class Occurrences:

@@ -1,5 +1,7 @@
 """What byte-order marks, syslog and container runtimes put before a line of an access log."""
 
+import orjson
+
 BOM = "\xef\xbb\xbf"  # UTF-8's, read as Latin-1
 MONTHS = {name: number for number, name in enumerate(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
@@ -7,15 +9,18 @@ MONTHS = {name: number for number, name in enumerate(
 STREAMS = ("stdout", "stderr")
 PRIORITY = 5  # characters of `<191>`
 BSD_TIME = 15  # characters of `Nov 24 10:00:00`
+DOCKER = '{"log":"'
 
 
 def without_prefix(line: str) -> str:
     """Return the line without a byte-order mark and a prefix of syslog or of a container's log.
 
     Read are syslog's two forms (RFC 3164 and 5424, with or without a priority), and lines such as
-    `2026-11-24T10:00:00Z stdout F …`.
+    `2026-11-24T10:00:00Z stdout F …`, and Docker's `{"log":"…"}`.
     """
     line = line.removeprefix(BOM)
+    if line.startswith(DOCKER):
+        return docker_line(line)
     if line.startswith("<"):
         priority, end, rest = line[: PRIORITY + 1].partition(">")
         if not end or not is_number(priority[1:]):
@@ -48,6 +53,15 @@ def without_tag(line: str, rest: str) -> str:
     _, _, tagged = rest.partition(" ")
     tag, end, text = tagged.partition(": ")
     return text if end and " " not in tag else line
+
+
+def docker_line(line: str) -> str:
+    """Return the text in a line of Docker's json-file log."""
+    try:
+        row = orjson.loads(line.encode("latin-1"))
+    except ValueError:
+        return line
+    return str(row["log"]).rstrip("\n").encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def is_number(text: str) -> bool:

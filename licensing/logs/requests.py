@@ -1,12 +1,18 @@
-"""A logged request, and what the parsers of all log formats share."""
+"""A logged request, and what the readers of all log formats share."""
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
+from urllib.parse import quote
 
 from msgspec import Struct
 
 NOT_A_REQUEST = "There is no request of a page in this line."
 MOST_SHOWN = 60  # characters of a text in a message
 MOST_READ = 200  # characters of an address
+REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
+ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
+IN_PATHS = "/:@!$&'()*+,;=~"
 
 
 class Malformed(ValueError):
@@ -29,9 +35,60 @@ class Visit(Struct, frozen=True, gc=False):
     status: int
 
 
+def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:
+    """Return the request that a line's values describe; a value that the line lacks is absent. Raises Malformed.
+
+    The page is `uri` as the visitor sent it, `path` as the server decoded it, or within the first line `request`.
+    """
+    referer, user_agent = checked_agent(values.get("referer", ""), values.get("agent", ""))
+    method, uri = read_target(values)
+    return Visit(
+        moment,
+        first_address(values.get("address", "")),
+        method,
+        uri,
+        values.get("host"),
+        referer,
+        user_agent,
+        status_of(values.get("status", "")),
+    )
+
+
+def read_target(values: Mapping[str, str]) -> tuple[str, str]:
+    """Return the method and the target of a request. Raises Malformed."""
+    uri = values.get("uri", "")
+    if not uri and "path" in values:
+        uri = quote(values["path"].encode("latin-1"), IN_PATHS)
+    if not uri:
+        return split_request(values.get("request", ""))
+    if query := values.get("query", "").removeprefix("?"):
+        uri = f"{uri}?{query}"
+    return values.get("method", "GET"), uri
+
+
+def split_request(text: str) -> tuple[str, str]:
+    """Return the method and the target of a request's first line. Raises Malformed."""
+    request = REQUEST(text)
+    if request is None:
+        raise Malformed(NOT_A_REQUEST)
+    return request[1], request[2]
+
+
+def checked_agent(referer: str, user_agent: str) -> tuple[str, str]:
+    """Return referer and User-Agent. Raises Malformed if they have each other's place."""
+    if referer and "://" not in referer and (not user_agent or user_agent.startswith(("http://", "https://"))):
+        raise Malformed(f"The User-Agent must stand behind the referer: {shown(referer)} is no URL.")
+    return referer, user_agent
+
+
 def dash(text: str) -> str:
     """Return the text; empty for `-`, which stands for nothing in logs."""
     return "" if text == "-" else text
+
+
+def unescaped(text: str) -> str:
+    """Undo the escapes of Apache and nginx, also those of nginx's `escape=json`."""
+    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text) if "\\" in text else text
 
 
 def shown(text: str) -> str:
@@ -40,9 +97,11 @@ def shown(text: str) -> str:
 
 
 def status_of(text: str) -> int:
-    """Parse an HTTP status of three digits. Raises Malformed."""
+    """Parse an HTTP status: three digits, or 0 for a request that was broken off. Raises Malformed."""
+    if text == "0":
+        return 0
     if len(text) != 3 or not (text.isascii() and text.isdigit()):
-        raise Malformed(f"{shown(text)} is not an HTTP status.")
+        raise Malformed(f"{shown(text)} is not an HTTP status." if text else "There is no status in this line.")
     return int(text)
 
 

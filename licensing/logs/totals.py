@@ -8,9 +8,10 @@ from decimal import Decimal
 
 from kit.values.timestamps import render_timestamp
 from licensing.edge.observed import shown
+from licensing.imports.problems import Problems
 from licensing.sites.models import Site
 
-MOST_PROBLEMS = 100  # malformed lines that the result lists
+MOST_PROBLEMS = 100  # malformed lines that the result lists, the first of each kind
 
 
 @dataclasses.dataclass
@@ -31,6 +32,7 @@ class LogTotals:
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
     worth: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
     problems: list[tuple[int, str]] = dataclasses.field(default_factory=list)
+    kinds: Problems = dataclasses.field(default_factory=Problems)
     first: datetime | None = None
     last: datetime | None = None
 
@@ -71,7 +73,7 @@ class LogTotals:
 
     def note_problem(self, number: int, problem: str) -> None:
         self.malformed += 1
-        if len(self.problems) < MOST_PROBLEMS:
+        if self.kinds.note(number, problem) and len(self.problems) < MOST_PROBLEMS:
             self.problems.append((number, problem))
 
     def note_time(self, moment: datetime) -> None:

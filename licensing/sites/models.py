@@ -37,7 +37,7 @@ class Site(models.Model):
     refusal_message = models.TextField(null=True, blank=True)
     link_url = models.CharField("link URL", max_length=MAX_LINK_URL, null=True, blank=True)
     link_label = models.CharField(max_length=MAX_LINK_LABEL, null=True, blank=True)
-    mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.OBSERVE.value)
     ask = models.CharField(
         "asks about", max_length=8, choices=Ask.choices, default=Ask.CRAWLERS, db_default=Ask.CRAWLERS
     )

@@ -113,7 +113,9 @@ class SiteSerializer(StrictSerializer):
         source="link_label",
         help_text="Text of the link, for example Subscribe. Null: Get access.",
     )
-    mode = Choice(choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded.")
+    mode = Choice(
+        choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded. New sites observe."
+    )
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
     ask = Choice(
         choices=Ask.choices,

@@ -113,7 +113,7 @@ class CrawlerReportViewSet(AccountViewSet):
     exportable = {"crawlers": "crawlers"}
     heavy = frozenset({"crawlers"})
     serializer_class = CrawlerReportShown
-    query_parameters = frozenset({"period", "startDate", "endDate", "siteId", "url[prefix]", "by"})
+    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone", "siteId", "url[prefix]", "by"})
 
     @extend_schema(
         summary="Get crawler analytics",

@@ -91,7 +91,7 @@ class PageViewSet(AccountViewSet):
     exportable = {"pages": "pages"}
     heavy = frozenset({"pages"})
     serializer_class = PageReportShown
-    query_parameters = frozenset({"period", "startDate", "endDate", "siteId", "url[prefix]"})
+    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone", "siteId", "url[prefix]"})
 
     @extend_schema(
         summary="Get page analytics",

@@ -3,14 +3,13 @@
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from protego import Protego
-
 from licensing.edge.crawlers import Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
+from licensing.visits.robots_txt import RobotsTxt
 
-parsed = lru_cache(maxsize=100)(Protego.parse)
+parsed = lru_cache(maxsize=100)(RobotsTxt)
 
 
 class RobotsRules:
@@ -30,4 +29,4 @@ class RobotsRules:
         text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
         if not text or crawler is None:
             return False
-        return not parsed(text).can_fetch(url, crawler.product_token or crawler.user_agent or crawler.name)
+        return not parsed(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)

@@ -52,7 +52,7 @@ class VisitorReportShown(serializers.Serializer):
 class VisitorViewSet(AccountViewSet):
     permissions_required = {"visitors": "analytics:read"}
     heavy = frozenset({"visitors"})
-    query_parameters = frozenset({"period", "startDate", "endDate"})
+    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone"})
 
     @extend_schema(
         summary="Get visitor analytics",

@@ -1,13 +1,11 @@
 """Content import in the browser: upload, preview, confirmation, and the result of each row."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, NotRequired, TypedDict
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -18,9 +16,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_of
-from licensing.imports.rows import GZIP_MAGIC
-from licensing.imports.spreadsheets import NAMES, encoding_of
+from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, carry_out, columns_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
@@ -69,12 +65,12 @@ class ContentImport(AdminMixin[Content]):
         if form.is_bound and form.is_valid():
             file, kind = form.cleaned_data["file"], form.cleaned_data["format"]
             purge()
-            chunks, encoding = read_as(file, kind)
-            about: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": encoding}
-            upload = Upload.keep(request, chunks, about)
+            about: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
+            upload = Upload.keep(request, file.chunks(), about)
             account_id = form.cleaned_data["account"].pk
             try:
-                upload.about["columns"] = columns = columns_of(upload.path("data"), kind)
+                columns, upload.about["read_as"] = columns_of(upload.path("data"), kind)
+                upload.about["columns"] = columns
             except InvalidRequest as error:
                 upload.drop_file()
                 form.add_error("file", error.message)
@@ -120,7 +116,6 @@ class ContentImport(AdminMixin[Content]):
             "columns": columns,
             "read_as": upload.about.get("read_as"),
             "labels": [TARGETS.get(target, target) for target in plan.columns],
-            "more_bad": max(0, tally.get("failed", 0) - MOST_SHOWN),
             "bad_rows": reverse("admin:licensing_content_bad_rows", args=[token]),
             "again": reverse("admin:licensing_content_import_items"),
             "items": list_url(Content, account__id__exact=plan.account_id),
@@ -151,15 +146,6 @@ class ContentImport(AdminMixin[Content]):
 
 def to_import(upload: Upload[UploadMetadata]) -> HttpResponse:
     return redirect("admin:licensing_content_import", upload.token)
-
-
-def read_as(file: UploadedFile, kind: str) -> tuple[Iterable[bytes], str | None]:
-    """Return the file's bytes as UTF-8, and the original encoding if it was another."""
-    if kind != "csv" or (file.name or "").lower().endswith(".gz"):
-        return file.chunks(), None
-    raw = file.read()
-    encoding = None if raw.startswith(GZIP_MAGIC) else encoding_of(raw)
-    return ([raw.decode(encoding).encode()], NAMES[encoding]) if encoding else ([raw], None)
 
 
 def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:

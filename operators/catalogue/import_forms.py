@@ -16,9 +16,9 @@ from unfold.widgets import (
 
 from kit.http.errors import InvalidRequest
 from licensing.content.models import CONTENT_TYPES, Content
+from licensing.imports.files import format_of
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, MOST_BYTES, TARGETS, Plan
-from licensing.imports.rows import format_of
 from operators.base.scope import Scope
 from operators.catalogue.content_bulk import newest_policies
 
@@ -30,8 +30,8 @@ class UploadForm(forms.Form):
     """The file to import; `cleaned_data` includes its `format`."""
 
     file = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.gz"}),
-        help_text=f"CSV with a header, or JSON Lines, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
+        help_text=f"CSV with a header, JSON or a sitemap, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
     )
 
     def __init__(
@@ -58,7 +58,7 @@ class UploadForm(forms.Form):
             self.cleaned_data["format"] = format_of(file.name or "")
         except InvalidRequest:
             raise forms.ValidationError(
-                "The name must end in .csv, .jsonl or .ndjson, optionally followed by .gz."
+                "The name must end in .csv, .jsonl, .ndjson, .json or .xml, optionally followed by .gz."
             ) from None
         return file
 
@@ -77,6 +77,12 @@ class PlanForm(forms.Form):
         widget=UnfoldBooleanWidget,
         label="Rows without an external id are new items",
         help_text="Importing the file again then creates the items again.",
+    )
+    dates = forms.ChoiceField(
+        required=False,
+        label="Dates such as 04/05/2026",
+        choices=[("", "detect"), ("day-first", "4 May"), ("month-first", "April 5")],
+        widget=UnfoldAdminSelectWidget,
     )
     default_type = forms.ChoiceField(
         required=False,
@@ -108,6 +114,7 @@ class PlanForm(forms.Form):
             **plan.columns,
             "others": any(name not in TARGETS and name != column for name, column in plan.columns.items()),
             "allow_duplicates": plan.allow_duplicates,
+            "dates": plan.dates or "",
             "default_type": plan.defaults.get("type", ""),
             "default_policy": plan.defaults.get("policyId", ""),
         }
@@ -122,4 +129,4 @@ class PlanForm(forms.Form):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
         given = {name: value for name, value in defaults.items() if value}
-        return Plan(account_id, kind, columns, given, cleaned["allow_duplicates"])
+        return Plan(account_id, kind, columns, given, cleaned["allow_duplicates"], cleaned["dates"] or None)

@@ -1,10 +1,10 @@
 """Import of an access log in the browser: upload, what it would record, confirmation, and the result."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict
 
 from django import forms
 from django.contrib import messages
@@ -14,15 +14,16 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
-from licensing.imports.rows import BoundedReader, Readable
-from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
-from licensing.logs.importer import LogImport
-from licensing.logs.lines import unpacked
-from licensing.logs.totals import LogTotals
+from licensing.logs.formats import FORMATS, NO_AGENTS, parser_of
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
 from operators.base.frame import page
@@ -30,6 +31,7 @@ from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.times.shown import shown_time
 from operators.base.uploads import Upload, purge
+from operators.catalogue import log_process
 from operators.catalogue.observed_facts import format_sums
 from operators.catalogue.site_form import SiteFields
 
@@ -42,10 +44,17 @@ GONE = "This import has expired: files are kept for a day. Upload the file again
 class LogForm(forms.Form):
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(),
-        help_text=f"The log of a web server or CDN, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+        help_text=f"The log of a web server or CDN, plain or compressed, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
     )
     format = forms.ChoiceField(
         choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
+    )
+    format_string = forms.CharField(
+        max_length=2_000,
+        required=False,
+        widget=UnfoldAdminTextInputWidget(),
+        label="Or its format string",
+        help_text='As in the configuration of Apache, nginx or Envoy, such as %h %l %u %t "%r" %>s "%{User-Agent}i".',
     )
     with_live = forms.BooleanField(
         required=False,
@@ -60,6 +69,15 @@ class LogForm(forms.Form):
             raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
         return file
 
+    def clean_format_string(self) -> str:
+        text: str = self.cleaned_data["format_string"]
+        if text:
+            try:
+                parser_of(text)
+            except InvalidRequest as error:
+                raise forms.ValidationError(error.message) from None
+        return text
+
 
 class LogMetadata(TypedDict):
     """The metadata of a log's Upload."""
@@ -68,7 +86,7 @@ class LogMetadata(TypedDict):
     site: str
     state: Literal["preview", "running", "done", "failed"]
     failure: NotRequired[str | None]  # why it failed
-    format: LogFormat | None
+    format: str  # empty to detect it
     with_live: bool
     facts: NotRequired[list[tuple[str, str]]]
     first: NotRequired[str | None]  # time of the first request, ISO 8601
@@ -97,7 +115,7 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
                 "name": file.name[:255],
                 "site": site.pk,
                 "state": "preview",
-                "format": form.cleaned_data["format"] or None,
+                "format": form.cleaned_data["format_string"] or form.cleaned_data["format"],
                 "with_live": form.cleaned_data["with_live"],
             }
             upload = Upload.keep(request, file.chunks(), about)
@@ -147,33 +165,17 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
         )
 
 
-@contextmanager
-def opened(file: Path) -> Iterator[BinaryIO]:
-    message = f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}"
-    with file.open("rb") as raw:
-        yield cast("BinaryIO", BoundedReader(cast("Readable", unpacked(raw)), MOST_READ, message))
-
-
 def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     about = upload.about
-    work = LogImport(site, about["format"], dry_run=dry_run, with_live=about["with_live"])
-    with opened(file) as log:
-        totals = work.run(log)
-    if dry_run and totals.failure:
-        raise InvalidRequest(totals.failure)
-    about["first"], about["last"] = isoformat(totals.first), isoformat(totals.last)
-    about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
-    about["facts"], about["problems"], about["imported"] = (
-        facts_of(totals, work.log_format, dry_run=dry_run),
-        totals.problems,
-        totals.imported,
+    result = log_process.import_log(
+        file, site.pk, about["format"], dry_run=dry_run, with_live=about["with_live"], most_bytes=MOST_READ
     )
+    about["first"], about["last"] = result["firstAt"], result["lastAt"]
+    about["format"], about["state"] = result["format"], "preview" if dry_run else "done"
+    about["facts"], about["imported"] = facts_of(result), result["imported"]
+    about["problems"] = [(problem["line"], problem["message"]) for problem in result["problems"]]
     upload.save()
-
-
-def isoformat(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
 
 
 def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
@@ -185,26 +187,27 @@ def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
     return [("Time", format_html("{} to {}", *times)), *facts]
 
 
-def facts_of(totals: LogTotals, log_format: LogFormat | None, *, dry_run: bool) -> list[tuple[str, str]]:
-    """Return the totals as pairs of label and value, without those that are 0."""
-    imported = "To be imported" if dry_run else "Imported"
+def facts_of(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the command's totals as pairs of label and value, without those that are 0."""
+    imported, skipped = "To be imported" if result["dryRun"] else "Imported", result["skipped"]
     counts = {
-        "Lines": totals.lines,
-        imported: totals.imported,
-        "Imported before": totals.repeated,
-        "Of other hosts": totals.other_hosts,
-        "Of pages that are open to everybody": totals.open_pages,
-        "Of assets": totals.assets,
-        **{f"Answered with {name}": number for name, number in sorted(totals.not_taken.items())},
-        "Of hours with a proxy": totals.live,
-        "Of purged times": totals.purged,
-        "Without a request": totals.not_requests,
-        "Malformed": totals.malformed,
+        "Lines": result["lines"],
+        imported: result["imported"],
+        "Imported before": result["repeated"],
+        "Of other hosts": skipped["otherHosts"],
+        "Of pages that are open to everybody": skipped["openPages"],
+        "Of assets": skipped["assets"],
+        **{f"Answered with {row['status']}": row["count"] for row in result["notTakenByStatus"]},
+        "Of hours with a proxy": skipped["live"],
+        "Of purged times": skipped["purged"],
+        "Without a request": skipped["notRequests"],
+        "Malformed": result["malformed"],
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
-    facts.append(("Understood", f"{totals.understood_percent:g} % of the lines"))
-    if log_format == "common":
+    facts.append(("Understood", f"{float(result['understoodPercent']):g} % of the lines"))
+    if result["format"] == "common":
         facts.append(("User-Agents", NO_AGENTS))
-    facts.append(("Would have been refused", f"{totals.refused:,}"))
-    facts += [(f"Because {Reason(reason).words}", f"{number:,}") for reason, number in totals.reasons.most_common()]
-    return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts
+    facts.append(("Would have been refused", f"{result['refused']:,}"))
+    facts += [(f"Because {Reason(row['reason']).words}", f"{row['count']:,}") for row in result["byReason"]]
+    worth = {row["currency"]: Decimal(row["amount"]) for row in result["worth"]}
+    return [*facts, ("Worth", format_sums(worth))] if worth else facts

@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.models import AccessEvent
-from analytics.windows import DAY
 from kit.storage.replica import Reading
 from kit.values.pages import with_https
 from licensing.edge.crawlers import Table
@@ -23,11 +22,11 @@ from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice as Visited
-from licensing.visits.report import Visitor, visitor_report
+from licensing.visits.report import Visitor, visitor_report, whole_days
 from operators.base.empty_state import EmptyState
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
-from operators.base.figures.windows import days_of, window_of
+from operators.base.figures.windows import days_in_words, days_of, window_of
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import shown_time
 from operators.catalogue.crawls import (
@@ -110,7 +109,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "chart_files": CHART_FILES,
     }
     if choice.accounts:
-        window, reading = window_of(choice, timezone.now()), Reading()
+        window, reading = whole_days(window_of(choice, timezone.now())), Reading()
         visited = Visited(choice.account_ids, window, prefix=with_https(request.GET.get(BELOW, "")[:MAX_URL]))
         by = grouping_of(request.GET.get(GROUPED, ""))
         crawls = reading.read(lambda: crawler_report(replace(visited, prefix=""), by))
@@ -126,8 +125,7 @@ def figures(choice: Choice, visited: Visited, crawls: CrawlerReport, by: By) -> 
     report = visitor_report(choice.account_ids, window)
     shown = days_of("created", window)
     return {
-        "window": window,
-        "last_day": window.end - DAY,
+        **days_in_words(window),
         "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
         "visitors": [row_of(one, shown) for one in report.visitors],
         "chart": requests_chart(crawls, visited, by),

@@ -29,6 +29,7 @@ class AdjustmentForm(forms.ModelForm):
     description = forms.CharField(
         label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
     )
+    of_fee = reference("Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.")
     of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and customer.")
     of_license = reference("Licence", "lic_…, if it is about one. Implies its customer.")
     of_requester = reference("Customer", "The customer's own id.")
@@ -43,9 +44,10 @@ class AdjustmentForm(forms.ModelForm):
 
     def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
-        named = (self[name].value() or "" for name in ("account", "of_decision", "of_license", "currency"))
-        account_id, decision, held, currency = map(str, named)
-        charge = Charge("decision", decision) if decision else Charge("license", held)
+        account_id, currency = (str(self[name].value() or "") for name in ("account", "currency"))
+        named = {kind: str(self[f"of_{kind}"].value() or "") for kind in PREFIXES}
+        kind = next((kind for kind, id in named.items() if id), "license")
+        charge = Charge(kind, named[kind])
         is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
@@ -81,6 +83,7 @@ class AdjustmentFields(TypedDict, total=False):
     description: str
     occurred_at: datetime | None
     license_type: str
+    of_fee: str
     of_license: str
     of_decision: str
     of_content: str

@@ -36,6 +36,7 @@ from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
 from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values
+from operators.customers.customer_money import money_of
 from operators.customers.refundable import RefundPage
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
@@ -245,6 +246,8 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         who = {"Customer": str(requester), "Own id": requester.requester_id, "E-mail": requester.email or "not known"}
         if request.user.has_perm("analytics.view_wallet"):
             who["Balance"] = self.balance(requester)
+        if request.user.has_perm("analytics.view_statement"):
+            who |= money_of(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):
             who["Last access"] = self.last_access(requester)
         links = {}

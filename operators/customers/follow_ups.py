@@ -20,7 +20,7 @@ from operators.customers.quotas import Quota
 RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
 KEPT = (
     "license_type", "content_ids", "tags", "policy_ids",
-    "price_amount", "price_currency", "access_amount", "access_currency",
+    "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
 )  # fmt: skip
 
 

@@ -11,11 +11,12 @@ from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from analytics.ledger.due import book_due
 from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
-from analytics.models import AccessEvent, LedgerEntry, WalletEntry
+from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row, columns_of
 from kit.values import ids
@@ -29,12 +30,13 @@ from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
+from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.customers.refunds import RefundableCharge, RefundButton, refund_in_words, title_of, was_prepaid
 
 NAMES = {
     "amount": "amount",
@@ -42,6 +44,7 @@ NAMES = {
     "description": "description",
     "occurred_at": "occurredAt",
     "license_type": "licenseType",
+    "of_fee": "feeId",
     "of_license": "licenseId",
     "of_decision": "decisionId",
     "of_content": "contentId",
@@ -57,7 +60,7 @@ class LedgerAdmin(
     AskingAdmin[LedgerEntry, AdjustmentFields],
 ):
     empty_state = EmptyState(
-        "Entries come from licences with a price, charged accesses and adjustments.",
+        "Entries come from licences with a price or a fee, charged accesses and adjustments.",
         "Issue a licence",
         "licensing_license_add",
         ("licensing.add_license",),
@@ -80,7 +83,10 @@ class LedgerAdmin(
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("currency", ExactTextFilter),
+        CountsInFilter,
+        BookedInFilter,
         ("occurred_at", MomentFilter),
+        ("created", MomentFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -96,7 +102,10 @@ class LedgerAdmin(
     optional = frozenset({"license_type"})
     add_fieldsets = (
         (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "occurred_at")}),
-        ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
+        (
+            "What it is about",
+            {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},
+        ),
     )
     fields = (
         "identifier", "account", "type", "sum", "refunds", "when", "description", "of", "license_type", "booked_at",
@@ -109,6 +118,7 @@ class LedgerAdmin(
         "license_type": Kind.LICENSE_TYPE,
     }
     api_names = {
+        "feeId": "of_fee",
         "licenseId": "of_license",
         "decisionId": "of_decision",
         "contentId": "of_content",
@@ -128,13 +138,14 @@ class LedgerAdmin(
         return of_requesters(queryset, request_scope(request), term), False
 
     def export_queryset(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
-        return queryset.select_related(None).select_related("requester")
+        return queryset.select_related(None).select_related("requester", "content")
 
     def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
         return render_entries(rows)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Show the list with its total by currency."""
+        book_due(None)
         response = super().changelist_view(request, extra_context)
         context = getattr(response, "context_data", None) or {}
         if "cl" in context:
@@ -161,12 +172,15 @@ class LedgerAdmin(
 
     def about(self, entry: LedgerEntry) -> str:
         what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
+        if entry.type == EntryType.FEE:
+            what = f"fee of the {what}"
         if entry.content is not None:
             what = entry.content.title
         return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
+            "of_fee": entry.pk if entry.type == EntryType.FEE else None,
             "of_decision": entry.decision_id,
             "of_license": entry.license_id,
             "of_requester": entry.requester.requester_id if entry.requester else None,
@@ -268,22 +282,3 @@ def links(objects: Iterable[Model | None]) -> str:
         (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
     )
     return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"
-
-
-def title_of(saved: LedgerEntry, *, is_refund: bool) -> str:
-    amount = in_full(saved.amount, saved.currency)
-    return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
-
-
-def refund_in_words(saved: LedgerEntry) -> list[str]:
-    """Say what a refund does to the customer's statement."""
-    if saved.amount > 0 or saved.requester is None:
-        return []
-    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
-
-
-def was_prepaid(saved: LedgerEntry) -> bool:
-    """Whether the entry refunds a decision that a wallet in its currency paid."""
-    if saved.amount > 0 or saved.decision_id is None:
-        return False
-    return WalletEntry.objects.filter(decision=saved.decision_id, type="spend", wallet__unit=saved.currency).exists()

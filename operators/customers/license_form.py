@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Any, TypedDict
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
 from kit.values.amounts import plain
-from licensing.licenses.models import License
+from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
@@ -28,6 +28,7 @@ NAMES = {
     "starts_at": "startsAt",
     "expires_at": "expiresAt",
 }
+FEE = ("fee_amount", "fee_currency", "fee_every")
 MONEY = {"price": "price", "access": "pricePerAccess"}
 EITHER = "One per line. Without items, tags and policies it covers everything."
 
@@ -51,6 +52,20 @@ class LicenseForm(QuotaFields, forms.ModelForm):
         label="Price per access", required=False, help_text="The price of each access that this licence allows."
     )
     access_currency = Currency(label="Currency per access", required=False)
+
+    fee_amount = Amount(
+        label="Recurring fee",
+        required=False,
+        help_text="Charged in advance at the start of each period, counted from the licence's start.",
+    )
+    fee_currency = Currency(label="Currency of the fee", required=False)
+    fee_every = forms.ChoiceField(
+        label="Every",
+        required=False,
+        choices=[("", "–"), *FeeEvery.choices],
+        widget=UnfoldAdminSelectWidget,
+        help_text="A changed fee applies from the next period. Empty all three to end it.",
+    )
 
     starts_at = Moment(label="Starts at", help_text="Empty: now.")
     expires_at = Moment(
@@ -76,11 +91,18 @@ class LicenseForm(QuotaFields, forms.ModelForm):
             if (amount is None) != (currency is None):
                 missing = "amount" if amount is None else "currency"
                 self.add_error(f"{name}_{missing}", "Enter both an amount and a currency.")
+        self.check_fee(cleaned)
         start = cleaned.get("starts_at") or getattr(self.instance, "starts_at", None)
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")
         self.check_quota(cleaned)
         return cleaned
+
+    def check_fee(self, cleaned: Mapping[str, object]) -> None:
+        """Require all or none of a fee's fields."""
+        missing = [name for name in FEE if not cleaned.get(name)]
+        if 0 < len(missing) < len(FEE) and not self.errors.keys() & set(FEE):
+            self.add_error(missing[0], "Enter the fee's amount, currency and period, or none of them.")
 
     def clean_license_type(self) -> str:
         license_type: str = self.cleaned_data["license_type"]
@@ -132,6 +154,9 @@ class LicenseFields(TypedDict, total=False):
     price_currency: str | None
     access_amount: Decimal | None
     access_currency: str | None
+    fee_amount: Decimal | None
+    fee_currency: str | None
+    fee_every: str | None
     quota: int | None
     afterwards: str
     most_owed: Decimal | None
@@ -148,4 +173,8 @@ def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) ->
         if form.keys() & {f"{name}_amount", f"{name}_currency"}:
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
             body[told] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
+    if form.keys() & set(FEE):
+        amount, currency, every = (cleaned.get(name) for name in FEE)
+        fee = {"amount": plain(amount), "currency": currency, "every": every} if isinstance(amount, Decimal) else None
+        body["fee"] = fee
     return validate_fields(LicenseSerializer(partial=True), body)

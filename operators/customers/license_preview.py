@@ -14,10 +14,11 @@ from accounts.models import Account
 from kit.values import ids
 from kit.values.currencies import MINOR_UNITS, in_full
 from licensing.content.models import Content
-from licensing.licenses.models import License
-from licensing.licenses.services import build_ledger_entry, terms
+from licensing.licenses.charges import build_ledger_entry, terms
+from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, lines
+from operators.base.figures.terms import fee
 from operators.base.times.field import Moment
 from operators.customers.license_question import describe_coverage, describe_moment, type_warnings
 from operators.customers.quotas import Quota, QuotaFields
@@ -35,7 +36,7 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
     data = {name: value.replace("\0", "") for name, value in submitted.items() if isinstance(value, str)}
     drafted = draft(account, held, data)
     sentences = [] if held is not None else customer(account, data.get("requester_own_id", "").strip())
-    sentences += [coverage(drafted), *bookings(held, drafted), *charges(drafted), *quota(data)]
+    sentences += [coverage(drafted), *bookings(held, drafted), *charges(drafted), *fees(held, drafted), *quota(data)]
     return Preview(sentences, type_warnings(held, drafted) if drafted.license_type else [])
 
 
@@ -52,6 +53,8 @@ def draft(account: Account, held: License | None, data: Mapping[str, str]) -> Li
         drafted.starts_at = stored  # the form shows no microseconds
     drafted.price_amount, drafted.price_currency = money(data, "price")
     drafted.access_amount, drafted.access_currency = money(data, "access")
+    drafted.fee_amount, drafted.fee_currency = money(data, "fee")
+    drafted.fee_every = data.get("fee_every") or None
     return drafted
 
 
@@ -96,7 +99,7 @@ def coverage(drafted: License) -> str:
 
 
 def bookings(held: License | None, drafted: License) -> list[str]:
-    """Describe the ledger entries, as licensing.licenses.services.keep_books will write them."""
+    """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
     before, after = build_ledger_entry(held) if held is not None else None, build_ledger_entry(drafted)
     if terms(before) == terms(after):
         return []
@@ -112,6 +115,14 @@ def charges(drafted: License) -> list[str]:
     if drafted.access_amount is None or not drafted.access_currency:
         return []
     return [f"Each access that it allows is charged {in_full(drafted.access_amount, drafted.access_currency)}."]
+
+
+def fees(held: License | None, drafted: License) -> list[str]:
+    """Describe a new or changed fee."""
+    if drafted.fee_amount is None or drafted.fee_every not in FeeEvery.values:
+        return []
+    begin = f"from {describe_moment(drafted.starts_at)}" if held is None else "from the next period"
+    return [f"The fee of {fee(drafted)} is charged in advance, {begin}."]
 
 
 def quota(data: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.figures.terms import money, term
+from operators.base.figures.terms import fee, money, term
 from operators.base.forms.asking import Question
 from operators.base.times.shown import time_in_words
 from operators.customers.quotas import Quota
@@ -79,6 +79,16 @@ def per_access(before: License | None, saved: License) -> list[str]:
     return [f"Each access that it allows is charged {money(saved.access_amount, saved.access_currency)}."]
 
 
+def fees(before: License | None, saved: License) -> list[str]:
+    """Describe a new, changed or ended fee."""
+    if (fee(before) if before is not None else fee(License())) == fee(saved):
+        return []
+    if saved.fee_amount is None:
+        return ["No further fee is charged."]
+    following = f" The next fee is due on {time_in_words(saved.next_fee_at)}." if saved.next_fee_at else ""
+    return [f"The fee of {fee(saved)} is charged in advance.{following}"]
+
+
 def describe_coverage(held: License) -> str:
     """Describe how many items a licence currently covers."""
     if not (held.content_ids or held.tags or held.policy_ids):
@@ -96,7 +106,8 @@ def license_question(
     before: License | None, saved: License, known: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
-    effects = describe_bookings(before, saved, known) + per_access(before, saved) + (quota.in_words() if quota else [])
+    effects = describe_bookings(before, saved, known) + per_access(before, saved)
+    effects += fees(before, saved) + (quota.in_words() if quota else [])
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
         return None
@@ -110,6 +121,7 @@ def license_question(
             ("Covers", describe_coverage(saved)),
             ("Term", term(saved)),
             ("Price", money(saved.price_amount, saved.price_currency)),
+            ("Fee", fee(saved)),
             ("Per access", money(saved.access_amount, saved.access_currency)),
         ],
         effects=[*effects, "It applies from the next check on."],

@@ -19,16 +19,16 @@ from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from operators.base.empty_state import EmptyState
-from operators.base.figures.terms import money, scope, term
+from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url, list_url
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
-from operators.base.times.shown import shown_time
+from operators.base.times.shown import shown_time, time_in_words
 from operators.customers.follow_ups import FollowUps
-from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
+from operators.customers.license_form import FEE, LicenseFields, LicenseForm, license_fields
 from operators.customers.license_form_help import LicenseFormHelp
 from operators.customers.license_question import license_question
 from operators.customers.license_templates import LicenseTemplates
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
     ("What it allows", {"fields": ("license_type", "content_ids", "tags", "policy_ids")}),
     ("When", {"fields": ("starts_at", "expires_at")}),
-    ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency")}),
+    ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency", *FEE)}),
 )
 
 QUOTA: "tuple[str, _FieldOpts]" = ("Monthly quota", {"fields": QUOTA_FIELDS})
@@ -81,7 +81,7 @@ class LicenseAdmin(
     fieldsets = (
         (None, {"fields": ("identifier", "external_id", "account", "holder", "status_now")}),
         *TERMS,
-        ("Since", {"fields": ("created_at", "updated_at", "revoked", "in_ledger")}),
+        ("Since", {"fields": ("next_fee", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
     readonly = (
         "identifier",
@@ -89,6 +89,7 @@ class LicenseAdmin(
         "account",
         "holder",
         "status_now",
+        "next_fee",
         "created_at",
         "updated_at",
         "revoked",
@@ -102,6 +103,7 @@ class LicenseAdmin(
         "requesterId": "requester_own_id",
         "price": "price_amount",
         "pricePerAccess": "access_amount",
+        "fee": "fee_amount",
         "refill.amount": "quota",
         "floor": "most_owed",
     }
@@ -188,6 +190,7 @@ class LicenseAdmin(
                 ("Term", term(held)),
                 ("State", held.state(timezone.now())),
                 ("Price", self.price(held)),
+                ("Fee", fee(held)),
             ],
             effects=[
                 f"From the next check on {held.requester} no longer has it, in every process: rules that want the "
@@ -195,6 +198,7 @@ class LicenseAdmin(
                 f"No access is charged by it any more ({self.per_access(held)} each until now)."
                 if held.access_amount is not None
                 else "It charges nothing per access, so no charges end.",
+                *([] if held.next_fee_at is None else ["No further fee is charged."]),
                 "Its charges stay in the ledger. Refund them separately.",
                 "This cannot be undone. Issue another licence instead.",
             ],
@@ -252,6 +256,10 @@ class LicenseAdmin(
     @display(description="Per access", ordering="access_amount")
     def per_access(self, held: License) -> str:
         return money(held.access_amount, held.access_currency)
+
+    @display(description="Next fee")
+    def next_fee(self, held: License) -> str:
+        return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}" if held.next_fee_at else fee(held)
 
     @display(description="Issued")
     def created_at(self, held: License) -> str:

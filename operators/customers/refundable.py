@@ -18,6 +18,7 @@ from operators.base.times.shown import shown_time
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
 MOST_LICENSES, MOST_DECISIONS = 200, 1_000
+MOST_ENTRIES = 1_000  # of prices and fees
 MOST_SHOWN = 50  # charges
 
 
@@ -33,7 +34,7 @@ class Refundable(Struct, frozen=True):
 
 
 def refundable_charges(requester: Requester) -> list[Refundable]:
-    """Return the newest charges with something left to refund: prices of licences, then accesses.
+    """Return the newest charges with something left to refund: prices and fees of licences, then accesses.
 
     Charges of customers merged into this one are included.
     """
@@ -59,12 +60,12 @@ def refundable_charges(requester: Requester) -> list[Refundable]:
 
 
 def prices(numbers: list[int]) -> list[LedgerEntry]:
-    """Return the entries of the prices of the requesters' newest licences, newest first."""
+    """Return the entries of the prices and fees of the requesters' newest licences, newest first."""
     licenses = License.objects.filter(requester__in=numbers).order_by("-pk").values_list("pk", flat=True)
     entries = LedgerEntry.objects.filter(
-        license__in=list(licenses[:MOST_LICENSES]), decision__isnull=True, type=EntryType.LICENSE
+        license__in=list(licenses[:MOST_LICENSES]), decision__isnull=True, type__in=(EntryType.LICENSE, EntryType.FEE)
     )
-    return list(entries.order_by("-created", "-pk"))
+    return list(entries.order_by("-created", "-pk")[:MOST_ENTRIES])
 
 
 def accesses(numbers: list[int]) -> list[LedgerEntry]:
@@ -75,6 +76,8 @@ def accesses(numbers: list[int]) -> list[LedgerEntry]:
 
 
 def describe_charge(entry: LedgerEntry) -> str:
+    if entry.type == EntryType.FEE:
+        return f"Fee of the licence {entry.license_type}"
     if entry.decision_id is None:
         return f"Price of the licence {entry.license_type}"
     return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from analytics.ledger.refunds import Balance, Charge, balances, refunds_of
+from analytics.models import LedgerEntry, WalletEntry
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.links import change_url
@@ -112,3 +113,22 @@ class RefundButton(AdminMixin[ModelT]):
         given = {"account": str(getattr(obj, "account_id", "")), **fields, "description": reason}
         filled_in = {**given, **self.refund_fields(obj)}
         return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(filled_in)}")
+
+
+def title_of(saved: LedgerEntry, *, is_refund: bool) -> str:
+    amount = in_full(saved.amount, saved.currency)
+    return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
+
+
+def refund_in_words(saved: LedgerEntry) -> list[str]:
+    """Say what a refund does to the customer's statement."""
+    if saved.amount > 0 or saved.requester is None:
+        return []
+    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
+
+
+def was_prepaid(saved: LedgerEntry) -> bool:
+    """Whether the entry refunds a decision that a wallet in its currency paid."""
+    if saved.amount > 0 or saved.decision_id is None:
+        return False
+    return WalletEntry.objects.filter(decision=saved.decision_id, type="spend", wallet__unit=saved.currency).exists()

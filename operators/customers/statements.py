@@ -1,7 +1,6 @@
 """Statements: view, print and export, read-only."""
 
 from collections.abc import Iterator
-from datetime import date
 from decimal import Decimal
 
 from django.contrib import admin
@@ -10,12 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.html import format_html
 from rest_framework.request import Request
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 
+from analytics.ledger.due import book_due
 from analytics.models import ClosedLine, Payment, Statement, StatementLine
 from analytics.models.statements import HOLDER
 from analytics.payments.models import PaymentKind
@@ -30,29 +28,12 @@ from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin
+from operators.base.lists.period_filters import StatementPeriodFilter
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.times.shown import shown_time
 
 MOST_LINES = 500  # lines shown; the export has all
-MONTHS = 24  # offered by the filter
-
-
-class MonthFilter(DropdownFilter):
-    title = "month"
-    parameter_name = "month"
-
-    def lookups(self, request: HttpRequest, model_admin: AdminMixin[Statement]) -> list[tuple[str, str]]:
-        today = timezone.now()
-        latest = today.year * 12 + today.month - 1
-        months = [f"{number // 12}-{number % 12 + 1:02}" for number in range(latest, latest - MONTHS, -1)]
-        return [(month, month) for month in months]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
-        month = self.value()
-        known = month is not None and (month, month) in self.lookup_choices
-        return queryset.filter(month=date.fromisoformat(f"{month}-01")) if known else queryset
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -78,7 +59,7 @@ class StatementAdmin(ListExport[Statement]):
     row_facts = {"of_month": "", "closed_with": "", "state": ""}
     groups = {"opened_with": "Figures", "told_lines": "Lines"}
     list_filter = (
-        MonthFilter,
+        StatementPeriodFilter,
         StatusFilter,
         ("currency", ExactTextFilter),
         ("requester", RelatedFilter),
@@ -92,8 +73,10 @@ class StatementAdmin(ListExport[Statement]):
     export_name = "statements"
     export_columns = tuple(columns_of(StatementSerializer))
     fields = readonly_fields = (
-        "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices", "charges",
-        "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "told_lines",
+        "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices",
+        "recurring_fees", "charges",
+        "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "credit",
+        "told_lines",
     )  # fmt: skip
 
     class Media:
@@ -112,6 +95,7 @@ class StatementAdmin(ListExport[Statement]):
 
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        book_due(None)
         return super().changelist_view(request, extra_context)
 
     def export_queryset(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
@@ -172,6 +156,10 @@ class StatementAdmin(ListExport[Statement]):
     def prices(self, statement: Statement) -> str:
         return sum_of(statement.licenses, statement)
 
+    @display(description="Recurring fees")
+    def recurring_fees(self, statement: Statement) -> str:
+        return sum_of(statement.fees or Decimal(0), statement)
+
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
         return f"{sum_of(statement.usage, statement)} for {statement.decisions:,} decisions"
@@ -200,6 +188,10 @@ class StatementAdmin(ListExport[Statement]):
     def closed_with(self, statement: Statement) -> str:
         return sum_of(statement.closing, statement)
 
+    @display(description="Credit", empty_value="no wallet")
+    def credit(self, statement: Statement) -> str | None:
+        return "; ".join(f"{name} {amount}" for name, amount in credit_of(statement)) or None
+
     @display(description="Lines")
     def told_lines(self, statement: Statement) -> str:
         return render_to_string("operators/customers/statement_lines.html", shown(statement))
@@ -207,6 +199,21 @@ class StatementAdmin(ListExport[Statement]):
 
 def sum_of(amount: Decimal, statement: Statement) -> str:
     return in_full(amount, statement.currency)
+
+
+def credit_of(statement: Statement) -> list[tuple[str, str]]:
+    """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
+    if not statement.has_wallet:
+        return []
+    amounts = {
+        "opening": statement.credit_opening,
+        "granted": statement.credit_granted,
+        "spent": 0 - statement.credit_spent,
+        "expired": 0 - statement.credit_expired,
+        "refunded": statement.credit_refunded,
+        "closing": statement.credit_closing,
+    }
+    return [(name, in_full(amount, statement.currency)) for name, amount in amounts.items()]
 
 
 def shown(statement: Statement) -> dict[str, object]:
@@ -220,6 +227,9 @@ def shown(statement: Statement) -> dict[str, object]:
         "lines": [shown_line(line) for line in lines],
         "more": max(0, statement.lines - MOST_LINES),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
+        "fees": in_places(statement.fees or Decimal(0), statement.currency),
+        "credits": credit_of(statement),
+        "zone": statement.account.zone,
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
         "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),

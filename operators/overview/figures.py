@@ -128,7 +128,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Unconv
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
     today = midnight(now).date()
-    rows = [Row(bucket.date(), (shown(amount),)) for bucket, amount in report.series]
+    rows = [Row(bucket.astimezone(window.zone).date(), (shown(amount),)) for bucket, amount in report.series]
     columns = [Column(choice.currency, "revenue")]
     is_drawn = any(amount for _, amount in report.series)
     return RevenueFigures(

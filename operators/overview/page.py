@@ -16,15 +16,16 @@ from accounts.limits.limiter import limiter
 from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey
 from accounts.webhooks.models import WebhookEndpoint
+from analytics.ledger.due import book_due
 from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
-from analytics.windows import DAY, Window
+from analytics.windows import Window
 from kit.storage.replica import Reading
 from operators.base.currencies import booked_and_rated
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
-from operators.base.figures.windows import window_of
+from operators.base.figures.windows import days_in_words, window_of
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import TO_DAY, shown_time
 from operators.overview.figures import revenue_figures, today_figures, usage_figures
@@ -69,8 +70,8 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         "licenses": user.has_perm("licensing.view_license"),
     }
     used, rated = booked_and_rated(choice.account_ids, now.date()) if sees["revenue"] else ([], [])
-    if used and "currency" not in request.GET:
-        choice.currency = used[0]
+    if "currency" not in request.GET:
+        choice.currency = default_currency(choice, used, rated)
     context |= {
         "choice": choice,
         "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
@@ -84,7 +85,9 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
             context["steps"] = first_steps(request, choice)
         return context
     window = window_of(choice, now)
-    context |= {"window": window, "last_day": window.end - DAY}
+    context |= days_in_words(window)
+    if sees["revenue"]:
+        book_due(choice.account.pk if choice.account else None)
     reading = Reading()
     with in_memory():
         found = reading.read(lambda: figures(request, choice, sees, window, now))
@@ -92,6 +95,15 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         context |= to_look_after(request, choice, sees, found.days, now)
         context["notices"] = notices(request, choice, window, context, found.denials)
     return context
+
+
+def default_currency(choice: Choice, used: list[str], rated: list[str]) -> str:
+    """Return the accounts' own currency if figures can be shown in it, otherwise the one that is booked most."""
+    own = {account.currency for account in choice.accounts}
+    currency = own.pop() if len(own) == 1 else ""
+    if currency and (currency in used or currency in rated or not used):
+        return currency
+    return used[0] if used else choice.currency
 
 
 class Figures(Struct, frozen=True):

@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,7 +18,7 @@ from accounts.models import StaffScope
 from analytics.models import AccessEvent, LedgerEntry
 from kit.http.errors import InvalidRequest
 from operators.base import uploads
-from operators.catalogue import log_import
+from operators.catalogue import log_import, log_process
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
 from tests.admin.markup import markup_in
@@ -26,9 +28,25 @@ from tests.commands.access_logs import (
     publisher,
 )
 
-pytestmark = pytest.mark.usefixtures("own_directory", "no_names")
+pytestmark = pytest.mark.usefixtures("own_directory", "no_names", "within_this_process")
 GPTBOT = "GPTBot/1.0"
 YESTERDAY = timezone.now() - timedelta(days=1)
+
+
+@pytest.fixture
+def within_this_process(monkeypatch):
+    """Run the command in the test's process: no other one sees the test's database."""
+
+    def run(arguments):
+        out, err, code = StringIO(), StringIO(), 0
+        try:
+            call_command(*arguments, stdout=out, stderr=err)
+        except CommandError as error:
+            err.write(f"CommandError: {error}")
+            code = 1
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    monkeypatch.setattr(log_process, "run_command", run)
 
 
 def log(*paths, agent=GPTBOT):
@@ -91,8 +109,8 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"nothing\nknown\n", "Name one with the field format."),
-        (gzip.compress(log("/sold/a") * 50)[:-9], "The gzipped file is damaged"),
+        (b"nothing\nknown\n", "Name one with the field format, or"),
+        (gzip.compress(log("/sold/a") * 50)[:-9], "The file is damaged"),
         (b"", "The submitted file is empty."),
     ],
 )
@@ -114,6 +132,17 @@ def test_a_log_that_is_too_large_is_for_the_command(bring, monkeypatch):
     assert "import_access_log" in reply.content.decode()
     monkeypatch.setattr(log_import, "MOST_BYTES", 100)
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
+
+
+def test_a_log_of_another_form_is_imported_by_its_format_string(admin, bring):
+    text = f"GPTBot/1.0|203.0.113.9|{YESTERDAY.isoformat()}|GET|/sold/a|200\n".encode()
+    wrong = bring(text, format_string="$http_user_agent|$remote_addr")
+    assert "The format has no time. Add %t or $time_local." in wrong.content.decode()
+    form = "$http_user_agent|$remote_addr|$time_iso8601|$request_method|$request_uri|$status"
+    address = bring(text, format_string=form).headers["Location"]
+    assert admin.post(address).status_code == 302
+    assert facts(admin, address)["Imported"] == "1"
+    assert AccessEvent.objects.get().facts["userAgent"] == "GPTBot/1.0"
 
 
 def test_a_viewer_cannot_import_a_log(sign_in, account, site, bring):
@@ -138,7 +167,7 @@ def test_an_operator_who_lost_the_account_imports_nothing(sign_in, account, site
 
 
 def fail(error):
-    def run(*_):
+    def run(*_, **options):
         raise error
 
     return run
@@ -146,18 +175,19 @@ def fail(error):
 
 def test_an_import_that_fails_says_so(admin, bring, monkeypatch):
     address = bring(log("/sold/a")).headers["Location"]
-    monkeypatch.setattr(log_import.LogImport, "run", fail(InvalidRequest("The gzipped file is damaged.")))
+    monkeypatch.setattr(log_process, "import_log", fail(InvalidRequest("The file is damaged.")))
     assert admin.post(address).status_code == 302
     html = admin.get(address).content.decode()
     assert "The import has failed" in html
-    assert "The gzipped file is damaged." in html
+    assert "The file is damaged." in html
     assert not [name for name in files() if name.endswith((".data", ".taken"))]
 
 
 def test_an_import_that_breaks_off_says_so(admin, bring, monkeypatch):
     address = bring(log("/sold/a")).headers["Location"]
-    monkeypatch.setattr(log_import.LogImport, "run", fail(RuntimeError("unexpected")))
-    with pytest.raises(RuntimeError):
+    crash = subprocess.CompletedProcess([], -9, "", "Traceback")
+    monkeypatch.setattr(log_process, "run_command", lambda arguments: crash)
+    with pytest.raises(RuntimeError, match="The import ended with -9: Traceback"):
         admin.post(address)
     assert "It was interrupted before its end." in admin.get(address).content.decode()
 

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
@@ -237,3 +238,34 @@ def test_readers_that_know_only_the_folder_open_the_newest_version(events, table
     assert by_folder.scan().count() == len(recorded(NOW + timedelta(days=31)))
     assert len(place.files("version-hint.text")) == 1
     assert len(place.files(".metadata.json")) == 2
+
+
+GUIDE = Path("docs/guides/archive.md").read_text()
+on_disk = pytest.mark.parametrize("place", ["folder"], indirect=True, ids=["disk"])
+IN_GUIDE = "/srv/archive/licensing/decisions"
+
+
+def guide_command(engine):
+    """Return the command of the guide's row about an engine."""
+    [row] = [line for line in GUIDE.splitlines() if line.startswith(f"| {engine}")]
+    return row.split("`")[-2]
+
+
+@on_disk
+def test_the_guides_command_for_pyiceberg_opens_the_folder(events, table, place):
+    archive(NOW)
+    command = guide_command("PyIceberg").replace(IN_GUIDE, f"{place.uri}/licensing/decisions")
+    assert eval(command, {"StaticTable": StaticTable}) == len(recorded())  # noqa: S307 - the guide's own words
+
+
+@on_disk
+def test_the_guides_command_for_duckdb_opens_the_folder(events, table, place):
+    duckdb = pytest.importorskip("duckdb", reason="it needs DuckDB, see requirements-edge.txt")
+    duckdb_ext = pytest.importorskip("duckdb_ext", reason="it needs DuckDB's extensions, see requirements-edge.txt")
+    archive(NOW)
+    extensions = Path(next(iter(duckdb_ext.__path__)), "extensions")
+    command = guide_command("DuckDB").replace(IN_GUIDE, f"{place.uri}/licensing/decisions")
+    with duckdb.connect(config={"extension_directory": str(extensions)}) as engine:
+        engine.execute("LOAD avro; LOAD iceberg")
+        [(count,)] = engine.execute(command).fetchall()
+    assert count == len(recorded())

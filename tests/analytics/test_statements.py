@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analytics.events.partitions import month_after, month_of
 from analytics.ledger.entries import add_entries
 from analytics.ledger.services import adjust
 from analytics.models import (
@@ -26,7 +27,7 @@ from analytics.models import (
     statement_id,
 )
 from analytics.statements.checking import differences
-from analytics.statements.closing import close_due, month_after
+from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.values import ids
 from licensing.account_deletion import delete_account
@@ -69,7 +70,7 @@ class World:
     def entry(self, booked):
         account, kind = (
             self.chance.choice(self.accounts),
-            self.chance.choice(["usage", "usage", "license", "adjustment"]),
+            self.chance.choice(["usage", "usage", "license", "fee", "adjustment"]),
         )
         digits = self.chance.choice([1, 333_333, self.chance.randint(-(10**12), 10**13)])
         late = timedelta(days=self.chance.choice([0, 0, 1, 40, 400]))
@@ -117,7 +118,7 @@ def check_against_ledger():
         holder = (one.account_id, one.requester_id, one.currency)
         assert one.pk == statement_id(*key)
         assert (one.total, one.decisions, one.lines) == (should["total"], should["decisions"], len(should["lines"]))
-        assert one.licenses + one.usage + one.adjustments == one.total
+        assert one.licenses + (one.fees or 0) + one.usage + one.adjustments == one.total
         assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)
         balances[holder] = one.closing
         lines = StatementLine.objects.filter(
@@ -261,7 +262,7 @@ def test_a_month_closes_after_commits_that_come_hours_late(monkeypatch):
     account, now = factories.account(), datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    end = month_after(now)
+    end = month_after(month_of(now))
     for its_clock in ("kit.storage.reading.database_time", "django.utils.timezone.now"):
         monkeypatch.setattr(its_clock, lambda: end + timedelta(hours=5))
     with late_copy(LedgerEntry.objects.get()) as session:
@@ -277,7 +278,7 @@ def test_a_machine_whose_clock_is_ahead_closes_no_month_before_its_end(account):
     now = datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    assert close_due(month_after(now) + timedelta(hours=5)) == 0
+    assert close_due(month_after(month_of(now)) + timedelta(hours=5)) == 0
 
 
 def test_amounts_beyond_the_database_keep_no_other_account_from_refills_and_closed_months(

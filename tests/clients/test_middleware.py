@@ -55,7 +55,11 @@ def policies(client: Client) -> dict[str, str]:
     }
     client.create_content({"title": "Article", "source": "https://pub.example/article", "policyId": made["premium"]})
     client.create_site(
-        {"host": HOST, "rules": [{"pattern": f"/{name}/*", "policyId": policy} for name, policy in made.items()]}
+        {
+            "host": HOST,
+            "mode": "enforce",
+            "rules": [{"pattern": f"/{name}/*", "policyId": policy} for name, policy in made.items()],
+        }
     )
     client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
     return made
@@ -260,7 +264,8 @@ def test_a_site_that_names_its_host_ignores_the_visitors(
 def test_a_host_may_be_named_in_any_script(
     way: Callable[..., Answer], service: Service, client: Client, policies: dict[str, str], host: str
 ):
-    client.create_site({"host": host, "rules": [{"pattern": "/premium/*", "policyId": policies["premium"]}]})
+    rules: Any = [{"pattern": "/premium/*", "policyId": policies["premium"]}]
+    client.create_site({"host": host, "mode": "enforce", "rules": rules})
     answer = way({"url": service.url, "key": service.key, "fail_open": False, "host": host})
     assert [answer(Visit("/premium/a", who=who)).status for who in (None, "org_globex")] == [402, 200]
 

@@ -122,7 +122,9 @@ def visit(port: int | None, target: str, headers: dict[str, str]) -> tuple[int, 
 def test_the_guides_middleware_lets_readers_in_and_refuses_crawlers(built: Path, service: Service):
     with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as client:
         premium = client.create_policy({"name": "premium", "rules": SUBSCRIBERS})["id"]
-        client.create_site({"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": premium}]})
+        client.create_site(
+            {"host": "pub.example", "mode": "enforce", "rules": [{"pattern": "/premium/*", "policyId": premium}]}
+        )
         client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
 
         with serving(built, service.url, service.key) as visitor:

@@ -58,7 +58,9 @@ def site(client: Client) -> str:
     free, sold = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (FREE, SOLD))
     rules: Any = [{"pattern": "/$", "policyId": free}, {"pattern": "/free/*", "policyId": free}]
     rules += [{"pattern": "/category/free/*", "policyId": free}, {"pattern": "/premium/*", "policyId": sold}]
-    made = client.create_site({"host": HOST, "name": "The Daily", "unknown": "deny", "rules": rules})
+    made = client.create_site(
+        {"host": HOST, "mode": "enforce", "name": "The Daily", "unknown": "deny", "rules": rules}
+    )
     client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
     metered: Any = {"requesterId": "org_metered", "licenseType": "commercial"}
     client.create_license({**metered, "pricePerAccess": {"amount": "0.05", "currency": "USD"}})

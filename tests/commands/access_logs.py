@@ -70,7 +70,7 @@ def refused(path, *arguments, message="Nothing can be imported"):
 
 HEADERS = (
     "#Version: 1.0\n#Fields: date time c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) "
-    "cs-uri-query x-host-header"
+    "cs-uri-query x-edge-location x-host-header"
 )
 
 

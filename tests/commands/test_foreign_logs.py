@@ -1,14 +1,22 @@
 """Logs as other programs write them: each line is read as it was meant, or refused by its number and a reason."""
 
 import json
+import re
+from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from accounts.plans.services import update_account
 from analytics.models import AccessEvent
+from kit.http.errors import InvalidRequest
 from licensing.logs.combined import parse_combined, parse_common
-from licensing.logs.formats import parse_caddy, parse_fastly
+from licensing.logs.deciding import address_in_words
+from licensing.logs.formats import detect, parser_of
+from licensing.logs.importer import no_address
 from licensing.logs.requests import Malformed
 from tests import factories
 from tests.commands.access_logs import (
@@ -34,6 +42,38 @@ ADDRESS = "52.230.152.7"
 
 def problems(result):
     return [one["message"] for one in result["problems"]]
+
+
+FIXTURES = json.loads((Path(__file__).parent / "foreign_logs.json").read_text())
+
+
+@pytest.mark.parametrize("row", FIXTURES, ids=[row["source"] for row in FIXTURES])
+def test_a_line_as_another_program_writes_it_is_read_as_meant_or_refused_by_name(row):
+    """`foreign_logs.json` has lines in the form of the public logs that it names, with invented content."""
+    if "refused" in row:
+        with pytest.raises((Malformed, InvalidRequest), match=re.escape(row["refused"])):
+            read(row)
+        return
+    visit = read(row)
+    assert (address_in_words(visit.address), visit.method) == (ADDRESS, "GET")
+    assert (visit.host, visit.uri, visit.status) == (row["host"], row["uri"], 200)
+    assert visit.user_agent == row.get("agent", BOT)
+    assert visit.moment.isoformat() == row.get("moment", "2026-11-24T10:00:00+00:00")
+
+
+def read(row):
+    """Return the request of a fixture's line, read in its format. Raises Malformed also for an invalid address."""
+    lines = [row["before"], row["line"]] if "before" in row else [row["line"]]
+    log_format = row.get("format") or detect(lines)
+    assert log_format == row.get("detected", log_format)
+    parse = parser_of(log_format)
+    if "before" in row:
+        with suppress(Malformed):
+            parse(row["before"])
+    visit = parse(row["line"])
+    if address_in_words(visit.address) is None:
+        raise Malformed(no_address(visit.address))
+    return visit
 
 
 @pytest.mark.parametrize(
@@ -105,7 +145,7 @@ def test_caddy_before_2_5_logs_the_address_with_its_port(account, tmp_path):
     row["request"]["remote_addr"] = f"{ADDRESS}:60422"
     assert run(written(tmp_path / "access.log", [json.dumps(row)]))["imported"] == 1
     assert AccessEvent.objects.get().facts["ip"] == ADDRESS
-    assert parse_caddy(json.dumps(row)).status == 200
+    assert parser_of("caddy")(json.dumps(row)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -149,18 +189,13 @@ def caddy(**changes):
     return {**row, **changes}
 
 
-NGINX = {
-    "time_local": "24/Nov/2026:10:00:00 +0000", "remote_addr": ADDRESS, "request": "GET /a HTTP/1.1", "status": "200",
-    "http_user_agent": "GPTBot/1.2", "host": "pub.example",
-}  # fmt: skip
 URL_ALONE = {"time": "2026-11-24T10:00:00+00:00", "client_ip": ADDRESS, "host": "pub.example", "url": "/a",
              "method": "GET", "user_agent": "GPTBot/1.2"}  # fmt: skip
 
 
-@pytest.mark.parametrize("row", [NGINX, URL_ALONE], ids=["nginx", "url"])
-def test_json_of_another_program_is_not_taken_for_a_known_format(account, tmp_path, row):
+def test_json_of_another_program_is_not_taken_for_a_known_format(account, tmp_path):
     publisher(account)
-    path = written(tmp_path / "access.log", [json.dumps(row)])
+    path = written(tmp_path / "access.log", [json.dumps(URL_ALONE)])
     with pytest.raises(Exception, match="format of this log is not known"):
         run(path)
     assert refused(path, "--format", "caddy")["malformed"] == 1
@@ -176,19 +211,19 @@ def test_caddys_own_lines_are_counted_and_its_flattened_ones_refused(account, tm
     flat = {"ts": 1.5, "logger": "http.log.access", "request>uri": "/a"}
     result = run(written(tmp_path / "access.log", map(json.dumps, [own, row, flat])))
     assert (result["imported"], result["skipped"]["notRequests"], result["malformed"]) == (1, 1, 1)
-    assert problems(result) == ["This is not Caddy's log of requests: `request` is not an object."]
+    assert problems(result) == ["There is no 'request>method'. Add it to the fields that are logged."]
     only = written(tmp_path / "own.log", [json.dumps(own)])
     assert refused(only, message="Nothing can be imported from 1 lines: 1 without a request.")["malformed"] == 0
 
 
 def test_a_json_line_without_a_documented_field_is_refused_by_the_fields_name():
     with pytest.raises(Malformed, match="There is no 'request_method'"):
-        parse_fastly(json.dumps(URL_ALONE))
+        parser_of("fastly")(json.dumps(URL_ALONE))
 
 
 def cloudfront(path, query="-", status="200"):
     times = [f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}"]
-    return "\t".join([*times, ADDRESS, "GET", "d1.example", path, status, "-", BOT, query, "pub.example"])
+    return "\t".join([*times, ADDRESS, "GET", "d1.example", path, status, "-", BOT, query, "FRA", "pub.example"])
 
 
 def test_cloudfronts_own_encoding_is_undone_exactly_once(account, tmp_path):
@@ -213,8 +248,9 @@ def test_another_w3c_log_is_not_taken_for_cloudfronts(account, tmp_path):
         "2026-11-24 10:00:00 192.0.2.1 GET /a 200",
     ]
     result = refused(written(tmp_path / "access.log", lines))
+    assert result["format"] == "w3c"
     assert result["problems"][0] == {
-        "line": 3, "message": "This is not CloudFront's standard log: #Fields names no cs(Host)."
+        "line": 3, "message": "#Fields names no cs(User-Agent). Add it to the fields that are logged."
     }  # fmt: skip
 
 
@@ -279,3 +315,15 @@ def test_a_log_of_which_nothing_is_imported_is_a_failure_that_says_why(account, 
 def test_an_empty_log_is_a_failure(account, tmp_path):
     publisher(account)
     refused(written(tmp_path / "access.log", []), "--format", "combined", message="the log has no lines")
+
+
+def test_many_lines_with_the_same_problem_leave_room_for_others(account, tmp_path):
+    publisher(account)
+    good = f"{ADDRESS} - - {BEHIND}"
+    names = [good.replace(ADDRESS, f"host-{number}.example") for number in range(150)]
+    path = written(tmp_path / "access.log", [good, *names, "no line"])
+    result = run(path)
+    assert (result["malformed"], [one["line"] for one in result["problems"]]) == (151, [2, 3, 4, 152])
+    errors = StringIO()
+    call_command("import_access_log", path, "--site", "pub.example", stdout=StringIO(), stderr=errors)
+    assert "147 more lines: 'host-2.example' is no IP address." in errors.getvalue()

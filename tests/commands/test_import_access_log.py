@@ -1,25 +1,30 @@
 """Imported access logs give the same decisions as live requests in observe mode, once each and uncharged."""
 
+import bz2
 import gzip
 import json
+import lzma
 import re
 from collections import Counter
 from datetime import timedelta
-from io import BytesIO, StringIO
+from io import BufferedReader, BytesIO, StringIO
 from pathlib import Path
 from random import Random
 
 import pytest
+import zstandard
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.plans.services import update_account
 from analytics.models import AccessEvent, EventHorizon, LedgerEntry
 from analytics.rollups.roll_up import roll_up
+from kit.http.errors import InvalidRequest
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.logs import importer
+from licensing.logs.lines import read_lines, unpacked
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
 from tests import factories
@@ -288,7 +293,7 @@ FORMATS = {
     "combined": lambda one: combined(YESTERDAY, one, "GPTBot/1.0"),
     "cloudfront": lambda one: "\t".join([
         f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}", "203.0.113.9", "GET", "d1.cloudfront.net",
-        one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "pub.example"]),
+        one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "FRA", "pub.example"]),
 }  # fmt: skip
 
 
@@ -335,3 +340,30 @@ def test_other_writers_get_their_turn_within_every_few_thousand_lines(account):
     work = importer.LogImport(factories.site(account), "combined")
     work.run(BytesIO(b"malformed\n" * 4_500), lambda totals: lines_by_then.append(totals.lines))
     assert lines_by_then == [2_000, 4_000, 4_500]
+
+
+def zstd(text):
+    """Compress with a checksum, as the program zstd does."""
+    return zstandard.ZstdCompressor(write_checksum=True).compress(text)
+
+
+PACKERS = {
+    "gzip": lambda text: gzip.compress(text[:50_000]) + gzip.compress(text[50_000:]),
+    "bzip2": lambda text: bz2.compress(text[:50_000]) + bz2.compress(text[50_000:]),
+    "xz": lzma.compress,
+    "zstd": lambda text: zstd(text[:50_000]) + zstd(text[50_000:]),
+}
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_compressed_logs_are_read_and_damaged_ones_named(pack):
+    lines = [b"line %d " % number + b"x" * (number % 90) for number in range(5_000)]
+    packed = pack(b"\n".join(lines))
+
+    def read(raw):
+        return [line for _, line in read_lines(unpacked(BufferedReader(BytesIO(raw))))]
+
+    assert read(packed) == lines
+    for damaged in (packed[:-9], packed[:200] + b"damaged" + packed[207:]):
+        with pytest.raises(InvalidRequest, match="The file is damaged after line"):
+            read(damaged)

@@ -11,7 +11,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connection, migrations, models, transaction
 from django.db.migrations.state import ModelState, ProjectState
 
-from config.management.commands import migrate as migrating
+from config import turns
 from kit.storage import lock_waits
 from kit.storage.lock_waits import MILLISECONDS, short_lock_waits, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part
@@ -242,9 +242,8 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
-@only_postgresql
 def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
-    monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    monkeypatch.setattr(turns, "PAUSE", 0.01)
     done = threading.Event()
 
     def migrate_too() -> None:
@@ -255,7 +254,7 @@ def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
             connection.close()
 
     other = threading.Thread(target=migrate_too)
-    with migrating.Command().turn("default"):
+    with turns.turn_to_change():
         other.start()
         while "Another process is migrating this database. Waiting for it." not in capsys.readouterr().err:
             assert not done.wait(0.05)
@@ -265,5 +264,5 @@ def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
 
 @only_postgresql
 def test_an_index_that_is_built_concurrently_does_not_wait_for_the_turn(table):
-    with migrating.Command().turn("default"):
+    with turns.turn_to_change():
         run(AddIndexOnline("parted", INDEX))

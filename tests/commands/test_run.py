@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,17 +15,17 @@ from django.test import Client
 import run
 from launcher import documentation, installing, progress, testing
 from launcher.processes import RunError, call
-from launcher.progress import MigrationNames, PackageCount, Progress
+from launcher.progress import PackageCount, Progress
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
     ALTERNATING,
     BOTH_DATABASES,
     DATABASES,
+    MOST_CASES,
     ON_POSTGRESQL_ALONE,
     ON_SQLITE_ALONE,
     ONLY_IN_ALL,
-    SAMPLED,
     TESTS,
     is_left_out,
     is_listed,
@@ -64,13 +65,6 @@ def test_the_installation_counts_the_packages():
     ]
 
 
-def test_the_output_names_the_applied_migrations():
-    shown = Shown()
-    for line in ("Operations to perform:", "  Applying accounts.0001_initial... OK", "  No migrations to apply."):
-        MigrationNames(shown).read(line)
-    assert shown.texts == ["Applied accounts.0001_initial"]
-
-
 @pytest.mark.parametrize(("is_terminal", "ends_with"), [(True, "\r\033[K"), (False, " s)\n")])
 def test_a_step_says_again_and_again_how_far_it_is(monkeypatch, is_terminal, ends_with):
     out = io.StringIO()
@@ -105,7 +99,7 @@ def installed(monkeypatch, tmp_path):
     monkeypatch.setattr(installing, "VENV", venv)
     monkeypatch.setattr(installing, "PYTHON", python)
     monkeypatch.setattr(installing, "must", note)
-    monkeypatch.setattr(installing, "installer", lambda: ["pip"])
+    monkeypatch.setattr(installing.shutil, "which", lambda _: None)
     monkeypatch.setattr(installing, "works", lambda *_: True)
     monkeypatch.setattr(run, "build_docs", lambda stamp: None)
     return locks
@@ -133,6 +127,26 @@ def test_a_set_up_that_was_cut_short_keeps_the_extras_and_begins_again(installed
     run.main(["setup"])
     assert installed == ["requirements.txt", "requirements-archive.txt"]
     assert not (installing.VENV / "half-a-package").exists()
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_packages_are_installed_by_uv_or_if_it_fails_by_pip(installed, monkeypatch, status):
+    commands = []
+
+    def call_uv(*command, env):
+        commands.append((command, env["UV_DEFAULT_INDEX"]))
+        return status, ""
+
+    monkeypatch.setattr(installing.shutil, "which", lambda _: "/usr/bin/uv")
+    monkeypatch.setattr(installing, "call", call_uv)
+    monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example/simple")
+    run.main(["setup"])
+    [(command, index)] = commands
+    assert command[:3] == ("uv", "pip", "install")
+    assert "--require-hashes" in command
+    assert index == "https://packages.example/simple"
+    assert installed == ([] if status == 0 else ["requirements.txt"])
+    assert installing.digest(installing.RUNTIME) in installing.digests_in(installing.VENV / "setup.lock")
 
 
 def test_the_lock_of_the_archive_has_the_pins_of_the_tests():
@@ -244,10 +258,11 @@ def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():
 
 
 def test_the_tables_of_the_selection_name_files_that_exist():
-    tables = [ALTERNATING, BOTH_DATABASES, ONLY_IN_ALL, ON_POSTGRESQL_ALONE, ON_SQLITE_ALONE, SAMPLED]
+    tables = [ALTERNATING, BOTH_DATABASES, ONLY_IN_ALL, ON_POSTGRESQL_ALONE, ON_SQLITE_ALONE]
     listed = [(folder, names) for table in tables for folder, names in table.items()]
     assert [folder for folder, _ in listed if not (TESTS / folder).is_dir()] == []
     assert [name for folder, names in listed for name in names if not (TESTS / folder / f"{name}.py").exists()] == []
+    assert [name for name in MOST_CASES if not ((TESTS / f"{name}.py").exists() or (TESTS / name).is_dir())] == []
 
 
 class Case(NamedTuple):
@@ -276,7 +291,7 @@ def test_samples_take_turns_with_the_cases_of_a_test():
     assert sampled_cases(whole, 1) == whole
 
 
-def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):
+def test_a_set_up_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):
     stamp = tmp_path / "setup.lock"
     stamp.write_text("installed")
 
@@ -284,10 +299,31 @@ def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_p
         stamp.write_text("")
         raise RunError(f"installing {lock} failed")
 
+    monkeypatch.setattr(documentation, "BUILT", tmp_path / "site" / "build.json")
     monkeypatch.setattr(documentation, "install", fail)
     documentation.build_docs(stamp)
     assert "installing requirements-docs.txt failed" in capsys.readouterr().err
     assert stamp.read_text() == "installed"  # or the next start would reinstall everything
+
+
+def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monkeypatch, tmp_path):
+    built, page, steps = tmp_path / "site" / "build.json", tmp_path / "docs" / "start" / "page.md", []
+    for path in (built, page):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    stamp = tmp_path / "setup.lock"
+    stamp.touch()
+    monkeypatch.setattr(documentation, "ROOT", tmp_path)
+    monkeypatch.setattr(documentation, "BUILT", built)
+    monkeypatch.setattr(documentation, "install", lambda stamp, lock: steps.append(lock))
+    monkeypatch.setattr(documentation, "must", lambda doing, *command, env: steps.append(command[-1]))
+    os.utime(page, (built.stat().st_mtime, built.stat().st_mtime))
+    documentation.build_docs(stamp)
+    assert steps == []
+    os.utime(built, (0, 0))
+    documentation.build_docs(stamp)
+    documentation.build_docs(stamp)
+    assert steps == ["requirements-docs.txt", "--if-changed"]
 
 
 def test_the_launcher_needs_nothing_but_the_standard_library():

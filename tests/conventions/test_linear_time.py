@@ -12,19 +12,20 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BufferedReader, BytesIO
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
 import http_sf
 import pytest
-from protego import Protego
 
 from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
 from config.server.framing import MAX_HEAD_BYTES
 from kit.http.compression import takes_brotli
+from kit.http.errors import InvalidRequest
 from kit.http.middleware import TrustedProxies, parse_address, request_id_of
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.problems import JSON, PROBLEM, prefers_problem
@@ -48,18 +49,14 @@ from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_u
 from licensing.edge.prices import IS_PRICE
 from licensing.edge.verification.published_addresses import parse_published
 from licensing.edge.verification.signatures import agents_of
+from licensing.imports.dates import DateOrder
 from licensing.imports.mapping import columns_by_name
 from licensing.imports.rows import Lines, csv_rows, json_rows
+from licensing.imports.sitemaps import Sitemap
 from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
-from licensing.logs.formats import (
-    CLOUDFRONT_FIELDS,
-    CloudFront,
-    detect_line,
-    parse_caddy,
-    parse_fastly,
-    parse_logpush,
-)
+from licensing.logs.format_strings import compile_format
+from licensing.logs.formats import detect_line, parser_of
 from licensing.logs.importer import ASSET
 from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import network
@@ -67,6 +64,7 @@ from licensing.policies.matching.attribute_conditions import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
+from licensing.visits.robots_txt import RobotsTxt
 from operators.base.fields import lines, with_point
 from operators.policies.rule_rows import MOST_TYPED
 from operators.policies.trial import LONGEST
@@ -106,9 +104,22 @@ HOSTILE_LINES = ("[", "[]", "x [", "x [] ", '] "', '[] "', '\\"', '"\\', "1.2.3.
 
 
 def parse_cloudfront(text: str) -> object:
-    parse = CloudFront()
-    parse(f"#Fields: {' '.join(CLOUDFRONT_FIELDS)}")
+    parse = parser_of("cloudfront")
+    parse("#Fields: date time c-ip cs-method cs(Host) cs-uri-stem cs-uri-query sc-status cs(Referer) cs(User-Agent)")
     return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
+
+
+def parse_w3c(text: str) -> object:
+    parse = parser_of("w3c")
+    parse("#Fields: date time c-ip cs-method cs-uri-stem sc-status cs(User-Agent)")
+    return parse(f"2026-11-24 10:00:00 192.0.2.1 GET {text} 200 {text}")
+
+
+PARSE_CADDY, PARSE_FASTLY = parser_of("caddy"), parser_of("fastly")
+PARSE_NGINX_JSON, PARSE_ENVOY = parser_of("nginx-json"), parser_of("envoy")
+EVERY_FIELD = compile_format(
+    '%{X-Forwarded-For}i, %h %u: %{%d/%b/%Y %T %z}t %v/%U%q |%r| %>s "%{Referer}i" "%{User-Agent}i" %D'
+)
 
 
 MEMBERS = ",".join(f'"{number}":""' for number in range(5_000))
@@ -126,7 +137,7 @@ def parse_dictionary(text: str) -> object:
 
 
 def read_robots(text: str) -> bool:
-    return bool(Protego.parse(text).can_fetch("https://a.example/a/b?c=d", "GPTBot"))
+    return RobotsTxt(text).allows("https://a.example/a/b?c=d", "GPTBot")
 
 
 def read_csv(text: str) -> object:
@@ -135,6 +146,12 @@ def read_csv(text: str) -> object:
 
 def read_json_lines(text: str) -> object:
     return list(json_rows(Lines(BufferedReader(BytesIO(text.encode())))))
+
+
+def read_sitemap(text: str) -> object:
+    sitemap = Sitemap()
+    with suppress(InvalidRequest):
+        return [*sitemap.feed(text.encode()), *sitemap.feed(b"")]
 
 
 TYPED = ("a=1, ", "a = b , ", '"a", ', '\\"', '"\\', "a= ", '"" ', "\r\n")
@@ -167,10 +184,26 @@ CASES = {
         parse_common, MAX_LINE, ("nginx: ", "<1>", "<1"), f"<190>Nov 24 10:00:00 {{}} {LOGGED}"
     ),
     "log line, its format": Case(detect_line, MAX_LINE, ("<1>", "<1", "<1>{", '] "')),
-    "log line of Caddy": Case(parse_caddy, MAX_LINE, frame='{"ts":1,"status":200,"request":{"uri":"/{}'),
+    "log line of Caddy": Case(PARSE_CADDY, MAX_LINE, frame='{"ts":1,"status":200,"request":{"uri":"/{}'),
     "log line of CloudFront": Case(parse_cloudfront, MAX_LINE, ("%25", "%C3")),
-    "log line of Fastly": Case(parse_fastly, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
-    "log line of Logpush": Case(parse_logpush, MAX_LINE, ('{"a":', '"a":[')),
+    "log line of W3C columns": Case(parse_w3c, MAX_LINE, ('"', ' "', '" ', "+", "%25")),
+    "log line of Envoy": Case(PARSE_ENVOY, MAX_LINE, ('" "', '\\"', "] "), '[2026-11-24T10:00:00Z] "GET /{}'),
+    "log line of a format string": Case(
+        EVERY_FIELD,
+        MAX_LINE,
+        (", ", "1.2.3.4, ", " ", ": ", " |", "| ", '" "', '\\"', "?", "/", "a 1 +0000 "),
+        "1.2.3.4{}",
+    ),
+    "log line of a format string, User-Agent": Case(
+        EVERY_FIELD,
+        MAX_LINE,
+        ('" "', '\\"', '"\\'),
+        '1.2.3.4, 1.2.3.4 x: 24/Nov/2026 10:00:00 +0000 a.example/?a |GET /| 200 "-" "{}',
+    ),
+    "log line of Docker": Case(parse_common, MAX_LINE, ('\\"', "\\n", "{"), '{"log":"{}'),
+    "format string of a log": Case(compile_format, 4_096, ("%h", "%h ", "$a", "$a ", "%{", "%{a}", "%A", "${", "%A(")),
+    "log line of Fastly": Case(PARSE_FASTLY, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
+    "log line of nginx as JSON": Case(PARSE_NGINX_JSON, MAX_LINE, ('{"a":', '"a":[')),
     "log line, path of an asset": Case(ASSET.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
     "attributes, typed": Case(read_attributes, LONGEST, TYPED),
     "attributes, one typed": Case(read_attributes, LONGEST, TYPED, "a={}"),
@@ -268,6 +301,9 @@ CASES = {
     "CSV of a catalogue, names of its columns": Case(
         lambda text: columns_by_name(text.split(",")), 16 * 1024, ("title,", "a_b,", "_,")
     ),
+    "JSON array of a catalogue": Case(read_json_lines, MAX_BYTES, ("{},", "[", '{"a":"', "1,", '"\\"'), "[{}"),
+    "sitemap of a catalogue": Case(read_sitemap, MAX_BYTES, ("<url>", "<url/>", "<a ", "<!--", "&amp;"), "<urlset>{}"),
+    "date of a catalogue": Case(DateOrder("day-first").to_iso, MAX_BYTES, ("1.", "1/1/2026 ")),
     "JSON lines of a catalogue": Case(read_json_lines, MAX_BYTES, ('{"a":1}\n', "{\n", "\n", '{"a":'), "{}"),
     "lines of a form": Case(lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
     "amount typed": Case(with_point, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),

@@ -103,6 +103,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "expiresAt": ("2999-01-01T00:00:00.000000Z", None),
         "price": (MONEY, None),
         "pricePerAccess": (MONEY, None),
+        "fee": ({**MONEY, "every": "month"}, None),
         "metadata": ({"a": 1}, {}),
     },
     "PATCH /v1/accounts/me": {

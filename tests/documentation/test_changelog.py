@@ -7,7 +7,9 @@ import pytest
 from kit.version import VERSION
 from run import ROOT
 
-SECTIONS = re.split(r"^## \[(.+)\]$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+SECTIONS = re.split(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[
+    1:
+]
 RELEASES = dict(zip(SECTIONS[::2], SECTIONS[1::2], strict=True))
 
 

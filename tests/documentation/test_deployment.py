@@ -96,7 +96,7 @@ def test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens
     try:
         assert answers(f"http://127.0.0.1:{port}/", process)
         [(login, name, password)] = re.findall(
-            r"The admin is at (\S+): sign in as (\S+) with the password (\S+)", written_by(process)
+            r"Sign in at (\S+) as (\S+) with the password ([^\s,]+)", written_by(process)
         )
         with httpx.Client(trust_env=False, follow_redirects=True) as browser:
             browser.get(login)

@@ -55,7 +55,8 @@ def pages(client: Client) -> None:
     """Register https://pub.example/a, which only org_globex may access."""
     rule: Any = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
     policy = client.create_policy({"name": "Licensed only", "rules": [rule]})
-    client.create_site({"host": "pub.example", "rules": [{"pattern": "/a", "policyId": policy["id"]}]})
+    rules: Any = [{"pattern": "/a", "policyId": policy["id"]}]
+    client.create_site({"host": "pub.example", "mode": "enforce", "rules": rules})
     client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
 
 

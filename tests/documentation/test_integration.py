@@ -10,6 +10,7 @@ import httpx
 import pytest
 from content_access_licensing import Client
 
+from kit.version import VERSION
 from run import ROOT
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import filled, ran
@@ -39,7 +40,7 @@ def test_the_typescript_client_is_installed(tmp_path: Path):
     printed = block("docs/start/quickstart.md", "npm install").replace("path/to/repository", str(clone))
     ran("bash", "-euc", printed, cwd=project, npm_config_prefer_offline="true")
     assert {str(path.relative_to(clone)) for path in clone.rglob("*") if path.is_file()} == set(tracked)
-    assert (project / "content-access-licensing-0.1.0.tgz").exists()
+    assert (project / f"content-access-licensing-{VERSION}.tgz").exists()
     imported = 'import { expressGate } from "content-access-licensing"; console.log(typeof expressGate)'
     assert ran("node", "--input-type=module", "-e", imported, cwd=project) == "function\n"
 

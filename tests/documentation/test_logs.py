@@ -1,6 +1,7 @@
 """The access log guide, with a log written by nginx."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from analytics.models import AccessEvent
+from licensing.logs.formats import FORMATS, parser_of
 from tests import factories
 from tests.client import ApiClient
 from tests.documentation.blocks import block, blocks
@@ -89,3 +91,15 @@ def test_the_guide_imports_a_log_of_nginx(account, log, monkeypatch, settings):
     [crawler] = api.get("/v1/analytics/crawlers")["byCrawler"]
     assert (crawler["name"], crawler["observed"]) == ("GPTBot", 1)
     assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 1
+
+
+def test_the_guide_names_every_format_and_its_format_strings_can_be_used() -> None:
+    text = Path(GUIDE).read_text()
+    table = text[text.index("| `--format` | log |") : text.index("Prefixes of syslog")]
+    first_cells = [row.split("|")[1] for row in table.strip().splitlines()]
+    named = {name for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
+    assert named - {"--format"} == set(FORMATS)
+    strings = re.findall(r"\| `'(.+)'` \|", text)
+    assert len(strings) == 6
+    for string in strings:
+        parser_of(string)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from protego import Protego
 
 from accounts.models import Account
 from kit.values.pages import RegisteredPage
@@ -38,6 +37,7 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compiled
 from licensing.sites.serializers import MAX_ROBOTS_TXT, MAX_RULES
+from licensing.visits.robots_txt import RobotsTxt
 from tests import factories
 
 MOST = 2.5  # times as long for twice the size
@@ -195,15 +195,15 @@ def long_rules(size: int) -> str:
 def parse_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
     def build(size: int) -> Loop:
         text = write(size)
-        return lambda: Protego.parse(text)
+        return lambda: RobotsTxt(text)
 
     return build
 
 
 def match_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
     def build(size: int) -> Loop:
-        robots = Protego.parse(write(size))
-        return lambda: robots.can_fetch("https://pub.example/" + "a" * 2000, "GPTBot")
+        robots = RobotsTxt(write(size))
+        return lambda: robots.allows("https://pub.example/" + "a" * 2000, "GPTBot")
 
     return build
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
 from kit.http.errors import ValidationFailed
-from licensing.licenses import bulk
+from licensing.licenses import bulk, charges
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from tests import auditlog, factories
@@ -244,14 +244,14 @@ def test_it_takes_licenses_write(account):
 
 def test_a_price_that_the_ledger_cannot_hold_is_the_fault_of_its_row(api, monkeypatch):
     """SQLite limits daily totals."""
-    add = bulk.services.add_entries
+    add = charges.add_entries
 
     def bounded(entries):
         if sum(entry.amount for entry in entries) > 20:
             raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount")
         add(entries)
 
-    monkeypatch.setattr(bulk.services, "add_entries", bounded)
+    monkeypatch.setattr(charges, "add_entries", bounded)
     prices = [PRICE, {"amount": 30, "currency": "EUR"}, PRICE]
     reply = send(api, *({**NEW, "price": price} for price in prices))
     assert (statuses(reply), params(reply)) == ([201, 422, 201], [None, "price.amount", None])

@@ -38,6 +38,8 @@ def test_a_licence_needs_a_requester_and_a_type_and_covers_everything_from_now_o
         "expiresAt": None,
         "price": None,
         "pricePerAccess": None,
+        "fee": None,
+        "nextFeeAt": None,
         "status": "active",
         "revokedAt": None,
         "created": now,

@@ -1,5 +1,6 @@
 """GET and POST /v1/revenue, GET /v1/revenue/:id (docs/reference/reports.md)."""
 
+import csv
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -34,6 +35,7 @@ def test_an_adjustment_comes_back_with_every_field(api, clock):  # noqa: F811
         "currency": "EUR",
         "occurredAt": "2026-03-04T05:06:07.250000Z",
         **dict.fromkeys(IDS),
+        **dict.fromkeys(("contentTitle", "requesterName")),
         "description": "Sold at the fair",
         "externalId": None,
         "refunded": None,
@@ -198,3 +200,19 @@ def test_a_total_beyond_the_range_of_the_database_is_refused_or_exact(api):
     added = [api.post("/v1/revenue", {**SALE, "amount": 10**12}).status for _ in range(12)]
     assert set(added) <= {201, 422}
     assert TierRevenue.objects.get().amount == added.count(201) * 10**12
+
+
+def test_an_entry_names_its_requester_and_its_item_beside_their_ids(api, account):
+    api.post("/v1/requesters", {"id": "org_acme", "name": "Acme"})
+    item = api.post("/v1/content", {"title": "Markets"})["id"]
+    named = api.post("/v1/revenue", {"amount": 5, "currency": "EUR", "requesterId": "org_acme", "contentId": item})
+    api.post("/v1/revenue", {"amount": 6, "currency": "EUR"})
+    api.delete(f"/v1/content/{item}")  # its title stays
+    api.patch("/v1/requesters/org_acme", {"name": "Acme Ltd"})
+    assert (named["requesterName"], named["contentTitle"]) == ("Acme", "Markets")
+    assert api.get(f"/v1/revenue/{named['id']}")["requesterName"] == "Acme Ltd"
+    unnamed, shown = api.get("/v1/revenue")["data"]
+    assert (unnamed["requesterName"], unnamed["contentTitle"]) == (None, None)
+    assert (shown["requesterName"], shown["contentTitle"]) == ("Acme Ltd", "Markets")
+    [_, row] = csv.DictReader(api.get("/v1/revenue?format=csv").content.decode().splitlines())
+    assert (row["requesterName"], row["contentTitle"]) == ("Acme Ltd", "Markets")

@@ -26,9 +26,9 @@ def test_a_site_comes_back_as_it_was_created(api, account):
     assert api.get(f"/v1/sites/{made['id']}").body == made.body
 
 
-def test_a_site_enforces_and_lets_unknown_pages_through_by_default(api):
+def test_a_new_site_observes_and_lets_unknown_pages_through_by_default(api):
     made = create(api)
-    assert (made["mode"], made["unknown"], made["rules"]) == ("enforce", "allow", [])
+    assert (made["mode"], made["unknown"], made["rules"]) == ("observe", "allow", [])
 
 
 @pytest.mark.parametrize(

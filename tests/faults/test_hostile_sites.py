@@ -45,7 +45,7 @@ def keys(server: Deployment) -> dict[str, str]:
                 "name": "Readers", "rules": [{"action": "allow", "conditions": {"default": True}}]
             }).raise_for_status().json()["id"]  # fmt: skip
             rules = [{"pattern": pattern, "policyId": policy} for pattern in patterns[host]]
-            client.post("/v1/sites", json={"host": host, "rules": rules}).raise_for_status()
+            client.post("/v1/sites", json={"host": host, "mode": "enforce", "rules": rules}).raise_for_status()
     return keys
 
 

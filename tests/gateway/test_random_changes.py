@@ -126,7 +126,9 @@ class World:
             lambda: factories.license(
                 self.account, choose(REQUESTERS), **({"tags": ["news"]} if choose([0, 1]) else {})
             ),
-            lambda: site_services.create_site(account, {"host": HOST, "rules": self.rules(policies)}),
+            lambda: site_services.create_site(
+                account, {"host": HOST, "mode": "enforce", "rules": self.rules(policies)}
+            ),
             lambda: plan_services.update_account(self.account, {"name": str(self.random.random())}),
             lambda: Account.objects.filter(pk=account).update(epoch=F("epoch") + 1),
             lambda: EpochChange.objects.filter(account=account).delete(),

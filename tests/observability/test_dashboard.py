@@ -155,3 +155,8 @@ def test_every_alert_says_what_happens_and_how_bad_it_is():
     for rule in RULES:
         assert set(rule["annotations"]) == {"summary", "description"}
         assert rule["labels"]["severity"] in ("critical", "warning")
+
+
+def test_the_runbook_has_every_alert():
+    runbook = (DEPLOY.parent / "docs" / "guides" / "runbook.md").read_text()
+    assert set(re.findall(r"`(Licensing\w+)`", runbook)) == {rule["alert"] for rule in RULES}

@@ -1,7 +1,9 @@
 """Refills of days and months are counted on the wall clock of a time zone."""
 
-from datetime import UTC, datetime
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
@@ -10,13 +12,15 @@ from accounts.plans.services import update_account
 from analytics.models import Wallet
 from analytics.wallets import services
 from analytics.wallets.book import occurrence, period_after
-from kit.values.calendar import add_days, add_months, zone_named
+from kit.values.calendar import Months, add_days, add_months, months_until, zone_named
+from kit.values.time_zones import zone_names
 from licensing.licenses.models import License
 from operators.customers.quotas import Quota
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 
 BERLIN = zone_named("Europe/Berlin")
+NEW_YORK = zone_named("America/New_York")
 
 
 def in_berlin(*parts: int) -> datetime:
@@ -47,6 +51,53 @@ def test_days_keep_their_hour_when_the_clocks_change():
     assert occurrence(in_berlin(2026, 10, 24), "day", 2, BERLIN) == in_berlin(2026, 10, 26)
     assert occurrence(in_berlin(2026, 10, 24), "week", 1, BERLIN) == in_berlin(2026, 10, 31)
     assert add_days(in_berlin(2027, 3, 27, 2, 30), 1, BERLIN) == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)  # skipped
+
+
+def test_months_are_right_in_every_zone_on_every_day_of_four_years():
+    """Add months and find the month of each day in all zones whose clocks change."""
+    days = [datetime(2024, 1, 1) + timedelta(days=number) for number in range(4 * 366)]  # noqa: DTZ001
+    offsets = set()
+    for name in sorted(zone_names()):
+        zone = ZoneInfo(name)
+        rules = tuple(zone.utcoffset(day) for day in days[::7])
+        if len(set(rules)) == 1 or rules in offsets:
+            continue
+        offsets.add(rules)
+        months = Months(zone)
+        for day in days:
+            begin = day.replace(tzinfo=zone).astimezone(UTC)
+            later = add_months(begin, 1, zone)
+            local = later.astimezone(zone)
+            number = local.year * 12 + local.month - begin.astimezone(zone).year * 12 - begin.astimezone(zone).month
+            hour = begin.astimezone(zone).hour
+            is_skipped = zone.utcoffset(local.replace(hour=hour, minute=0, tzinfo=None)) != local.utcoffset()
+            assert number == 1, (name, day)
+            assert local.day == min(day.day, monthrange(local.year, local.month)[1]), (name, day)
+            assert local.hour == hour or is_skipped, (name, day)
+            assert months_until(begin, later, zone) == 1, (name, day)
+            first = months.start(day)
+            assert first <= begin < months.following(begin), (name, day)
+            assert months.month_of(begin) == months.month_of(first) == date(day.year, day.month, 1), (name, day)
+            assert months.month_of(first - timedelta(microseconds=1)) < months.month_of(first), (name, day)
+    assert len(offsets) > 20
+
+
+def test_a_change_of_zone_moves_only_months_that_have_not_begun():
+    december = datetime(2026, 12, 15, tzinfo=UTC)
+    moved = Months(BERLIN).changed_to(NEW_YORK, december)
+    assert moved.start(date(2026, 12, 1)) == in_berlin(2026, 12, 1)
+    assert moved.start(date(2027, 1, 1)) == datetime(2027, 1, 1, 5, tzinfo=UTC)
+    assert moved.month_of(in_berlin(2027, 1, 1, 3)) == date(2026, 12, 1), "January has not begun in New York"
+    assert moved.start(date(2027, 2, 1)) == datetime(2027, 2, 1, 5, tzinfo=UTC)
+    begun = Months(BERLIN).changed_to(NEW_YORK, in_berlin(2027, 1, 1, 2))
+    assert begun.start(date(2027, 1, 1)) == in_berlin(2027, 1, 1)
+    assert begun.month_of(in_berlin(2027, 1, 1, 1)) == date(2027, 1, 1)
+    now = datetime(2027, 1, 1, 1, tzinfo=UTC)  # still December in New York, January in Berlin
+    ahead = Months(NEW_YORK).changed_to(BERLIN, now)
+    assert (ahead.start(date(2027, 1, 1)), ahead.month_of(now)) == (now, date(2027, 1, 1))
+    again = moved.changed_to(UTC, december + timedelta(days=1))
+    assert again.start(date(2026, 12, 1)) == in_berlin(2026, 12, 1)
+    assert again.start(date(2027, 1, 1)) == datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def test_months_end_early_where_days_lack_and_do_not_drift():
@@ -86,17 +137,20 @@ def test_an_offset_names_the_moment_of_the_anchor_only(api, account, clock):  # 
 
 
 @pytest.mark.django_db
-def test_another_time_zone_of_the_account_moves_only_refills_that_are_set_later(api, account, clock):  # noqa: F811
+def test_another_time_zone_of_the_account_moves_refills_that_are_due_later(api, account, clock):  # noqa: F811
     clock.set("2026-10-01T12:00:00+00:00")
     assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
     refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00Z"}
-    made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
+    path = f"/v1/wallets/{api.post('/v1/wallets', {'requesterId': 'org_z', 'unit': 'EUR', 'refill': refill})['id']}"
     update_account(account, {"time_zone": "Asia/Tokyo"})
-    assert api.patch(f"/v1/wallets/{made['id']}", {"refill": made["refill"]})["nextRefillAt"] == made["nextRefillAt"]
-    assert Wallet.objects.get().refill_zone is None
-    later = {**refill, "anchor": "2026-11-01T00:00:00+09:00"}
-    assert api.patch(f"/v1/wallets/{made['id']}", {"refill": later})["nextRefillAt"] == "2026-10-31T15:00:00.000000Z"
-    assert Wallet.objects.get().refill_zone == "Asia/Tokyo"
+    moved = api.get(path)
+    assert (moved["balance"], moved["nextRefillAt"]) == (10, "2026-10-31T15:00:00.000000Z")
+    assert moved["refill"]["anchor"] == "2026-09-30T15:00:00.000000Z", "midnight in Tokyo"
+    assert api.patch(path, {"refill": moved["refill"]})["nextRefillAt"] == moved["nextRefillAt"]
+    clock.set("2026-11-01T00:00:00+00:00")
+    assert api.get(path)["nextRefillAt"] == "2026-11-30T15:00:00.000000Z"
+    entries = api.get(f"{path}/entries")["data"]
+    assert sorted(entry["amount"] for entry in entries) == [-10, 10, 10], "a refill for each month"
 
 
 @pytest.mark.django_db

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from analytics.models import Wallet
-from analytics.statements.closing import CLOSES_AFTER, close_next, month_of
+from analytics.statements.closing import CLOSES_AFTER, close_next
 from analytics.wallets.upkeep import settle_due
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -48,7 +48,7 @@ def test_balances_grants_and_entries_are_those_of_the_model_in_every_history(db,
 
         def clean_up(self):
             settle_due()
-            while close_next(self.account.pk, month_of(clock.now - CLOSES_AFTER)):
+            while close_next(self.account.pk, clock.now - CLOSES_AFTER):
                 pass
 
         def teardown(self):

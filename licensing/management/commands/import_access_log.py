@@ -1,6 +1,7 @@
 import gc
 import sys
 import time
+from argparse import SUPPRESS
 from typing import TypedDict, Unpack
 
 from django.core.management.base import CommandError, CommandParser
@@ -8,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from kit.commands import ServiceCommand
 from kit.http.rendering import render_json
 from kit.values.hosts import parse_host
-from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
+from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
 from licensing.logs.totals import LogTotals, in_words, present_import
@@ -21,39 +22,42 @@ class Options(TypedDict):
     file: str
     site: str
     account: str | None
-    format: LogFormat | None
+    format: str | None
     dry_run: bool
     include_live: bool
+    most_bytes: int | None
     json: bool
 
 
 class Command(ServiceCommand):
-    help = (
-        "Decides and records the requests of an access log, plain or gzipped; charges nothing (docs/guides/logs.md)."
-    )
+    help = "Decides and records the requests of an access log; charges nothing (docs/guides/logs.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", help="A path, or - for the standard input.")
         parser.add_argument("--site", required=True, metavar="HOST", help="The site's host, an alias, or its id.")
         parser.add_argument("--account", metavar="ID", help="Needed if several accounts have a site for this host.")
-        parser.add_argument("--format", choices=FORMATS, help="Detected unless given.")
+        parser.add_argument(
+            "--format",
+            help=f"Detected unless given: {', '.join(FORMATS)}; or the format string of Apache, nginx or Envoy.",
+        )
         parser.add_argument("--dry-run", action="store_true", help="Decide and count everything, and write nothing.")
         parser.add_argument(
             "--include-live", action="store_true", help="Also import hours in which a proxy asked about the site."
         )
+        parser.add_argument("--most-bytes", type=int, help=SUPPRESS)  # of the decompressed log, for the admin
 
     def perform(self, **options: Unpack[Options]) -> tuple[str, dict[str, object]]:
         site = site_named(options["site"], options["account"])
         work = LogImport(site, options["format"], dry_run=options["dry_run"], with_live=options["include_live"])
         self.shown_at = time.monotonic()
         gc.freeze()  # a tenth of the time would go into visiting the program's own objects again and again
-        with open_log(options["file"]) as file:
+        with open_log(options["file"], options["most_bytes"]) as file:
             totals = work.run(file, self.show)
         for number, problem in totals.problems:
             self.stderr.write(f"Line {number:,}: {problem}")
-        if totals.malformed > len(totals.problems):
-            self.stderr.write(f"And {totals.malformed - len(totals.problems):,} more malformed lines.")
+        for problem, count in totals.kinds.more():
+            self.stderr.write(f"{count:,} more line{'' if count == 1 else 's'}: {problem}")
         result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
         if totals.failure:
             if options["json"]:

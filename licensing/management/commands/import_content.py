@@ -9,9 +9,11 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+from licensing.imports.dates import ORDERS, Order
+from licensing.imports.files import FORMATS, open_rows
 from licensing.imports.importer import Import, ImportTotals
 from licensing.imports.mapping import parse_pairs
-from licensing.imports.rows import FORMATS, open_rows
+from licensing.imports.problems import Problems
 from licensing.policies.facts import ContentType
 
 SHOW_EVERY = 0.5  # seconds
@@ -26,10 +28,11 @@ class Options(TypedDict):
     type: str | None
     allow_duplicates: bool
     dry_run: bool
+    dates: Order | None
 
 
 class Command(ServiceCommand):
-    help = "Creates and updates content from a CSV or JSON Lines file, plain or gzipped (docs/guides/importing.md)."
+    help = "Creates and updates content from CSV, JSON or a sitemap, plain or gzipped (docs/guides/importing.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -49,12 +52,15 @@ class Command(ServiceCommand):
             metavar="FIELD=VALUE",
             help="What a field gets where the row gives nothing. Repeat for several.",
         )
+        parser.add_argument(
+            "--dates", choices=ORDERS, help="How to read 04/05/2026. Detected unless given; 04.05.2026 is day-first."
+        )
         parser.add_argument("--type", choices=list(ContentType), help="The same as --default type=TYPE.")
         parser.add_argument("--allow-duplicates", action="store_true", help="Take rows without an externalId.")
         parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
     def handle(self, *args: object, **options: object) -> None:
-        self.tally = ImportTotals()
+        self.tally, self.problems = ImportTotals(), Problems()
         super().handle(*args, **options)
         if self.tally.failed and self.tally.failed == self.tally.rows:
             raise CommandError("No row could be loaded.")
@@ -73,8 +79,11 @@ class Command(ServiceCommand):
                 defaults,
                 allow_duplicates=options["allow_duplicates"],
                 dry_run=options["dry_run"],
+                dates=options["dates"],
             )
             self.tally = work.tally
+            if file.read_as:
+                self.stderr.write(f"The file was read as {file.read_as}.")
             if work.ignored and columns is None:
                 self.stderr.write(f"Columns left aside: {', '.join(filter(None, work.ignored[:30]))}.")
             try:
@@ -84,6 +93,9 @@ class Command(ServiceCommand):
                 raise CommandError(
                     f"Interrupted. {kept} are done and stay; run it again for the rest.", returncode=130
                 ) from None
+            finally:
+                for problem, count in self.problems.more():
+                    self.stderr.write(f"{count:,} more line{'' if count == 1 else 's'}: {problem}")
         return summary(self.tally, options["dry_run"]), {
             "object": "content_import",
             **asdict(self.tally),
@@ -91,7 +103,8 @@ class Command(ServiceCommand):
         }
 
     def report(self, line: int, problem: str) -> None:
-        self.stderr.write(f"{self.clear}line {line}: {problem}")
+        if self.problems.note(line, problem):
+            self.stderr.write(f"{self.clear}line {line}: {problem}")
 
     @property
     def clear(self) -> str:

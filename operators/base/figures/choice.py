@@ -2,16 +2,20 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.utils import timezone
 
 from accounts.models import Account
 from analytics.rates.conversion import check_currency
 from analytics.windows import PERIODS
 from kit.http.errors import InvalidRequest
+from kit.values.calendar import Months
 from operators.base.chosen_account import choose, chosen_id, offered_accounts
+from operators.base.figures.calendar_periods import CalendarPeriod, common_months, offered_periods, parse_period
 from operators.base.scope import request_scope
 
 # Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
@@ -31,6 +35,7 @@ class ShownPeriod(NamedTuple):
 class Choice:
     accounts: list[Account]  # accounts whose figures are added up
     offered: list[Account]
+    now: datetime
     account: Account | None = None  # the chosen account; None for all
     there_are_more: bool = False  # more accounts exist than are offered
     period: str = DEFAULT_PERIOD
@@ -45,6 +50,23 @@ class Choice:
     def account_filter(self) -> dict[str, str]:
         """Return the chosen account as a filter of an admin list."""
         return {"account__id__exact": self.account.pk} if self.account else {}
+
+    @property
+    def months(self) -> Months:
+        """The calendar of the accounts, of UTC if they have different ones."""
+        return common_months(self.accounts)
+
+    @property
+    def calendar_period(self) -> CalendarPeriod | None:
+        """The chosen calendar period; None for days that end today."""
+        return parse_period(self.period, self.months, self.now) if self.period not in PERIODS else None
+
+    @property
+    def calendar_periods(self) -> list[tuple[str, str]]:
+        """Return the calendar periods to choose from, with their labels."""
+        offered = offered_periods(self.months, self.now)
+        is_other = self.calendar_period is not None and self.period not in dict(offered)
+        return [(self.period, self.period), *offered] if is_other else offered
 
     @property
     def periods(self) -> list[ShownPeriod]:
@@ -67,7 +89,7 @@ def read_choice(request: HttpRequest) -> Choice:
     """
     query = request.GET
     offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
-    choice = Choice(offered, offered, there_are_more=there_are_more)
+    choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
     if wanted := query.get("account", chosen_id(request) or ""):
         known = next((one for one in offered if one.pk == wanted), None)
         choice.account = known or request_scope(request).account(wanted)
@@ -79,10 +101,12 @@ def read_choice(request: HttpRequest) -> Choice:
     if "account" in query:
         choose(request, choice.account)
     period = query.get("period", DEFAULT_PERIOD)
-    if period in PERIODS:
+    if period in PERIODS or parse_period(period, choice.months, choice.now) is not None:
         choice.period = period
     else:
-        choice.problems.append(f"There is no such period: it is one of {', '.join(PERIODS)}.")
+        choice.problems.append(
+            f"There is no such period: it is one of {', '.join(PERIODS)}, or a month such as 2026-11."
+        )
     currency = query.get("currency", DEFAULT_CURRENCY)
     try:
         choice.currency = check_currency(currency if IS_CODE(currency) else "")

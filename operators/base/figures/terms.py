@@ -34,6 +34,12 @@ def money(amount: Decimal | None, currency: str | None) -> str:
     return "–" if amount is None or currency is None else in_full(amount, currency)
 
 
+def fee(held: License) -> str:
+    """Return text such as "50.00 EUR every month"."""
+    amount = money(held.fee_amount, held.fee_currency)
+    return "–" if held.fee_amount is None else f"{amount} every {held.fee_every}"
+
+
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
     """Sort active licences by expiry, then ended ones, the last ended first."""
     ended = Case(

@@ -1,0 +1,59 @@
+"""Usage by the days of a time zone: hours of UTC are added up, and hours in which a bucket begins are divided."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.db import connection
+
+from analytics.rollups.upserts import Parameter, accounts_condition, adapt
+from analytics.windows import MICROSECOND, Window, floor
+from kit.storage.replica import reading_connection
+
+HOUR = timedelta(hours=1)
+Counts = tuple[int, int]  # decisions, allowed ones
+RANGE = {"postgresql": "(%s::timestamptz, %s::timestamptz)", "sqlite": "(%s, %s)"}
+
+
+def add_up(accounts: Sequence[str], window: Window, hours: dict[datetime, Counts]) -> dict[datetime, Counts]:
+    """Return the counts of a window's buckets, given those of hours of UTC."""
+    found: defaultdict[datetime, Counts] = defaultdict(lambda: (0, 0))
+
+    def add(bucket: datetime, counts: Counts, sign: int = 1) -> None:
+        before = found[bucket]
+        found[bucket] = (before[0] + sign * counts[0], before[1] + sign * counts[1])
+
+    for hour, counts in hours.items():
+        add(window.bucket_of(min(hour + HOUR, window.end) - MICROSECOND), counts)
+    for bucket, counts in counts_before(accounts, window).items():
+        add(bucket, counts, -1)
+        add(window.bucket_of(bucket - MICROSECOND), counts)
+    return found
+
+
+def counts_before(accounts: Sequence[str], window: Window) -> dict[datetime, Counts]:
+    """Count the decisions from the beginning of an hour of UTC to that of the bucket that begins within it."""
+    begins = {
+        max(floor(bucket, "hour"), window.start): bucket
+        for bucket in window.buckets()
+        if bucket.minute and window.start < bucket < window.end
+    }
+    if not begins:
+        return {}
+    condition, owners = accounts_condition(accounts)
+    ranges = ", ".join([RANGE[connection.vendor]] * len(begins))
+    edges: list[Parameter] = [moment for pair in begins.items() for moment in pair]
+    statement = f"""WITH part (first, after) AS (VALUES {ranges})
+        SELECT part.after, count(*), sum(CASE coalesce(event.reason, '') WHEN '' THEN 1 ELSE 0 END)
+        FROM part JOIN (SELECT created, reason FROM analytics_accessevent WHERE {condition}) event
+          ON event.created >= part.first AND event.created < part.after
+        GROUP BY part.after"""  # noqa: S608 - made of constants
+    with reading_connection().cursor() as cursor:
+        cursor.execute(statement, [*map(adapt, edges), *owners])
+        return {as_moment(after): (int(requests), int(allowed)) for after, requests, allowed in cursor.fetchall()}
+
+
+def as_moment(stored: datetime | str) -> datetime:
+    if isinstance(stored, str):
+        return datetime.fromisoformat(stored).replace(tzinfo=UTC)
+    return stored.astimezone(UTC)

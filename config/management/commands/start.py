@@ -1,0 +1,46 @@
+from argparse import ArgumentParser
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from accounts.models import Account
+from config.first_operator import first_operator, in_words
+from config.management.commands.serve import check_free
+from config.schema import pending_migrations
+from config.turns import turn_to_change
+
+KEY = ".venv/bin/python manage.py create_api_key --account ID --name NAME --type secret"
+
+
+class Command(BaseCommand):
+    help = "Migrates, makes a demo account in an empty database, and serves. run.py runs it."
+    requires_system_checks = []  # `serve` runs them
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--empty", action="store_true", help="Make an operator of the admin, and no demo account.")
+
+    def handle(self, *args: object, empty: bool, **options: object) -> None:
+        check_free(settings.HOST, settings.PORT)
+        if pending := pending_migrations():
+            self.say(f"Creating and changing tables: {len(pending)} migrations …")
+            call_command("migrate", verbosity=0, stdout=self.stdout, stderr=self.stderr)
+        with turn_to_change(report=self.say):
+            self.fill(is_demo=not empty)
+        self.say("Starting. The address is shown once it answers. Ctrl-C stops the service.\n")
+        call_command("serve", stdout=self.stdout, stderr=self.stderr)
+
+    def fill(self, *, is_demo: bool) -> None:
+        """Make the demo account if there is no account, or the first operator if there is none."""
+        if not is_demo:
+            if operator := first_operator():
+                self.say(in_words(operator))
+        elif not Account.objects.exists():
+            self.say("Making a demo account with a year of sample data …")
+            call_command("seed_demo", stdout=self.stdout, stderr=self.stderr)
+            self.say("")
+        self.say(f"To make another key: {KEY}")
+
+    def say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

@@ -1,0 +1,1 @@
+"""What a release consists of. Runs in a checkout with `run.py setup --dev`; no part of a release itself."""

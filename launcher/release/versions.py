@@ -1,0 +1,53 @@
+"""The version. `version` in pyproject.toml is the one place; the clients' packages repeat it, as their formats ask."""
+
+import json
+import re
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from launcher.processes import ROOT, RunError
+
+IS_VERSION = re.compile(r"\d+\.\d+\.\d+")
+PROJECTS = ("pyproject.toml", "clients/python/pyproject.toml")
+PACKAGES = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
+
+
+def version_of(folder: Path) -> str:
+    return str(tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"])
+
+
+def versions_of_clients(folder: Path) -> dict[str, str]:
+    """Return the version that each client's file has."""
+    versions = {name: tomllib.loads((folder / name).read_text())["project"]["version"] for name in PROJECTS[1:]}
+    return versions | {name: json.loads((folder / name).read_text())["version"] for name in PACKAGES}
+
+
+def obstacles(folder: Path) -> list[str]:
+    """Return what has to be done before this commit can be released."""
+    version, changelog = version_of(folder), (folder / "CHANGELOG.md").read_text()
+    found = [f"{name} has version {one}." for name, one in versions_of_clients(folder).items() if one != version]
+    if "\n## [Unreleased]" in changelog:
+        found.append("CHANGELOG.md has unreleased changes.")
+    if found:
+        found.append("Run `python -m launcher.release prepare VERSION`, and commit.")
+    return found
+
+
+def prepare(version: str, today: date, root: Path = ROOT) -> None:
+    """Write the version into every file that has it, and name and date the changelog's section."""
+    if not IS_VERSION.fullmatch(version):
+        raise RunError(f"{version} is no version such as 0.3.0.")
+    for name in PROJECTS:
+        replace(root / name, r'^version = "[^"]+"', f'version = "{version}"', 1)
+    replace(root / PACKAGES[0], r'"version": "[^"]+"', f'"version": "{version}"', 1)
+    # The lock names the package itself twice, before all others.
+    replace(root / PACKAGES[1], r'"version": "[^"]+"', f'"version": "{version}"', 2)
+    replace(root / "CHANGELOG.md", r"^## \[Unreleased\]$", f"## [{version}] - {today}", 1)
+
+
+def replace(path: Path, pattern: str, text: str, times: int) -> None:
+    changed, number = re.subn(pattern, text, path.read_text(), count=times, flags=re.MULTILINE)
+    if number != times:
+        raise RunError(f"{path.name} does not have what {pattern} describes.")
+    path.write_text(changed)

@@ -1,0 +1,192 @@
+"""Recurring fees of licences, charged in advance at the start of each period.
+
+Periods are counted from `starts_at` in months on the wall clock of the account's time zone. `next_fee_at` is the start
+of the next period to charge, null if there is none; `fee_months` is how many months after `starts_at` it begins. Fees
+are booked under the account's lock, with an id that derives from the licence and the period: each period is charged
+once, whichever processes and clocks take part.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+from django.db import transaction
+
+from accounts.models import Account
+from accounts.plans import epochs
+from analytics.ledger.due import Failures
+from analytics.ledger.entries import add_entries
+from analytics.models import EntryType, LedgerEntry
+from analytics.wallets.upkeep import FAILURES as DATABASE_FAILURES
+from analytics.wallets.upkeep import check_usable
+from kit.http.errors import ValidationFailed
+from kit.storage.reading import stored_now
+from kit.storage.sqlite_turns import turn_to_write
+from kit.values import ids
+from kit.values.calendar import add_months, months_until, zone_named
+from licensing.licenses.models import FeeEvery, License, LicenseStatus
+
+MONTHS = {FeeEvery.MONTH: 1, FeeEvery.QUARTER: 3, FeeEvery.YEAR: 12}
+FAILURES = (*DATABASE_FAILURES, ValidationFailed)  # of a licence, such as totals that cannot hold its fee
+AT_ONCE = 200  # licences of a transaction
+
+
+class Schedule(NamedTuple):
+    """The terms of a licence that decide when its fees are due."""
+
+    starts_at: datetime
+    has_fee: bool
+    paid_until: datetime | None  # the end of the last charged period
+
+    @classmethod
+    def from_license(cls, held: License) -> "Schedule":
+        paid_until = period_start(held, held.fee_months) if held.fee_months else None
+        return cls(held.starts_at, held.fee_amount is not None, paid_until)
+
+
+def period_start(held: License, months: int) -> datetime:
+    """Return the start of the period that many months after the licence's start.
+
+    The start's wall clock is read in the time zone that counted then; the result is that wall clock's time in the
+    account's present one.
+    """
+    if not months:
+        return held.starts_at
+    return add_months(held.starts_at, months, zone_named(held.fee_zone), held.account.zone)
+
+
+def schedule_fee(held: License, former: Schedule | None, now: datetime) -> None:
+    """Set when the next fee is due, after a licence is issued, or its terms changed from `former`.
+
+    Charged periods are never charged again. A fee that a licence gets later begins with its next period.
+    """
+    if held.fee_amount is None:
+        held.next_fee_at = None
+        return
+    if former is None or former.starts_at != held.starts_at or not held.fee_months:
+        held.fee_zone = held.account.time_zone
+    if former is not None and former.starts_at != held.starts_at:
+        zone = held.account.zone
+        held.fee_months = months_until(held.starts_at, former.paid_until, zone) if former.paid_until else 0
+    if former is not None and not former.has_fee:
+        while period_start(held, held.fee_months) <= now:
+            held.fee_months += months_of_period(held)
+    set_next(held)
+
+
+def set_next(held: License) -> None:
+    """Set `next_fee_at` from `fee_months`: null if the licence ends before."""
+    begin = period_start(held, held.fee_months)
+    has_ended = held.status == LicenseStatus.REVOKED or (held.expires_at is not None and begin >= held.expires_at)
+    held.next_fee_at = None if has_ended else begin
+
+
+def months_of_period(held: License) -> int:
+    return MONTHS[FeeEvery(held.fee_every or "")]
+
+
+def take_due_fees(held: License, now: datetime) -> list[LedgerEntry]:
+    """Build the entries of all fees that are due, and move the licence on to its next period. Nothing is stored.
+
+    An entry is dated at the start of its period. It is recorded then, too, in the month's statement, unless the terms
+    that made it due are later. Call it while holding the account.
+    """
+    entries = []
+    while held.next_fee_at is not None and held.next_fee_at <= now:
+        begin = held.next_fee_at
+        entries.append(
+            LedgerEntry(
+                id=fee_id(held.pk, begin),
+                account_id=held.account_id,
+                type=EntryType.FEE,
+                amount=held.fee_amount,
+                currency=held.fee_currency,
+                occurred_at=begin,
+                license_id=held.pk,
+                license_type=held.license_type,
+                requester_id=held.requester_id,
+                created=max(begin, held.updated),
+            )
+        )
+        held.fee_months += months_of_period(held)
+        set_next(held)
+    return entries
+
+
+def fee_id(license_id: str, begin: datetime) -> str:
+    """Return the id of the fee of a licence's period. It sorts by time, as other ids do."""
+    digest = bytearray(sha256(f"{license_id} {begin.timestamp()}".encode()).digest()[:10])
+    digest[0] = digest[0] & 0x0F | 0x70  # version 7
+    digest[2] = digest[2] & 0x3F | 0x80  # variant
+    return ids.encode("led", int(begin.timestamp() * 1000).to_bytes(6) + bytes(digest))
+
+
+# --- Booking ---------------------------------------------------------------------------------------------------------
+
+
+def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failures]:
+    """Book the fees that are due at a moment, of one account or of all; return how many, and the failures.
+
+    Where the licences of an account fail together, those that can be booked alone are.
+    """
+    due = License.objects.filter(next_fee_at__lte=until)
+    if account_id is not None:
+        due = due.filter(account_id=account_id)
+    booked, failed = 0, Failures()
+    for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
+        stuck: dict[str, Exception] = {}
+        own = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)
+        while some := list(own.exclude(pk__in=list(stuck))[:AT_ONCE]):
+            booked += book_possible(owner, some, until, stuck)
+        if stuck:
+            failed[owner] = next(iter(stuck.values()))
+    return booked, failed
+
+
+def book_possible(account_id: str, license_ids: list[str], until: datetime, stuck: dict[str, Exception]) -> int:
+    """Book the fees of licences, one licence at a time where they fail together; return how many.
+
+    `stuck` gets the failures of licences.
+    """
+    try:
+        return book_fees(account_id, license_ids, until)
+    except FAILURES as error:
+        check_usable(error)
+        if len(license_ids) == 1:
+            stuck[license_ids[0]] = error
+            return 0
+    return sum(book_possible(account_id, [license_id], until, stuck) for license_id in license_ids)
+
+
+def book_fees(account_id: str, license_ids: Iterable[str], until: datetime) -> int:
+    """Book the fees of an account's licences that are due at a moment, in one transaction; return how many."""
+    with turn_to_write(), transaction.atomic():
+        epochs.hold(account_id)
+        licenses = list(
+            License.objects.filter(pk__in=license_ids, account_id=account_id, next_fee_at__lte=until)
+            .select_related("account")
+            .select_for_update(of=("self",))
+            .order_by("pk")
+        )
+        entries = [entry for held in licenses for entry in take_due_fees(held, until)]
+        License.objects.bulk_update(licenses, ["fee_months", "next_fee_at"])
+        if entries:
+            add_entries(entries)
+        return len(entries)
+
+
+def follow_zone(account: Account) -> None:
+    """Move the fees that are due later to the account's new time zone, after `now`. Call it while holding the account.
+
+    A fee that is due already keeps its moment.
+    """
+    now = stored_now()
+    later = License.objects.filter(account=account, next_fee_at__gt=now)
+    licenses = list(later.select_for_update(of=("self",)).order_by("pk"))
+    for held in licenses:
+        held.account = account
+        set_next(held)
+        if held.next_fee_at is not None:
+            held.next_fee_at = max(held.next_fee_at, now)
+    License.objects.bulk_update(licenses, ["next_fee_at"], batch_size=AT_ONCE)

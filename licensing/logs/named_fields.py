@@ -1,0 +1,202 @@
+"""Reads logs whose fields have names: JSON lines, and columns that a line `#Fields` names.
+
+A format is a table: role of a value → the names of the fields that may hold it, separated by blanks. The first that is
+not empty counts. `a>b` is `b` within the object `a`. `date+time` are two fields. A `?` says that all may be absent.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import orjson
+
+from licensing.logs.prefixes import BOM, without_prefix
+from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, build_visit, dash
+from licensing.logs.times import parse_time
+
+HEADER = "#Fields:"
+COLUMN = re.compile(r'"([^"]*+)"|(\S++)').findall
+
+Decoder = Callable[[str], str]
+
+
+def once(text: str) -> str:
+    return unquote(text, "latin-1") if "%" in text else text
+
+
+def twice(text: str) -> str:
+    return once(once(text))
+
+
+def with_blanks(text: str) -> str:
+    return text.replace("+", " ")
+
+
+def with_escaped_blanks(text: str) -> str:
+    return text.replace("+", "%20")
+
+
+class NamedFields(NamedTuple):
+    """A format whose fields have names.
+
+    `decoders` undo how the program encodes the values of a role. Lines with all names in `own` and no request are what
+    the program logs about itself. `distinctive` is a field that only this format has.
+    """
+
+    roles: Mapping[str, str]
+    decoders: Mapping[str, Decoder] = {}
+    own: str = ""
+    distinctive: str = ""
+
+
+@lru_cache(maxsize=200)
+def alternatives_of(names: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each alternative with its path."""
+    return tuple((name, tuple(name.split(">"))) for name in names.split() if name != "?")
+
+
+class JsonLines:
+    """Parses JSON lines."""
+
+    def __init__(self, named: NamedFields) -> None:
+        self.named = named
+
+    def __call__(self, line: str) -> Visit | None:
+        row = json_of(line)
+        if self.is_own(row):
+            return None
+        values: dict[str, str] = {}
+        for role, names in self.named.roles.items():
+            text = self.value(row, names)
+            if text is None:
+                raise Malformed(missing(names))
+            if text:
+                decode = self.named.decoders.get(role)
+                values[role] = decode(text) if decode is not None else text
+        if "method" not in values and "request" not in values:
+            raise Malformed(NOT_A_REQUEST)
+        return build_visit(parse_time(values.get("time", "")), values)
+
+    def value(self, row: dict[str, object], names: str) -> str | None:
+        """Return the value of a role, empty if it is; None if the row has none of its fields."""
+        present = names.endswith("?")
+        for name, path in alternatives_of(names):
+            parts = [text_at(row, (part,)) for part in name.split("+")] if "+" in name else [text_at(row, path)]
+            if None not in parts:
+                present = True
+                text = joined([part or "" for part in parts])
+                if text:
+                    return text
+        return "" if present else None
+
+    def is_own(self, row: dict[str, object]) -> bool:
+        own = self.named.own.split()
+        return bool(own) and row.keys() >= set(own) and not any(name.startswith("request") for name in row)
+
+    def recognises(self, line: str) -> bool:
+        try:
+            row = json_of(line)
+        except Malformed:
+            return False
+        if self.is_own(row):
+            return True
+        return all(self.value(row, names) is not None for names in self.named.roles.values())
+
+
+class Columns:
+    """Parses logs whose line `#Fields` names the columns, in the W3C's extended format."""
+
+    def __init__(self, named: NamedFields) -> None:
+        self.named = named
+        self.places: dict[str, list[list[int]]] = {}
+        self.width = 0
+
+    def __call__(self, line: str) -> Visit | None:
+        line = line.removeprefix(BOM)
+        if line.startswith("#"):
+            if line.startswith(HEADER):
+                self.read_header(line)
+            return None
+        if not self.places:
+            raise Malformed("The line #Fields, which names the columns, is missing before this line.")
+        columns = split_columns(line)
+        if len(columns) != self.width:
+            raise Malformed(f"This line has {len(columns)} columns; #Fields names {self.width}.")
+        values: dict[str, str] = {}
+        for role, alternatives in self.places.items():
+            text = next(filter(None, (joined([dash(columns[one]) for one in places]) for places in alternatives)), "")
+            if text:
+                decode = self.named.decoders.get(role)
+                values[role] = decode(text) if decode is not None else text
+        if "uri" not in values or "method" not in values:
+            raise Malformed(NOT_A_REQUEST)
+        return build_visit(parse_time(values.get("time", "")), values)
+
+    def read_header(self, line: str) -> None:
+        """Read the names of the columns. Raises Malformed if one is missing that is needed."""
+        columns = {name.lower(): place for place, name in enumerate(line[len(HEADER) :].split())}
+        self.places = {}
+        places: dict[str, list[list[int]]] = {}
+        for role, names in self.named.roles.items():
+            known = [
+                [columns[part.lower()] for part in name.split("+")]
+                for name, _ in alternatives_of(names)
+                if all(part.lower() in columns for part in name.split("+"))
+            ]
+            if not known and not names.endswith("?"):
+                raise Malformed(
+                    f"#Fields names no {alternatives_of(names)[0][0]}. Add it to the fields that are logged."
+                )
+            places[role] = known
+        self.places, self.width = places, len(columns)
+
+    def recognises(self, line: str) -> bool:
+        line = line.removeprefix(BOM)
+        return line.startswith(HEADER) and self.named.distinctive in line[len(HEADER) :]
+
+
+def split_columns(line: str) -> list[str]:
+    if "\t" in line:
+        return line.split("\t")
+    return [quoted or plain for quoted, plain in COLUMN(line)] if '"' in line else line.split()
+
+
+def joined(parts: list[str]) -> str:
+    """Return a value; date and time, of two fields, are in UTC."""
+    if len(parts) == 1:
+        return parts[0]
+    return f"{parts[0]}T{parts[1]}+00:00" if all(parts) else ""
+
+
+def missing(names: str) -> str:
+    return f"There is no {alternatives_of(names)[0][0]!r}. Add it to the fields that are logged."
+
+
+def text_at(row: dict[str, object], path: tuple[str, ...]) -> str | None:
+    """Return the text or number at a path, as Latin-1 characters of UTF-8; None if the row has no such field."""
+    value: object = row
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return None
+        value = value[name]
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, str):
+        return dash(value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1"))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return None if isinstance(value, dict) else ""
+
+
+def json_of(line: str) -> dict[str, object]:
+    if not line.startswith("{") or line.startswith('{"log":"'):
+        line = without_prefix(line)
+    try:
+        row = orjson.loads(line.encode("latin-1"))
+    except ValueError:
+        raise Malformed("This is not JSON.") from None
+    if not isinstance(row, dict):
+        raise Malformed("This is not a JSON object.")
+    return row

@@ -1,0 +1,41 @@
+"""Imports an uploaded log in a process of its own, so that it holds up no request of this one."""
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from kit.http.errors import InvalidRequest
+
+REFUSAL = "CommandError: "
+MOST_REPORTED = 2_000  # characters of a crash
+
+
+def import_log(
+    file: Path, site: str, log_format: str, *, dry_run: bool, with_live: bool, most_bytes: int
+) -> dict[str, Any]:
+    """Run the command `import_access_log` and return its result. Raises InvalidRequest with the command's reason."""
+    arguments = ["import_access_log", str(file), f"--site={site}", "--json", f"--most-bytes={most_bytes}"]
+    if log_format:
+        arguments.append(f"--format={log_format}")
+    if dry_run:
+        arguments.append("--dry-run")
+    if with_live:
+        arguments.append("--include-live")
+    done = run_command(arguments)
+    if done.returncode == 0:
+        result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1], parse_float=Decimal, parse_int=int)
+        return result
+    _, refusal, reason = done.stderr.rpartition(REFUSAL)
+    if not refusal:
+        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MOST_REPORTED:]}")
+    raise InvalidRequest(reason.strip())
+
+
+def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments, "--no-color"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it

@@ -1,0 +1,88 @@
+"""Recurring fees in the admin: on a licence's form, the customer's page, the ledger and statements."""
+
+from decimal import Decimal
+
+from django.urls import reverse
+
+from analytics.models import LedgerEntry, Statement
+from licensing.licenses.models import License
+from operators.base.links import change_url, list_url
+from tests import factories
+from tests.admin.forms import confirmed, submit
+from tests.clock import clock  # noqa: F401 - a fixture
+
+TERMS = {"fee_amount": Decimal(50), "fee_currency": "EUR", "fee_every": "month"}
+ADD = reverse("admin:licensing_license_add")
+FEE = {"fee_amount": "50", "fee_currency": "EUR", "fee_every": "month"}
+
+
+def text(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def issue(client, account, **fields):
+    given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
+    return submit(client, ADD, **given)
+
+
+def test_a_licence_is_issued_with_a_fee_that_the_customer_s_page_announces(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    asked = issue(admin, account, **FEE)
+    assert "The fee of 50.00 EUR every month is charged in advance." in asked.content.decode()
+    confirmed(admin, asked)
+    held = License.objects.get()
+    clock.set("2026-02-20T00:00:00Z")
+    customer = text(admin, change_url(held.requester))
+    for said in ("Fees to come", "50.00 EUR every month, next on 2026-03-10", "Owes", "100.00 EUR", "Last payment"):
+        assert said in customer, said
+    assert "next on 2026-03-10" in text(admin, change_url(held))
+    assert LedgerEntry.objects.filter(type="fee").count() == 2
+
+
+def test_the_list_of_entries_books_what_is_due(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    factories.license(account, **TERMS)
+    clock.set("2026-03-20T00:00:00Z")
+    assert "150.00 EUR" in text(admin, list_url(LedgerEntry, type__exact="fee"))
+
+
+def test_a_part_of_a_fee_is_refused(admin, account):
+    reply = issue(admin, account, fee_amount="50", fee_currency="EUR")
+    assert "amount, currency and period, or none of them" in str(reply.context["adminform"].form.errors["fee_every"])
+
+
+def test_a_fee_is_changed_and_ended(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    held = factories.license(account, **TERMS)
+    page = change_url(held)
+    changed = submit(admin, page, fee_amount="60")
+    assert "The fee of 60.00 EUR every month" in changed.content.decode()
+    confirmed(admin, changed)
+    ended = submit(admin, page, fee_amount="", fee_currency="", fee_every="")
+    assert "No further fee is charged." in ended.content.decode()
+    confirmed(admin, ended)
+    held.refresh_from_db()
+    assert (held.fee_amount, held.next_fee_at) == (None, None)
+
+
+def test_a_fee_is_refunded_by_its_entry(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    factories.license(account, **TERMS)
+    entry = LedgerEntry.objects.get()
+    form = admin.get(reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]))
+    confirmed(admin, submit(admin, form.url))
+    refund = LedgerEntry.objects.get(type="adjustment")
+    assert (refund.fee_id, refund.amount) == (entry.pk, -50)
+
+
+def test_a_statement_shows_fees_and_credit(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    factories.license(account, **TERMS)
+    factories.wallet(account, "EUR", 300, requester_id="org_acme")
+    statement = Statement.objects.get(currency="EUR")
+    for address in (change_url(statement), reverse("admin:analytics_statement_print_page", args=[statement.pk])):
+        html = text(admin, address)
+        for said in ("Recurring fees", "50.00", "300.00 EUR"):
+            assert said in html, (address, said)

@@ -1,0 +1,69 @@
+"""The figures of an imported log equal an independent count of its lines, in each kind of format."""
+
+import json
+from collections import Counter
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from tests.commands.access_logs import (
+    YESTERDAY,
+    combined,
+    no_names,  # noqa: F401 - a fixture
+    publisher,
+    run,
+    written,
+)
+
+AGENTS = {"GPTBot/1.2": "GPTBot", "CCBot/2.0": "CCBot", "Mozilla/5.0 (X11)": None, "ClaudeBot/1.0": "ClaudeBot"}
+PAGES = [f"/{folder}/{number}" for folder in ("open", "premium", "sold") for number in range(20)]
+STATUSES = [200] * 8 + [206, 304, 404, 503]
+
+
+def drawn(count):
+    random = Random(49)
+    return [
+        (YESTERDAY + timedelta(seconds=number), random.choice(PAGES), random.choice(list(AGENTS)),
+         random.choice(STATUSES), f"203.0.113.{random.randrange(1, 250)}")
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def as_combined(moment, uri, agent, status, address):
+    return combined(moment, f"{uri}?q=1", agent, address=address).replace(" 200 ", f" {status} ")
+
+
+def as_json(moment, uri, agent, status, address):
+    return json.dumps({
+        "time_iso8601": moment.isoformat(), "remote_addr": address, "request": f"GET {uri} HTTP/1.1",
+        "status": status, "http_user_agent": agent, "host": "pub.example",
+    })  # fmt: skip
+
+
+def as_own_text(moment, uri, agent, status, address):
+    return f'{address}|{moment.timestamp():.3f}|GET|{uri}|{status}|"{agent}"'
+
+
+OWN_TEXT = '$remote_addr|$msec|$request_method|$request_uri|$status|"$http_user_agent"'
+
+
+@pytest.mark.parametrize(
+    ("write", "options"),
+    [(as_combined, []), (as_json, []), (as_own_text, ["--format", OWN_TEXT])],
+    ids=["combined", "JSON", "format string"],
+)
+def test_the_figures_of_all_pages_equal_an_independent_count(account, api, tmp_path, write, options):
+    publisher(account)
+    requests = drawn(600)
+    taken = [one for one in requests if one[3] in (200, 203, 206)]
+    result = run(written(tmp_path / "access.log", [write(*one) for one in requests]), *options)
+    assert (result["imported"], result["malformed"], result["understoodPercent"]) == (len(taken), 0, 100)
+    classes = Counter(f"{status // 100}xx" for _, _, _, status, _ in requests if status not in (200, 206))
+    assert {row["status"]: row["count"] for row in result["notTakenByStatus"]} == classes
+    pages = api.get("/v1/analytics/pages")
+    assert pages["summary"]["requests"] == len(taken)
+    shown = {row["url"].removeprefix("https://pub.example"): row["requests"] for row in pages["pages"]}
+    assert shown == Counter(uri for _, uri, _, _, _ in taken)
+    crawlers = Counter(AGENTS[agent] for _, _, agent, _, _ in taken if AGENTS[agent])
+    assert {row["name"]: row["requests"] for row in api.get("/v1/analytics/crawlers")["byCrawler"]} == crawlers

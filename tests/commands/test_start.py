@@ -1,0 +1,57 @@
+"""manage.py start: what it makes in an empty database before it serves."""
+
+import io
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from accounts.models import Account
+from config.management.commands import serve, start
+from tests.services import free_port
+
+
+@pytest.fixture
+def started(monkeypatch, settings):
+    """Return a function that starts, without serving, and returns the output."""
+    settings.PORT = free_port()
+    served = []
+    monkeypatch.setattr(serve.Command, "handle", lambda *_, **__: served.append(True))
+
+    def begin(*arguments: str) -> str:
+        out = io.StringIO()
+        call_command("start", *arguments, stdout=out, stderr=out)
+        assert served.pop()
+        return out.getvalue()
+
+    return begin
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_the_first_start_makes_a_demo_account_and_an_operator_and_the_second_nothing(started):
+    first = started()
+    assert Account.objects.get().is_demo
+    assert User.objects.get().is_superuser
+    for shown in ("svc_sk_", "svc_pk_", "Sign in at ", "curl -s http://127.0.0.1:"):
+        assert first.count(shown) >= 1
+    second = started()
+    assert "svc_sk_" not in second
+    assert "password" not in second
+    assert Account.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_an_empty_start_makes_an_operator_once_and_no_account(started):
+    assert "Sign in at " in started("--empty")
+    assert "Sign in at " not in started("--empty")
+    assert not Account.objects.exists()
+
+
+@pytest.mark.django_db
+def test_missing_tables_are_made_and_counted(started, monkeypatch):
+    migrated = []
+    monkeypatch.setattr(start, "pending_migrations", lambda: ["licensing.0001_initial", "licensing.0002_more"])
+    monkeypatch.setattr("config.management.commands.migrate.Command.handle", lambda *_, **__: migrated.append(True))
+    assert "tables: 2 migrations" in started("--empty")
+    assert migrated == [True]

@@ -1,0 +1,1 @@
+"""What a release consists of, and that its archive and its image run alone."""
