@@ -18,7 +18,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
-from licensing.access import in_thread
+from licensing.access.event_loop import in_thread
 from licensing.access.tokens.signing import forget_signer
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient

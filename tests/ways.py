@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from kit.storage.calls import Calls
 from kit.storage.microbatch import InThread
 from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
 from tests.client import ApiClient, Reply
 

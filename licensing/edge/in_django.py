@@ -9,10 +9,10 @@ from collections.abc import Callable
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from kit.storage.calls import Calls
 from kit.storage.microbatch import on_calling_thread
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.in_thread import Exchange
+from licensing.access.event_loop.in_thread import Exchange
 from licensing.edge.application import ForwardApplication
 from licensing.edge.original import is_question
 

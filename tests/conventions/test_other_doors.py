@@ -29,7 +29,7 @@ def assert_refused(reply, name):
     assert reply.error["message"] == expected
 
 
-def test_explanations_and_proposed_policies_need_the_permission_to_read_policies(connect, account, item, way):
+def test_explanations_and_proposed_policies_need_the_permission_to_read_policies(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
     check = {"contentId": item.pk, "requester": "org_acme"}
@@ -49,7 +49,7 @@ def test_explanations_and_proposed_policies_need_the_permission_to_read_policies
     assert checking.post("/v1/access/check", {**check, "explain": "yes"}).status == 422
 
 
-def test_a_large_explained_check_needs_it_too(connect, account, item, way):
+def test_a_large_explained_check_needs_it_too(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     checks = [{"contentId": item.pk, "correlationId": "x" * 255} for _ in range(100)]
     checks[-1]["explain"] = True
@@ -57,7 +57,7 @@ def test_a_large_explained_check_needs_it_too(connect, account, item, way):
     assert_refused(checking.post("/v1/access/check/batch", batch), "explain")
 
 
-def test_a_retry_with_a_key_that_cannot_read_policies_gets_no_kept_trace(connect, account, item, way):
+def test_a_retry_with_a_key_that_cannot_read_policies_gets_no_kept_trace(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
     once = {"Idempotency-Key": "once"}

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import IdempotencyRecord
-from kit.storage.calls import Calls
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.retries import FIND, Retries
 
 pytestmark = [

@@ -18,8 +18,8 @@ from accounts.events.models import Event
 from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
 from analytics.recording.batch import Batch
 from analytics.recording.outcomes import Outcome
-from kit.storage.calls import Calls
 from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture

@@ -1,8 +1,7 @@
 """Blocking calls of the gateway, run in threads. Each call serves all waiting requests."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, connection
@@ -37,23 +36,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
-    """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
-
-    @wraps(call)
-    def wrapped(items: Sequence[T]) -> list[R]:
-        if connection.vendor == "postgresql" and not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
-        try:
-            return call(items)
-        except Exception:
-            connection.close_if_unusable_or_obsolete()
-            raise
-
-    return wrapped
-
-
-@on_own_connection
 def look_up_now(many: Sequence[LookupRequest]) -> list[LookupResult]:
     """Look up the facts of all requests, once per account."""
     together: dict[str, tuple[set[Selector], set[str]]] = {}
@@ -71,13 +53,11 @@ def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: 
     return LookupResult(epoch, items, find_requesters(account_id, requesters) if requesters else {})
 
 
-@on_own_connection
 def changes_now(many: Sequence[Since]) -> list[Changes | None]:
     found = {since: changes_since(*since) for since in set(many)}
     return [found[since] for since in many]
 
 
-@on_own_connection
 def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapshot]]:
     together: dict[str, dict[str, str | None]] = {}
     for account_id, named in many:
@@ -88,13 +68,11 @@ def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapsh
     return [{requester_id: kept[account_id][requester_id] for requester_id in named} for account_id, named in many]
 
 
-@on_own_connection
 def reserve_now(counts: Sequence[int]) -> list[int]:
     """Reserve the sum of these counts of requester numbers."""
     return reserve(sum(counts))
 
 
-@on_own_connection
 def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
     grants: dict[str, Grant | ApiError] = {}
     for text in set(texts):
@@ -105,7 +83,6 @@ def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
     return [grants[text] for text in texts]
 
 
-@on_own_connection
 def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
     """Return the active signer for each waiting request."""
     try:
@@ -114,32 +91,27 @@ def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
         return [error] * len(many)
 
 
-@on_own_connection
 def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
     """Return the keys that verify licence tokens, by their ids."""
     found = {kid: find_key(kid) for kid in set(kids)}
     return [found[kid] for kid in kids]
 
 
-@on_own_connection
 def note_uses_now(grants: Sequence[Grant]) -> list[None]:
     """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
     try:
         for grant in {grant.key_id: grant for grant in grants}.values():
             note_use(grant, timezone.now())
     except (DatabaseError, InterfaceError) as error:
-        connection.close_if_unusable_or_obsolete()
         logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(grants)
 
 
-@on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """Record the entries of all requests in one commit."""
     return recorder.commit(entries)
 
 
-@on_own_connection
 def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     """Create the items that visits of hosts without a site are recorded under."""
     for account_id in set(account_ids):
@@ -147,7 +119,6 @@ def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     return [None] * len(account_ids)
 
 
-@on_own_connection
 def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
     """Return all hosts of the site that each host belongs to; empty without a site."""
     found = {}
@@ -157,7 +128,6 @@ def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
     return [found[one] for one in many]
 
 
-@on_own_connection
 def run_each(works: Sequence[Work]) -> list[Exception | None]:
     """Run the works of all requests; return the error of each."""
     return [error_of(work) for work in works]
@@ -170,6 +140,7 @@ def error_of(work: Work) -> Exception | None:
         forget_frames(error)
         return error
     except Exception as exc:
-        connection.close_if_unusable_or_obsolete()
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
         return as_api_error(exc)
     return None

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 from accounts.plans.epochs import GONE, Changes
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch, MicroBatches
 from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import (
@@ -16,6 +15,7 @@ from licensing.access.event_loop.blocking_calls import (
     look_up_now,
     reserve_now,
 )
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot

@@ -16,9 +16,9 @@ from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot

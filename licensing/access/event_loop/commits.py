@@ -11,10 +11,10 @@ from analytics.recording.batch import conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import AsyncRecorder
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch, Work
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.event_loop.blocking_calls import record_now
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.metrics import count_commit, count_failed_commit
 
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does

@@ -16,7 +16,6 @@ from accounts.keys.callers import Caller
 from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch, Turns, Work
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
@@ -33,6 +32,7 @@ from licensing.access.event_loop.blocking_calls import (
 )
 from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.commits import MAX_SECONDS_TO_GATHER, Commits
 from licensing.access.event_loop.outcomes import stale_outcomes
 from licensing.access.event_loop.retries import Retries

@@ -14,12 +14,12 @@ from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import WAIT_SECONDS, KeyTaken, open_reply, replays
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import PLANNED_ONCE
 
 FIND = """

@@ -9,9 +9,9 @@ from cachetools import TTLCache
 from jwt import PyJWK
 
 from kit.http.errors import ApiError
-from kit.storage.calls import Calls
 from kit.storage.microbatch import MicroBatch
 from licensing.access.event_loop.blocking_calls import find_keys_now, find_signer_now
+from licensing.access.event_loop.calls import Calls
 from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
 from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
 

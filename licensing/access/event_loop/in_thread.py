@@ -11,9 +11,9 @@ from kit.http.admission import run_blocking
 from kit.http.bodies import Message, Scope
 from kit.http.middleware import request_id
 from kit.http.parsing import MAX_BYTES
-from kit.storage.calls import DirectCalls
 from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.calls import DirectCalls
 from licensing.access.event_loop.gateway import Gateway
 
 

@@ -5,6 +5,7 @@ requests (`Calls`), a thread of Django makes each call at once, on its own conne
 """
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from functools import wraps
 from typing import Generic, TypeVar
 
 from django.db import connection
@@ -16,6 +17,22 @@ T = TypeVar("T")
 R = TypeVar("R")
 Call = Callable[[Sequence[T]], Awaitable[Sequence[R]]]
 BlockingCall = Callable[[Sequence[T]], Sequence[R]]
+
+
+def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
+    """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
+
+    @wraps(call)
+    def wrapped(items: Sequence[T]) -> list[R]:
+        if connection.vendor == "postgresql" and not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
+        try:
+            return call(items)
+        except Exception:
+            connection.close_if_unusable_or_obsolete()
+            raise
+
+    return wrapped
 
 
 class Calls:
@@ -31,7 +48,7 @@ class Calls:
 
     def blocking(self, name: str, call: BlockingCall[T, R], threads: int = 1) -> Call[T, R]:
         """Return an awaitable version of a blocking call."""
-        return InThread(name, call, threads)
+        return InThread(name, on_own_connection(call), threads)
 
     def shared(
         self,
