@@ -16,11 +16,12 @@ from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
+from licensing.access import deciding
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import admit_payer, decide_check, strictest_page
+from licensing.access.deciding import admit_payer, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lookup.newcomers import by_current_ids
 from licensing.access.lookup.request import LookupResult
@@ -167,7 +168,7 @@ class Deciding:
         other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
-        answer = decide_check(check, item, requester, self.now, other)
+        answer = deciding.decide_check(check, item, requester, self.now, other)
         if answer.rate_reset is not None and check.edge is not None:
             answer = with_new_visitor(answer, item, check.edge)
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
@@ -260,7 +261,7 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     own = item.policy
     if check.policy is not None:
         item = dataclasses.replace(item, policy=check.policy)
-    answer = decide_check(check, item, requester, now)
+    answer = deciding.decide_check(check, item, requester, now)
     if requester.wallets:
         answer = rehearse_spending(answer, requester.wallets)
     rule = answer.decision.rule
@@ -290,8 +291,8 @@ def decide_checks(
         checks = [admit_payer(check) for check in checks]
     checks, requesters = by_current_ids(checks, found.requesters)
     current = LookupResult(found.epoch, found.items, requesters)
-    deciding = Deciding(current, account, now, key_id, stores_full_addresses=stores_full_addresses)
+    making = Deciding(current, account, now, key_id, stores_full_addresses=stores_full_addresses)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
-    answers = [deciding.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
-    return deciding.decisions(answers)
+    answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
+    return making.decisions(answers)
