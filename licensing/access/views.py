@@ -48,7 +48,9 @@ class AccessViewSet(AccountViewSet):
         if request.method != "POST":
             return super().dispatch(request, *args, **kwargs)
         handler: Handler = getattr(self, request.method.lower())
-        return handler(request)
+        response = handler(request)
+        request._body = b""  # the view's cycles keep the request until the next garbage collection
+        return response
 
     @extend_schema(
         summary="Check access",

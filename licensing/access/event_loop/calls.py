@@ -19,11 +19,11 @@ Call = Callable[[Sequence[T]], Awaitable[Sequence[R]]]
 BlockingCall = Callable[[Sequence[T]], Sequence[R]]
 
 
-def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
+def on_own_connection(call: BlockingCall[T, R]) -> BlockingCall[T, R]:
     """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
 
     @wraps(call)
-    def wrapped(items: Sequence[T]) -> list[R]:
+    def wrapped(items: Sequence[T]) -> Sequence[R]:
         if connection.vendor == "postgresql" and not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
         try:
