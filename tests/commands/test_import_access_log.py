@@ -26,6 +26,7 @@ from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.logs import importer
 from licensing.logs.lines import read_lines, unpacked
+from licensing.policies import rate_limits
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
 from tests import factories
@@ -114,10 +115,11 @@ def test_importing_a_log_equals_making_the_requests_live(ask, account, other_acc
     assert observed[1]["revenueAtStake"] == result["worth"] != []
 
 
-def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
+def test_a_limit_per_visitor_gives_an_address_the_allowance_of_many_readers(account, tmp_path, monkeypatch):
+    monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 2)
     update_account(account, {"visitor_addresses": "full"})
-    twice = {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}}
-    factories.site(account, {"/": factories.policy(account, twice)}, host="pub.example", mode="observe")
+    once = {**READERS, "rateLimit": {"requests": 1, "period": "month", "per": "visitor"}}
+    factories.site(account, {"/": factories.policy(account, once)}, host="pub.example", mode="observe")
     addresses = ["203.0.113.1"] * 3 + ["203.0.113.2"] * 2 + ["2001:db8::1", "2001:db8::2", "2001:db8::3"]
     lines = [
         combined(YESTERDAY + timedelta(seconds=number), f"/{number}", BROWSER, address=address)
