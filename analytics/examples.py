@@ -108,6 +108,7 @@ STATEMENT: dict[str, object] = {
     "status": "closed",
     "opening": 340.2,
     "licenses": 100,
+    "fees": 0,
     "usage": 12.35,
     "adjustments": -12.5,
     "total": 99.85,

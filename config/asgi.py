@@ -23,13 +23,12 @@ django.setup()
 from django.db import connection  # noqa: E402 - needs the settings
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
-from accounts.plans import epochs  # noqa: E402 - needs the settings
-from accounts.webhooks import worker as webhooks  # noqa: E402
+from accounts.plans import epochs  # noqa: E402
+from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.server.bridge import BrokenReply  # noqa: E402
 from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402
-from config.upkeep import JOBS, TELLING, keep, run  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
@@ -191,8 +190,9 @@ def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(work) for work in (*map(keep, JOBS), sample(checks.gateway.note_state))]
-    delivering = webhooks.start() if settings.WEBHOOKS_DELIVER else None
+    background = Background()
+    background.start()
+    sampling = asyncio.create_task(sample(checks.gateway.note_state))
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -205,13 +205,8 @@ async def lifespan(receive: Receive, send: Send) -> None:
             await send({"type": "lifespan.startup.complete"})
         else:
             # The server has finished all running requests, so nothing waits to be recorded.
-            for task in upkeep:
-                task.cancel()
-            await run(TELLING)
-            if delivering is not None:
-                worker, thread = delivering
-                worker.stop()
-                await asyncio.to_thread(thread.join, 2 * webhooks.STOP_SECONDS)
+            sampling.cancel()
+            await background.stop()
             if tracing is not None:
                 await asyncio.to_thread(tracing.stop)
             await send({"type": "lifespan.shutdown.complete"})

@@ -11,8 +11,9 @@ Migration = tuple[str, str]  # app and name
 
 @cache
 def required_migrations() -> frozenset[Migration]:
-    """Return the migrations of this version."""
-    return frozenset(MigrationLoader(None).disk_migrations)
+    """Return the migrations of this version, without squashed ones, because what they replace is recorded as well."""
+    migrations = MigrationLoader(None).disk_migrations
+    return frozenset(key for key, migration in migrations.items() if not migration.replaces)
 
 
 def pending_migrations() -> list[str]:

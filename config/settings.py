@@ -227,6 +227,7 @@ SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 # --- Webhooks (docs/guides/webhooks.md) ------------------------------------------------------------------------------
 
 WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # allows http, any port and private addresses
+SHARED_JOBS = True  # off in processes of `manage.py serve` that have one for background work beside them
 WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` runs elsewhere
 WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
 EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)

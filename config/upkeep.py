@@ -1,4 +1,4 @@
-"""Background jobs of each process."""
+"""Background jobs: those of each process, and those that one process runs for all (config.background)."""
 
 import asyncio
 import logging
@@ -53,8 +53,8 @@ READING_LISTS_SECONDS = 5  # before a process knows a list that another one has 
 class Job:
     """A job that runs `act` in a thread every `seconds` if `is_due`; first at startup, unless `delayed`.
 
-    Several processes may run it at once. A failure is logged with `complaint` and does not stop the job; `expected`
-    exceptions, which lose nothing, are logged without a traceback.
+    Two processes may run it at once, while one takes it over. A failure is logged with `complaint` and does not stop
+    the job; `expected` exceptions, which lose nothing, are logged without a traceback.
     """
 
     act: Callable[[], object]
@@ -87,7 +87,7 @@ TELLING = Job(
     name="write_limit_events",
     is_due=lambda: bool(limit_events.waiting),
 )
-JOBS = [
+JOBS_OF_EACH_PROCESS = [
     Job(
         watch.agrees,
         CLOCK_SECONDS,
@@ -95,6 +95,16 @@ JOBS = [
         name="compare_clocks",
     ),
     Job(note_pool_use, CLOCK_SECONDS, "The use of the connection pool could not be counted; trying again"),
+    Job(
+        stored_lists.read,
+        READING_LISTS_SECONDS,
+        "Address lists of crawlers could not be read; trying again",
+        is_due=uses_published_lists,
+        name="read_published_lists",
+    ),
+    TELLING,
+]
+SHARED_JOBS = [
     Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),
     Job(
         summarize_new_blocks,
@@ -153,14 +163,6 @@ JOBS = [
         is_due=uses_published_lists,
     ),
     Job(
-        stored_lists.read,
-        READING_LISTS_SECONDS,
-        "Address lists of crawlers could not be read; trying again",
-        is_due=uses_published_lists,
-        name="read_published_lists",
-    ),
-    TELLING,
-    Job(
         epochs.forget_changes,
         FORGETTING_SECONDS,
         "What old epochs changed could not be deleted; trying again",
@@ -170,8 +172,8 @@ JOBS = [
 ]
 if settings.ADMIN:
     complaint = "Old uploads could not be removed, and uploads in the admin may fail; trying again in a day"
-    JOBS.append(Job(purge, DAY, complaint, expected=(OSError,), name="purge_uploads"))
-for job in JOBS:
+    JOBS_OF_EACH_PROCESS.append(Job(purge, DAY, complaint, expected=(OSError,), name="purge_uploads"))
+for job in (*JOBS_OF_EACH_PROCESS, *SHARED_JOBS):
     expose(job.task)
 
 

@@ -70,11 +70,3 @@ def private_database(path: Path) -> None:
 
 def files_of_database(path: Path) -> list[Path]:
     return [path, *(path.with_name(path.name + suffix) for suffix in OF_SQLITE)]
-
-
-def lock_of(path: Path) -> Path:
-    """Return the lock database for long-running exclusive work.
-
-    A separate file, so that its lock blocks no readers.
-    """
-    return path.with_name(f"{path.name}.lock")

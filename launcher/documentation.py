@@ -56,7 +56,7 @@ def start_building_docs() -> None:
 def build_docs_beside(service: int) -> None:
     """Build the site, after the service with this process id answers and only while it runs."""
     Thread(target=end_with, args=(service,), daemon=True).start()
-    host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or "8000")
+    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
     while not accepts_connections(host, port):
         sleep(1)
     os.nice(10)
@@ -71,7 +71,7 @@ def end_with(service: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def accepts_connections(host: str, port: int) -> bool:
-    with suppress(OSError), socket.create_connection((host, port), timeout=5):
+def accepts_connections(host: str, port: str) -> bool:
+    with suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=5):
         return True
     return False

@@ -96,7 +96,7 @@ def installed_with_uv(lock: str, *, is_trial: bool) -> bool:
     """Install a lock with uv. Returns False if it fails: it does not read the settings of pip."""
     options = ["--no-deps", "--require-hashes", *([] if is_trial else ["--compile-bytecode"])]
     index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if os.environ.get("PIP_INDEX_URL") else {}
-    command = ["uv", "pip", "install", "--quiet", "--python", PYTHON, *options, "-r", ROOT / lock]
+    command: list[str | Path] = ["uv", "pip", "install", "--quiet", "--python", PYTHON, *options, "-r", ROOT / lock]
     return call(*command, env={**index, **os.environ})[0] == 0
 
 

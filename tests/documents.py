@@ -161,10 +161,10 @@ def crawlers() -> str:
             *([f"signs as `{one.signature_agent}`"] if one.signature_agent else []),
         ]
         agent = f"`{one.user_agent}`" if one.user_agent else f"none; robots.txt: `{one.robots_token}`"
-        return [one.name, one.operator, f"`{one.crawler_class}`", agent, "<br>".join(ways), sources]
+        return [one.name, one.operator, f"`{one.crawler_class}`", one.kind, agent, "<br>".join(ways), sources]
 
     shipped = sorted(parse_table(SHIPPED.read_bytes()).crawlers, key=lambda one: one.key)
-    return table(["crawler", "operator", "class", "User-Agent", "verified by", "sources"], map(row, shipped))
+    return table(["crawler", "operator", "class", "kind", "User-Agent", "verified by", "sources"], map(row, shipped))
 
 
 def referrers() -> str:

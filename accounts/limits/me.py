@@ -188,7 +188,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         key = self.get_object()
         return Response(pick_fields(render_account(key.account, key), self.fields_to_show()))
 
-    def shown_to_change(self, resource: ApiKey) -> Mapping[str, object]:
+    def shown_now(self, resource: ApiKey) -> Mapping[str, object]:
         return render_account(resource.account, resource)
 
     @extend_schema(

@@ -1,13 +1,10 @@
 """Deleting old events. Their totals (`stats`, usage) remain."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
-import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import QuerySet
@@ -16,8 +13,7 @@ from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import drop_before, first_decision, month_of
 from analytics.models import AccessEvent, EventHorizon
-from kit.private_files import lock_of, private_database
-from kit.storage.postgresql.poolers import connection_string
+from kit.storage.exclusive import ExclusiveLock
 
 BATCH = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number
@@ -86,20 +82,10 @@ def recorded_since() -> datetime | None:
 @contextmanager
 def exclusive_maintenance() -> Iterator[None]:
     """Run one purge or rebuild at a time. Raises ValidationError if another is running."""
-    refusal = ValidationError("A rebuild or a purge is running already.")
-    if connection.vendor == "postgresql":
-        # A transaction holds the lock: behind a pooler, a session lock would stay in another client's session.
-        with psycopg.connect(connection_string()) as lock:
-            if lock.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,):
-                raise refusal
-            yield
-        return
-    # A lock file of its own, which the system releases whenever the process ends.
-    path = lock_of(Path(connection.settings_dict["NAME"]))
-    private_database(path)
-    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            raise refusal from None
+    lock = ExclusiveLock(LOCK, ".lock")
+    if not lock.take():
+        raise ValidationError("A rebuild or a purge is running already.")
+    try:
         yield
+    finally:
+        lock.release()

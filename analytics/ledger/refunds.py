@@ -20,7 +20,6 @@ from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 ZERO = Decimal(0)
-COLUMNS = (("fee", "of_fee"), ("decision", "decision_id"), ("license", "license_id"))  # the first that has a value
 PREFIXES = {"fee": "led", "decision": "dec", "license": "lic"}  # id prefixes by kind of charge
 HINTS = {  # by kind of charge, if nothing was charged
     "fee": "",
@@ -82,8 +81,9 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     found: Balances = {}
     for row in sums.annotate(total=Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
         refunds = row["refunds"] or ZERO
-        kind, column = next(one for one in COLUMNS if row[one[1]] is not None)
-        of_charge = found.setdefault(Charge(kind, row[column]), {})
+        ids_by_kind = {"fee": row["of_fee"], "decision": row["decision_id"], "license": row["license_id"]}
+        kind, id = next((kind, id) for kind, id in ids_by_kind.items() if id is not None)
+        of_charge = found.setdefault(Charge(kind, id), {})
         had = of_charge.get(row["currency"], Balance())
         of_charge[row["currency"]] = Balance(had.charged + row["total"] - refunds, had.refunded - refunds)
     return found

@@ -45,7 +45,8 @@ class StatementViewSet(AccountViewSet):
 
     def get_object(self) -> Any:
         """Return the statement, from the table of closed ones if possible: open ones are summed up from the ledger."""
-        book_due(self.account_id)
+        if self.action != "payments":
+            book_due(self.account_id)
         if not is_of_this_month(self.kwargs["id"]):
             closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester", "account")
             try:

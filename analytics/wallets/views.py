@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, cast
 
+import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -58,6 +59,10 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def lock_first(self) -> None:
         epochs.hold(self.account_id)  # a merge holds it too: the row is read with its requester
 
+    def check_replay(self, reply: bytes) -> None:
+        if self.action == "add_grant" and orjson.loads(reply)["paid"] is not None:
+            require(self.grant, "revenue:write")
+
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
         if self.action == "grants":
             return partial(render_grants, self.wallet)
@@ -87,7 +92,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.one(self.get_object())
 
-    def shown_to_change(self, resource: Wallet) -> Mapping[str, object]:
+    def shown_now(self, resource: Wallet) -> Mapping[str, object]:
         [book] = as_of([copy(resource)], timezone.now())
         return WalletSerializer(book.wallet).data
 

@@ -1,23 +1,43 @@
 """Refills follow their account to another time zone."""
 
+from datetime import datetime
+
 from accounts.models import Account
-from analytics.wallets.models import Wallet
-from analytics.wallets.rows import keep, lock_book
+from analytics.wallets.book import Book
+from analytics.wallets.models import Grant, Wallet
+from analytics.wallets.rows import keep, lock_book, open_grants
 from kit.storage.reading import stored_now
 from kit.values.calendar import add_months
+
+MOVED = ["refill_anchor", "refill_zone", "next_refill_at", "next_change_at"]
+AT_ONCE = 500  # rows of a statement
 
 
 def follow_zone(account: Account) -> None:
     """Move refills that are due later to the account's new time zone, at the same time by its clock."""
     now = stored_now()
-    for wallet in Wallet.objects.filter(account=account, refill_every__isnull=False).order_by("pk"):
-        book = lock_book(wallet)
-        keep(book, now)
-        row, former = book.wallet, book.wallet.zone
-        if row.refill_anchor is None or row.next_refill_at is None:
-            continue
-        row.refill_anchor = add_months(row.refill_anchor, 0, former, account.zone)
-        row.next_refill_at = max(add_months(row.next_refill_at, 0, former, account.zone), now)
-        row.refill_zone = None if account.time_zone == "UTC" else account.time_zone
-        book.extend_refill()
-        keep(book, now)
+    refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)
+    for wallet in refilled.filter(next_change_at__lte=now).order_by("pk"):
+        keep(lock_book(wallet), now)
+    wallets = list(refilled.select_for_update().order_by("pk"))
+    grants: dict[str, list[Grant]] = {}
+    for grant in open_grants(wallets):
+        grants.setdefault(grant.wallet_id, []).append(grant)
+    books = [Book(wallet, grants.get(wallet.pk, [])) for wallet in wallets]
+    for book in books:
+        move_refill(book, account, now)
+    Wallet.objects.bulk_update(wallets, MOVED, batch_size=AT_ONCE)
+    extended = [grant for book in books for grant in book.touched.values()]
+    Grant.objects.bulk_update(extended, ["expires_at"], batch_size=AT_ONCE)
+
+
+def move_refill(book: Book, account: Account, now: datetime) -> None:
+    """Give anchor and next refill the same wall-clock time in the account's zone, but no refill before `now`."""
+    wallet, former = book.wallet, book.wallet.zone
+    if wallet.refill_anchor is None or wallet.next_refill_at is None:
+        return
+    wallet.refill_anchor = add_months(wallet.refill_anchor, 0, former, account.zone)
+    wallet.next_refill_at = max(add_months(wallet.next_refill_at, 0, former, account.zone), now)
+    wallet.refill_zone = None if account.time_zone == "UTC" else account.time_zone
+    book.extend_refill()
+    wallet.next_change_at = book.next_change()

@@ -4,6 +4,7 @@ Workers leave signals to the parent: it closes its own listening socket first, s
 port has taken every connection.
 """
 
+import asyncio
 import logging
 import signal
 import sys
@@ -11,14 +12,23 @@ from contextlib import suppress
 from socket import socket
 from time import monotonic
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from uvicorn import Config
+import django
+from django.conf import settings
+from django.utils.module_loading import import_string
+from uvicorn import Config, Server
 from uvicorn.supervisors.multiprocess import Process
 
 from config.server.stopping import StoppingServer
 from kit.telemetry.output import log_uncaught_errors
 
+if TYPE_CHECKING:
+    from config.background import Background
+
 logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LOOKS = 0.1  # for the sign to stop
 
 
 class WorkerServer(StoppingServer):
@@ -29,7 +39,7 @@ class WorkerServer(StoppingServer):
 
 
 class Worker(Process):
-    """A worker process: `target` and `always_pong` run in the worker, all else in the parent."""
+    """A process that answers requests: `target` and `always_pong` run in the worker, all else in the parent."""
 
     def __init__(self, config: Config, sockets: list[socket]) -> None:
         super().__init__(config, sockets)
@@ -38,13 +48,17 @@ class Worker(Process):
 
     def target(self, sockets: list[socket] | None = None) -> None:
         self.parent_conn.close()  # this process's copy: the parent's is then the only one
-        self._server = WorkerServer(self.config)
+        self._server = self.make_server()
         log_uncaught_errors()
         try:
             super().target(sockets)
         except Exception:  # multiprocessing would print it
             logger.critical("The worker ends, because of an error", exc_info=True)
             sys.exit(1)
+
+    def make_server(self) -> Server:
+        settings.SHARED_JOBS = False  # they have a process of their own
+        return WorkerServer(self.config)
 
     def always_pong(self) -> None:
         with suppress(EOFError, OSError):
@@ -72,3 +86,32 @@ class Worker(Process):
     def terminate(self) -> None:
         self.parent_conn.close()
         self.child_conn.close()
+
+
+class BackgroundServer(WorkerServer):
+    """Answers no requests: it runs the background work until it is stopped."""
+
+    def run(self, sockets: list[socket] | None = None) -> None:
+        asyncio.run(self.serve(sockets))
+
+    async def serve(self, sockets: list[socket] | None = None) -> None:
+        with self.capture_signals():
+            background = load_background()
+            background.start()
+            self.started = True
+            while not self.should_exit:
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            await background.stop()
+
+
+def load_background() -> "Background":
+    """Return the background work. Its imports need Django's apps, which this process has not loaded before."""
+    django.setup()
+    return import_string("config.background.Background")()
+
+
+class BackgroundWorker(Worker):
+    """A process for background work beside those that answer requests."""
+
+    def make_server(self) -> Server:
+        return BackgroundServer(self.config)

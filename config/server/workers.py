@@ -1,4 +1,7 @@
-"""The parent of the worker processes: it starts them, replaces those that die, and stops them."""
+"""The parent of the worker processes: it starts them, replaces those that die, and stops them.
+
+One of them does the background work; the others answer requests.
+"""
 
 import logging
 import signal
@@ -9,7 +12,7 @@ from uvicorn import Config
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess, multiprocess
 
-from config.server.worker import Worker
+from config.server.worker import BackgroundWorker, Worker
 from kit.telemetry.workers import worker_deaths
 
 logger = logging.getLogger(__name__)
@@ -32,13 +35,22 @@ class Workers(Multiprocess):
         worker_deaths.allocate()  # in the directory of metrics, which this run has made after the import
 
     def init_processes(self) -> None:
+        """Start the processes. The one for background work is the first: SIGTTOU stops the last."""
+        self.processes.append(self.start_worker(BackgroundWorker))
         for _ in range(self.processes_num):
-            self.processes.append(self.start_worker())
+            self.processes.append(self.start_worker(Worker))
 
-    def start_worker(self) -> Worker:
-        worker = Worker(self.config, self.sockets)
+    def start_worker(self, kind: type[Worker]) -> Worker:
+        worker = kind(self.config, [] if kind is BackgroundWorker else self.sockets)
         worker.start()
         return worker
+
+    def restart_all(self) -> None:
+        background = self.processes.pop(0)
+        super().restart_all()
+        background.terminate()
+        background.join()
+        self.processes.insert(0, self.start_worker(BackgroundWorker))
 
     def run(self) -> None:
         try:
@@ -60,7 +72,7 @@ class Workers(Multiprocess):
         """Start another worker in place of the dead one; later, if there is no room for a process."""
         dead = self.processes[index]
         try:
-            self.processes[index] = self.start_worker()
+            self.processes[index] = self.start_worker(type(dead))
         except OSError as error:
             logger.warning("No worker can be started: %s. The next attempt is in %g s.", error, LONGEST_PAUSE)
             self.restarts[dead] = now + LONGEST_PAUSE

@@ -63,14 +63,18 @@ def without_coding(opaque: str) -> str:
     return opaque
 
 
-def check_if_match(value: str, tag: str) -> None:
-    """Raise PreconditionFailed if no tag in If-Match has the resource's state, InvalidRequest if it is malformed."""
+def has_state(value: str, tag: str) -> bool:
+    """Whether a tag in If-Match has the resource's state. Raises InvalidRequest if it is malformed."""
     if value.strip() == ANY:
-        return
+        return True
     state = state_of(tag.strip('"'))
-    if not any(state_of(opaque) == state for opaque in tags_in("If-Match", value)):
-        expected = f'The resource has changed since it was read: If-Match has to be "{state}" now.'
-        raise PreconditionFailed(f"{expected} Read it again, then change it.")
+    return any(state_of(opaque) == state for opaque in tags_in("If-Match", value))
+
+
+def precondition_failed(tag: str) -> PreconditionFailed:
+    """Return the error that names the resource's current tag."""
+    changed = f"The resource has changed since it was read: If-Match has to be {tag} now."
+    return PreconditionFailed(f"{changed} Read it again, then change it.")
 
 
 def is_known(value: str, tag: str) -> bool:

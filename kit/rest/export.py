@@ -10,6 +10,7 @@ from itertools import chain, groupby
 from time import process_time, sleep, thread_time
 from typing import TypeVar
 
+import orjson
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
@@ -178,9 +179,16 @@ def cells_of(rows: Sequence[Row], part: Part) -> Iterator[list[str]]:
     elif not members:
         yield [cell(value) for value in values]
     else:
-        objects = [value if isinstance(value, dict) else {} for value in values]
+        objects = objects_of(values)
         for member in members:
             yield [cell(one.get(member)) for one in objects]
+
+
+def objects_of(values: Sequence[object]) -> list[Row]:
+    """Return the objects among the values; others become empty. Rows share JSON that is rendered already."""
+    rendered = {id(value): value for value in values if isinstance(value, orjson.Fragment)}
+    read = {key: orjson.loads(orjson.dumps(value)) for key, value in rendered.items()}
+    return [value if isinstance(value, dict) else read.get(id(value), {}) for value in values]
 
 
 def cell(value: object) -> str:

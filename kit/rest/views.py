@@ -17,7 +17,7 @@ from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, forget_frames
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
-from kit.rest.conditional import check_if_match, entity_tag, is_known
+from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
 from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.owned import check_owned
@@ -232,9 +232,13 @@ class ApiViewSet(Steps, ListMixin[M]):
             check_owned(body, self.shown_to_change(resource), sent, getattr(chosen, "growing", frozenset()))
         return fields
 
-    def shown_to_change(self, resource: M) -> Mapping[str, object]:
-        """Return the resource as a client may have read it."""
+    def shown_now(self, resource: M) -> Mapping[str, object]:
+        """Return the resource as its retrieval shows it now."""
         return self.serializer_class(resource).data
+
+    def shown_to_change(self, resource: M) -> Mapping[str, object]:
+        """Return the resource with all that a client may have read of it."""
+        return self.shown_now(resource)
 
     def expansions(self, *relations: str) -> frozenset[str]:
         """Return the relations in `expand` (comma-separated). Raises InvalidRequest for others than `relations`."""
@@ -264,7 +268,8 @@ class ApiViewSet(Steps, ListMixin[M]):
             return self.get_object()
         self.lock_first()
         locked = self.find(self.get_queryset().select_for_update(of=("self",)))
-        check_if_match(wanted, self.tag_of(self.serializer_class(locked).data))
+        if not has_state(wanted, self.tag_of(self.serializer_class(locked).data)):
+            raise precondition_failed(self.tag_of(self.shown_now(locked)))
         return locked
 
     def lock_first(self) -> None:

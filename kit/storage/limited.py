@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kit import statements
-from kit.storage.planning import with_settings
+from kit.storage.postgresql.planning import with_settings
 
 if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters

@@ -15,11 +15,18 @@ SECTION = re.compile(r"^## \[(?P<version>[^\]]+)\].*$", re.MULTILINE)
 def write_sbom(source: Source, target: Path) -> Path:
     """List the packages that requirements.txt installs, with their hashes, as CycloneDX."""
     path = target / SBOM
-    command = [
-        *(TOOLS, "-m", "cyclonedx_py", "requirements", "--pyproject", source.folder / "pyproject.toml"),
-        *("--mc-type", "application", "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON"),
-        *("--output-file", path, source.folder / "requirements.txt"),
+    project, lock = source.folder / "pyproject.toml", source.folder / "requirements.txt"
+    command: list[str | Path] = [TOOLS, "-m", "cyclonedx_py", "requirements", "--pyproject", project]
+    command += [
+        "--mc-type",
+        "application",
+        "--output-reproducible",
+        "--spec-version",
+        "1.6",
+        "--output-format",
+        "JSON",
     ]
+    command += ["--output-file", path, lock]
     must("Listing the packages", *command, env=source.environment())
     return path
 

@@ -219,10 +219,11 @@ class Deciding:
     def claim_of(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
         """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
-        if answer.rate_reset is None or rule is None or rule.rate_limit is None:
+        limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+        if answer.rate_reset is None or rule is None or limit is None:
             return None
-        begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
-        allowance = rule.rate_limit.requests
+        begin, _ = rate_limits.window(limit.period, self.now)
+        allowance = limit.requests
         if check.edge is not None and answer.facts.visitor_id is not None:
             first = rate_limits.first_window(policy_id_of(item), rule, check.edge.marks, self.now)
             allowance -= first == begin  # counted for the address then
@@ -265,10 +266,11 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     if requester.wallets:
         answer = rehearse_spending(answer, requester.wallets)
     rule = answer.decision.rule
-    if answer.rate_reset is None or rule is None or rule.rate_limit is None:
+    limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+    if answer.rate_reset is None or rule is None or limit is None:
         return answer
     counter = rate_limits.counter_of(rule, answer.facts)
-    left = rate_limits.room(own.id if own else None, counter, rule.rate_limit, requester.pk, now)
+    left = rate_limits.room(own.id if own else None, counter, limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))
 
 

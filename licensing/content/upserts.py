@@ -14,7 +14,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import NOTHING, Bulk, Kind, Outcome, Row
-from kit.storage.statistics import gather_first_statistics
+from kit.storage.postgresql.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED, FaultKind
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer

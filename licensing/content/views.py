@@ -113,9 +113,12 @@ class ContentViewSet(BulkViewSet[Content]):
         stats, hidden = stats_of(*counts), self.hidden_of_policy()
         return self.answer(item, stats=stats, expand=expand, hidden_of_policy=hidden)
 
+    def shown_now(self, resource: Content, **context: object) -> Mapping[str, object]:
+        stats = content_stats(self.account_id, resource.pk)
+        return ContentSerializer(resource, context={"stats": stats, **context}).data
+
     def shown_to_change(self, resource: Content) -> Mapping[str, object]:
-        shown = {"stats": content_stats(self.account_id, resource.pk), "expand": frozenset({"policy"})}
-        return ContentSerializer(resource, context=shown).data
+        return self.shown_now(resource, expand=frozenset({"policy"}))
 
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:

@@ -77,7 +77,7 @@ class RequesterViewSet(AccountViewSet[Requester]):
         """With `stats`: how often it was allowed and denied, and when it last asked. Encode the id for a URL."""
         return self.one(self.get_object())
 
-    def shown_to_change(self, resource: Requester) -> Mapping[str, object]:
+    def shown_now(self, resource: Requester) -> Mapping[str, object]:
         return RequesterProfileSerializer(resource, context={"stats": stats_of(resource)}).data
 
     @extend_schema(summary="Update a requester", request=RequesterProfileChangeSerializer)

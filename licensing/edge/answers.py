@@ -19,6 +19,7 @@ from licensing.edge.publishing.page_terms import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason
 from licensing.policies.facts import HeldLicense
+from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
 from licensing.sites.refusal_page import render_page
 from licensing.sites.refusal_texts import RefusalTexts
@@ -33,6 +34,7 @@ MESSAGES = {
 SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD = "X-Access-Would"
+MODE = "X-Access-Mode"  # of a site that refuses nobody: middleware keeps it open while the service is down
 # Asks for a signature of Web Bot Auth (RFC 9421, section 5.1).
 ACCEPT_SIGNATURE = {
     "Accept-Signature": 'sig1=("@authority" "signature-agent";key="sig1");created;expires;tag="web-bot-auth"'
@@ -156,6 +158,8 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     if decision.allowed:
         if decision.observed:
             about[WOULD] = f"deny; reason={decision.observed}"
+        if answer.facts.mode != Mode.ENFORCE:
+            about[MODE] = answer.facts.mode
         if decision.price is not None:
             about[CHARGED] = format_price(*decision.price)
         terms = terms_headers(answer.policy, original.origin)

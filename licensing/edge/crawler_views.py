@@ -11,7 +11,8 @@ from licensing.edge.crawlers import Crawler
 from licensing.edge.current_crawlers import current_table
 
 CLASSES = ["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
-FACTS = ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
+FACTS = ["operator", "class", "userAgent", "robotsToken", "addressLists", "hosts", "signatureAgent"]
+KINDS = ["crawler", "fetcher"]
 
 
 class EvidenceSerializer(serializers.Serializer):
@@ -31,6 +32,10 @@ class CrawlerSerializer(serializers.Serializer):
         choices=CLASSES, help_text="The permission that its visits ask for; `other` asks for `read`."
     )
     operator = serializers.CharField()
+    kind = Choice(
+        choices=KINDS,
+        help_text="`crawler` collects pages by itself; `fetcher` gets a page because somebody asks for it just then.",
+    )
     userAgent = serializers.CharField(
         allow_null=True, help_text="The token that its User-Agent contains. Null: only robots.txt names it."
     )
@@ -102,6 +107,7 @@ def shown(crawler: Crawler) -> dict[str, object]:
         "name": crawler.name,
         "crawlerClass": crawler.crawler_class,
         "operator": crawler.operator,
+        "kind": crawler.kind,
         "userAgent": crawler.user_agent,
         "robotsToken": crawler.product_token,
         "requesterId": f"crawler:{crawler.key}",

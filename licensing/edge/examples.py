@@ -9,6 +9,7 @@ CRAWLER: dict[str, object] = {
     "crawlerClass": "ai_training",
     "operator": "Example AI",
     "userAgent": "ExampleBot",
+    "kind": "crawler",
     "robotsToken": "ExampleBot",
     "requesterId": "crawler:examplebot",
     "addresses": ["203.0.113.0/24"],

@@ -1,29 +1,35 @@
-"""Observed denials: what would have been refused, by reason, requester and item."""
+"""Observed denials: what would have been refused, by reason, requester and item.
+
+Revenue is at stake where the requester could pay. Visitors who prove nothing cannot, nor signers whom the account does
+not admit.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.db.models.fields.json import KT
 from django.db.models.lookups import Exact
 
+from accounts.plans.models import UnlistedSigners
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.content.models import Content
+from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
 from licensing.policies.offers import offers
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
 Row = Mapping[str, Any]  # its `count`, and fields of a requester or an item
 TOP = 10
-MOST_PRICED = 10_000  # newest denials whose prices are computed one by one
+MOST_PRICED = 10_000  # newest denials of payers, whose prices are computed one by one
 # Columns of requesters that prices do not depend on.
 UNUSED = [f"requester__{field.name}" for field in Requester._meta.concrete_fields
           if field.name not in ("id", "requester_id")]  # fmt: skip
@@ -32,9 +38,10 @@ Sums = dict[str, Decimal]  # by currency
 
 @dataclass
 class ObservedFigures:
-    """The report's numbers. Revenue is computed from the newest `priced` of `total` denials."""
+    """The report's numbers. Revenue is computed from the newest `priced` of `payable` denials."""
 
     total: int
+    payable: int
     priced: int
     reasons: list[tuple[str, int]]
     requesters: list[Row]
@@ -54,19 +61,21 @@ def observed_denials(account_id: str, start: datetime, end: datetime, site: Site
     return HistoryQuerySet.covering(events)
 
 
-def observed_report(events: HistoryQuerySet, most_priced: int = MOST_PRICED) -> ObservedFigures:
-    """Compute the report. Prices are computed only for the newest `most_priced` denials."""
+def observed_report(events: HistoryQuerySet) -> ObservedFigures:
+    """Compute the report. Prices are computed only for the newest MOST_PRICED denials of those who could pay."""
     reasons, requesters, items = events.tally("observed"), events.tally("requester_id"), events.tally("content_id")
     if not reasons:
-        return ObservedFigures(0, 0, [], [], [])
+        return ObservedFigures(0, 0, 0, [], [], [])
+    payers = payers_among([key for key in requesters if isinstance(key, int)])
     report = ObservedFigures(
         total=reasons.total(),
+        payable=sum(requesters[pk] for pk in payers),
         priced=0,
         reasons=sorted(((str(reason), count) for reason, count in reasons.items()), key=lambda one: (-one[1], one[0])),
         requesters=top(requesters, Requester, ("requester_id", "name")),
         items=top(items, Content, ("id", "title")),
     )
-    add_prices(report, events, most_priced)
+    add_prices(report, events.filter(requester_id__in=payers))
     return report
 
 
@@ -78,9 +87,17 @@ def top(counts: Counter[object], model: type[Model], names: tuple[str, str]) -> 
     return sorted(counted, key=lambda row: (-row["count"], row[names[0]]))[:TOP]
 
 
-def add_prices(report: ObservedFigures, events: HistoryQuerySet, most: int) -> None:
+def payers_among(requesters: Sequence[int]) -> list[int]:
+    """Return the requesters that could pay: listed crawlers that proved who they are, and customers."""
+    known = Requester.objects.filter(pk__in=requesters).exclude(requester_id=ANONYMOUS)
+    known = known.exclude(requester_id__startswith=UNVERIFIED)
+    unlisted = Q(requester_id__startswith=AGENT, account__unlisted_signers=UnlistedSigners.DENY)
+    return list(known.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
+
+
+def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
-    report.by_requester, report.priced = prices_of(events, most)
+    report.by_requester, report.priced = prices_of(events, MOST_PRICED)
     report.at_stake = added_up(report.by_requester.values())
 
 
@@ -113,7 +130,7 @@ def present_observed(report: ObservedFigures, start: datetime, last: datetime, s
         "startDate": render_timestamp(start),
         "endDate": render_timestamp(last),
         "total": report.total,
-        "truncated": report.priced < report.total,
+        "truncated": report.priced < report.payable,
         "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
         "byRequester": [
             {

@@ -44,7 +44,9 @@ class ObservedReport(serializers.Serializer):
     startDate = Timestamp()
     endDate = Timestamp(help_text="Inclusive.")
     total = serializers.IntegerField(min_value=0)
-    truncated = serializers.BooleanField(help_text="Whether the revenue covers only the newest 10,000 denials.")
+    truncated = serializers.BooleanField(
+        help_text="Whether the revenue covers only the newest 10,000 denials of those who could pay."
+    )
     byReason = ObservedReason(many=True)
     byRequester = ObservedRequester(many=True, help_text="The ten with the most requests.")
     byContent = ObservedContent(many=True, help_text="The ten with the most. The pages of a site count as one.")

@@ -27,6 +27,7 @@ from licensing.sites.identification import Identification
 
 READ = "read"
 ANONYMOUS = "anonymous"
+UNVERIFIED, AGENT = "unverified:", "agent:"  # begin the ids of claimed crawlers, and of unlisted signers
 PEOPLE = frozenset({Identification.LICENSE_TOKEN, Identification.API_KEY, Identification.SITE, Identification.NOTHING})
 
 
@@ -140,7 +141,7 @@ def claimed_visitor(crawler: Crawler | None) -> Visitor:
     """Return the visitor that the User-Agent claims to be."""
     if crawler is not None:
         return Visitor(
-            f"unverified:{crawler.key}",
+            f"{UNVERIFIED}{crawler.key}",
             f"{crawler.name} (unverified)",
             crawler.permission,
             Identification.USER_AGENT,
@@ -171,7 +172,7 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
         name, permission = own.name, own.permission
         return Visitor(f"crawler:{own.key}", name, permission, Identification.SIGNATURE, covered=signed.covered)
     asked = {} if claimed is None else claims(claimed)
-    agent = f"agent:{signed.host}"[:255]
+    agent = f"{AGENT}{signed.host}"[:255]
     return Visitor(
         agent,
         signed.host,

@@ -133,6 +133,13 @@ class Lines:
         with readable():
             return self.file.read(size)
 
+    def has_more(self, text: str) -> bool:
+        """Whether anything but blanks is in the text and in the rest of the file."""
+        is_blank = not text.strip()
+        while is_blank and (raw := self.read_raw(CHUNK)):
+            is_blank = not raw.strip()
+        return not is_blank
+
     def skip_blank(self) -> None:
         """Skip the following blank lines; call it between rows."""
         with readable():
@@ -259,6 +266,8 @@ def array_rows(lines: Lines) -> Iterator[ImportRow]:
             line += text.count("\n", at, begin)
             at, skip = begin, BETWEEN
             if text[at] == "]":
+                if lines.has_more(text[at + 1 :]):
+                    yield ImportRow(line, {}, "Is not JSON: there is more behind the array.")
                 return
         problem, end, is_whole = "Is not JSON: the array has no end.", len(text), False
         try:

@@ -13,8 +13,8 @@ from accounts.plans.models import Account
 from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import NOTHING, BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.storage.postgresql.statistics import gather_first_statistics
 from kit.storage.reading import stored_now
-from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
 from kit.values.faults import FaultKind
 from licensing.licenses import services

@@ -8,6 +8,7 @@ once, whichever processes and clocks take part.
 
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -100,8 +101,8 @@ def take_due_fees(held: License, now: datetime) -> list[LedgerEntry]:
                 id=fee_id(held.pk, begin),
                 account_id=held.account_id,
                 type=EntryType.FEE,
-                amount=held.fee_amount,
-                currency=held.fee_currency,
+                amount=held.fee_amount or Decimal(0),
+                currency=held.fee_currency or "",
                 occurred_at=begin,
                 license_id=held.pk,
                 license_type=held.license_type,

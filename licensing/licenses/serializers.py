@@ -118,8 +118,9 @@ class LicenseSerializer(StrictSerializer):
                 amount, currency = (money["amount"], money["currency"]) if isinstance(money, dict) else (None, None)
                 fields |= {f"{column}_amount": amount, f"{column}_currency": currency}
         if "fee" in fields:
-            fee = fields.pop("fee") or {}
-            fields |= {f"fee_{name}": fee.get(name) for name in ("amount", "currency", "every")}
+            fee = fields.pop("fee")
+            terms = fee if isinstance(fee, dict) else {}
+            fields |= {f"fee_{name}": terms.get(name) for name in ("amount", "currency", "every")}
         return fields
 
     def to_representation(self, held: License) -> Rendered:

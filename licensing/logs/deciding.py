@@ -212,11 +212,12 @@ class Decider:
         facts.pop("ip", None)
         decision, rule = answer.decision, answer.decision.rule
         limit = None
-        if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
+        rate_limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+        if answer.rate_reset is not None and rule is not None and rate_limit is not None:
             counted = other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
             counter = rate_limits.counter_of(rule, answer.facts)
-            limit = Limit(counted or check.requester_id, policy, counter, rule.rate_limit)
+            limit = Limit(counted or check.requester_id, policy, counter, rate_limit)
         offer = next(offers(answer.policy, answer.facts), None) if decision.observed else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(

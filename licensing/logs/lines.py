@@ -10,11 +10,14 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from hashlib import blake2b
 from io import BufferedReader, RawIOBase
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from kit.http.errors import InvalidRequest
 from kit.values.unreadable import read_error
 from licensing.imports.rows import BoundedReader, Readable
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_LINE = 64 * 1024  # bytes
 MOST_MAGIC = 6  # bytes
@@ -57,7 +60,7 @@ class ZstdFile(RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
         while not self.ready:
             raw = self.frame.unused_data or self.file.read(ZSTD_STEP)
             if not raw:
@@ -71,8 +74,10 @@ class ZstdFile(RawIOBase):
             except self.error as error:
                 raise OSError(str(error)) from None
             self.is_within = not self.frame.eof
-        count = min(len(buffer), len(self.ready))
-        buffer[:count], self.ready = self.ready[:count], self.ready[count:]
+        room = memoryview(buffer)
+        count = min(len(room), len(self.ready))
+        room[:count] = self.ready[:count]
+        self.ready = self.ready[count:]
         return count
 
 

@@ -20,6 +20,7 @@ HEADER = "#Fields:"
 COLUMN = re.compile(r'"([^"]*+)"|(\S++)').findall
 
 Decoder = Callable[[str], str]
+Path = tuple[str, ...]  # of a field within nested objects
 
 
 def once(text: str) -> str:
@@ -50,11 +51,16 @@ class NamedFields(NamedTuple):
     own: str = ""
     distinctive: str = ""
 
+    def decode(self, role: str, text: str) -> str:
+        decoder = self.decoders.get(role)
+        return text if decoder is None else decoder(text)
+
 
 @lru_cache(maxsize=200)
-def alternatives_of(names: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each alternative with its path."""
-    return tuple((name, tuple(name.split(">"))) for name in names.split() if name != "?")
+def alternatives_of(names: str) -> tuple[tuple[Path, ...], ...]:
+    """Return the alternatives for a role, each as the paths of its fields."""
+    alternatives = [name.split("+") for name in names.split() if name != "?"]
+    return tuple(tuple(tuple(part.split(">")) for part in parts) for parts in alternatives)
 
 
 class JsonLines:
@@ -71,25 +77,23 @@ class JsonLines:
         for role, names in self.named.roles.items():
             text = self.value(row, names)
             if text is None:
-                raise Malformed(missing(names))
+                raise Malformed(f"There is no {first_name(names)!r}. Add it to the fields that are logged.")
             if text:
-                decode = self.named.decoders.get(role)
-                values[role] = decode(text) if decode is not None else text
+                values[role] = self.named.decode(role, text)
         if "method" not in values and "request" not in values:
             raise Malformed(NOT_A_REQUEST)
         return build_visit(parse_time(values.get("time", "")), values)
 
     def value(self, row: dict[str, object], names: str) -> str | None:
         """Return the value of a role, empty if it is; None if the row has none of its fields."""
-        present = names.endswith("?")
-        for name, path in alternatives_of(names):
-            parts = [text_at(row, (part,)) for part in name.split("+")] if "+" in name else [text_at(row, path)]
-            if None not in parts:
-                present = True
-                text = joined([part or "" for part in parts])
-                if text:
+        is_present = names.endswith("?")
+        for paths in alternatives_of(names):
+            parts = [text for path in paths if (text := text_at(row, path)) is not None]
+            if len(parts) == len(paths):
+                is_present = True
+                if text := joined(parts):
                     return text
-        return "" if present else None
+        return "" if is_present else None
 
     def is_own(self, row: dict[str, object]) -> bool:
         own = self.named.own.split()
@@ -126,10 +130,10 @@ class Columns:
             raise Malformed(f"This line has {len(columns)} columns; #Fields names {self.width}.")
         values: dict[str, str] = {}
         for role, alternatives in self.places.items():
-            text = next(filter(None, (joined([dash(columns[one]) for one in places]) for places in alternatives)), "")
-            if text:
-                decode = self.named.decoders.get(role)
-                values[role] = decode(text) if decode is not None else text
+            for places in alternatives:
+                if text := joined([dash(columns[place]) for place in places]):
+                    values[role] = self.named.decode(role, text)
+                    break
         if "uri" not in values or "method" not in values:
             raise Malformed(NOT_A_REQUEST)
         return build_visit(parse_time(values.get("time", "")), values)
@@ -140,16 +144,13 @@ class Columns:
         self.places = {}
         places: dict[str, list[list[int]]] = {}
         for role, names in self.named.roles.items():
-            known = [
-                [columns[part.lower()] for part in name.split("+")]
-                for name, _ in alternatives_of(names)
-                if all(part.lower() in columns for part in name.split("+"))
-            ]
-            if not known and not names.endswith("?"):
-                raise Malformed(
-                    f"#Fields names no {alternatives_of(names)[0][0]}. Add it to the fields that are logged."
-                )
-            places[role] = known
+            places[role] = []
+            for paths in alternatives_of(names):
+                known = [columns[name.lower()] for (name,) in paths if name.lower() in columns]
+                if len(known) == len(paths):
+                    places[role].append(known)
+            if not places[role] and not names.endswith("?"):
+                raise Malformed(f"#Fields names no {first_name(names)}. Add it to the fields that are logged.")
         self.places, self.width = places, len(columns)
 
     def recognises(self, line: str) -> bool:
@@ -170,11 +171,12 @@ def joined(parts: list[str]) -> str:
     return f"{parts[0]}T{parts[1]}+00:00" if all(parts) else ""
 
 
-def missing(names: str) -> str:
-    return f"There is no {alternatives_of(names)[0][0]!r}. Add it to the fields that are logged."
+def first_name(names: str) -> str:
+    """Return the name of the field that usually has a role's value."""
+    return "+".join(">".join(path) for path in alternatives_of(names)[0])
 
 
-def text_at(row: dict[str, object], path: tuple[str, ...]) -> str | None:
+def text_at(row: dict[str, object], path: Path) -> str | None:
     """Return the text or number at a path, as Latin-1 characters of UTF-8; None if the row has no such field."""
     value: object = row
     for name in path:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import Decision, decide, judge, with_license
+from licensing.policies.decision import Decision, decide, in_words_of, judge, with_license
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
@@ -47,18 +47,19 @@ def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
     """
     if policy is None or facts.archived:
         return
-    untyped = payer_facts(facts, None, 0, "")
+    meant = in_words_of(policy, facts)
+    untyped = payer_facts(meant, None, 0, "")
     decided: set[str] = set()  # licence types about whose payers an earlier rule decides
     for rule in policy.rules:
         decides_all = rule.first_failing(untyped) is None
         if not decides_all and (rule.license_types is None or decided.issuperset(rule.license_types)):
             continue
         price = rule.price or FREE
-        paying = payer_facts(facts, rule.tier, price.amount, price.currency)
+        paying = payer_facts(meant, rule.tier, price.amount, price.currency)
         if not decides_all and rule.first_failing(paying) is not None:
             continue
         if rule.price is not None and rule.tier not in decided and rule.permits(paying):
-            yield Offer(rule, rule.price, paying)
+            yield Offer(rule, rule.price, payer_facts(facts, rule.tier, price.amount, price.currency))
         if decides_all:
             return
         decided |= rule.license_types or frozenset()

@@ -6,11 +6,12 @@ decisions that were not recorded.
 At the edge, a cookie tells visitors without an identity apart (licensing.edge.cookies). A rule counts the first access
 of a cookie for the address, because the same reader may come without it again. This holds for each rule: otherwise
 cookies that a generous limit hands out would open a strict one. The access counts for the cookie as well, which says
-so itself: `Marks`.
+so itself: `Marks`. Many readers share an address, so it has the allowance of READERS_PER_ADDRESS of them.
 """
 
 from calendar import monthrange
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
@@ -26,6 +27,7 @@ StoredRule = Mapping[str, object]  # in JSON
 
 UNPROVEN = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
 BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
+READERS_PER_ADDRESS = 100  # for limits of a day or longer; shorter ones protect the origin
 MARK_BYTES = 5
 MARKED_FOR = timedelta(days=180)  # then a rule counts a cookie as new again
 LONGEST = timedelta(days=31)  # a window
@@ -33,6 +35,8 @@ ROWS = 500  # written at a time
 # The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
 Marks = Mapping[bytes, int]
 LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
+LONG_PERIODS = ("day", "week", "month")
+MAX_ALLOWANCE = 2_000_000_000  # fits the counter's column
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
 
@@ -66,6 +70,15 @@ def counter_of(rule: Rule, facts: Facts) -> bytes:
     if facts.ip is not None:
         return digest(rule.fingerprint + BY_ADDRESS, network_of(facts.ip))
     return rule.fingerprint
+
+
+def limit_of(rule: Rule, facts: Facts) -> RateLimit | None:
+    """Return the rule's limit for this requester: more than one reader's if the edge counts an address."""
+    limit = rule.rate_limit
+    is_address = facts.identified_by is not None and facts.visitor_id is None and counts_visitor(rule, facts)
+    if limit is None or not is_address or limit.period not in LONG_PERIODS:
+        return limit
+    return replace(limit, requests=min(limit.requests * READERS_PER_ADDRESS, MAX_ALLOWANCE))
 
 
 def counter_of_visitor(rule: Rule, visitor_id: str) -> bytes:

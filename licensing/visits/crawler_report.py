@@ -18,7 +18,7 @@ from kit.storage.reading import read_snapshot
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.observed import MOST_PRICED, Sums, added_up, prices_of
+from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, prices_of
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.counting import counted_until
@@ -79,7 +79,7 @@ class Taker(Struct, frozen=True):
 
 
 class CrawlerReport(Struct, frozen=True):
-    """`series` has the days with requests. Revenue at stake is that of the newest `priced` of `stakes` denials."""
+    """`series` has the days with requests. `is_truncated`: revenue at stake covers only the newest denials."""
 
     summary: Taker
     series: list[tuple[date, str, Crawls]]
@@ -232,8 +232,9 @@ def charges_of(
 
 
 def stakes_of(choice: Choice, crawlers: Mapping[int, Crawler], most: int) -> tuple[list[tuple[Crawler, Sums]], bool]:
-    """Return the prices of observed denials, and whether only the newest were priced."""
-    denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=list(crawlers))
+    """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
+    payers = payers_among(list(crawlers))
+    denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
     found, priced = prices_of(denials, most)
     known = current_table.get().by_requester
     return [(known[name], sums) for name, sums in found.items()], priced == most and has_more(denials, most)

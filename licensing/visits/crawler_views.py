@@ -98,7 +98,7 @@ class CrawlerReportShown(serializers.Serializer):
     startDate = Timestamp()
     endDate = Timestamp(help_text="Inclusive.")
     truncated = serializers.BooleanField(
-        help_text="Whether `revenueAtStake` covers only the newest 10,000 observed denials."
+        help_text="Whether `revenueAtStake` covers only the newest 10,000 observed denials of crawlers that could pay."
     )
     summary = CrawlsAndReferrals()
     timeSeries = CrawlsOfDay(many=True, help_text="Only days with requests.")

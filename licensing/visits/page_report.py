@@ -18,7 +18,7 @@ from licensing.access.filters import begins_with
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.counting import counted_until, decisions
-from licensing.visits.figures import Visits
+from licensing.visits.figures import NUMBERS, Visits
 from licensing.visits.models import Page, PageDay, ReferralDay
 from licensing.visits.pages import Found, VisitKey, batches, page_visits_in, stored_pages
 from licensing.visits.report import TOP, Who
@@ -145,6 +145,14 @@ def report_until(choice: Choice, until: datetime | None) -> PageReport:
         ],
         folders=top_folders(choice, rows, waiting),
     )
+
+
+def count_visits(choice: Choice) -> int:
+    """Return the number of visits; each counts once."""
+    with read_snapshot():
+        sums = choice.rows().aggregate(*map(Sum, NUMBERS))
+        waiting = pending_visits(choice, counted_until())
+    return sum(int(number or 0) for number in sums.values()) + sum(one.total for one in waiting.values())
 
 
 def pending_visits(choice: Choice, until: datetime | None) -> dict[VisitKey, Visits]:

@@ -2,9 +2,8 @@
 
 from contextlib import suppress
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from django import forms
 from django.contrib import messages
@@ -171,10 +170,10 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
     result = log_process.import_log(
         file, site.pk, about["format"], dry_run=dry_run, with_live=about["with_live"], most_bytes=MOST_READ
     )
-    about["first"], about["last"] = result["firstAt"], result["lastAt"]
-    about["format"], about["state"] = result["format"], "preview" if dry_run else "done"
-    about["facts"], about["imported"] = facts_of(result), result["imported"]
-    about["problems"] = [(problem["line"], problem["message"]) for problem in result["problems"]]
+    about["first"], about["last"] = result.first_at, result.last_at
+    about["format"], about["state"] = result.format, "preview" if dry_run else "done"
+    about["facts"], about["imported"] = facts_of(result), result.imported
+    about["problems"] = [(problem.line, problem.message) for problem in result.problems]
     upload.save()
 
 
@@ -187,27 +186,27 @@ def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
     return [("Time", format_html("{} to {}", *times)), *facts]
 
 
-def facts_of(result: dict[str, Any]) -> list[tuple[str, str]]:
+def facts_of(result: log_process.LogResult) -> list[tuple[str, str]]:
     """Return the command's totals as pairs of label and value, without those that are 0."""
-    imported, skipped = "To be imported" if result["dryRun"] else "Imported", result["skipped"]
+    imported, skipped = "To be imported" if result.dry_run else "Imported", result.skipped
     counts = {
-        "Lines": result["lines"],
-        imported: result["imported"],
-        "Imported before": result["repeated"],
-        "Of other hosts": skipped["otherHosts"],
-        "Of pages that are open to everybody": skipped["openPages"],
-        "Of assets": skipped["assets"],
-        **{f"Answered with {row['status']}": row["count"] for row in result["notTakenByStatus"]},
-        "Of hours with a proxy": skipped["live"],
-        "Of purged times": skipped["purged"],
-        "Without a request": skipped["notRequests"],
-        "Malformed": result["malformed"],
+        "Lines": result.lines,
+        imported: result.imported,
+        "Imported before": result.repeated,
+        "Of other hosts": skipped.other_hosts,
+        "Of pages that are open to everybody": skipped.open_pages,
+        "Of assets": skipped.assets,
+        **{f"Answered with {row.status}": row.count for row in result.not_taken_by_status},
+        "Of hours with a proxy": skipped.live,
+        "Of purged times": skipped.purged,
+        "Without a request": skipped.not_requests,
+        "Malformed": result.malformed,
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
-    facts.append(("Understood", f"{float(result['understoodPercent']):g} % of the lines"))
-    if result["format"] == "common":
+    facts.append(("Understood", f"{result.understood_percent:g} % of the lines"))
+    if result.format == "common":
         facts.append(("User-Agents", NO_AGENTS))
-    facts.append(("Would have been refused", f"{result['refused']:,}"))
-    facts += [(f"Because {Reason(row['reason']).words}", f"{row['count']:,}") for row in result["byReason"]]
-    worth = {row["currency"]: Decimal(row["amount"]) for row in result["worth"]}
+    facts.append(("Would have been refused", f"{result.refused:,}"))
+    facts += [(f"Because {Reason(row.reason).words}", f"{row.count:,}") for row in result.by_reason]
+    worth = {row.currency: row.amount for row in result.worth}
     return [*facts, ("Worth", format_sums(worth))] if worth else facts

@@ -7,11 +7,11 @@ from kit.values.currencies import in_full
 from licensing.edge.observed import ObservedFigures
 
 
-def observed_facts(report: ObservedFigures) -> list[tuple[str, str]]:
-    """Return the observed denials as facts for a confirmation page."""
-    facts = [("Would have been refused in 30 days", f"{report.total:,}")]
+def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]]:
+    """Return the observed denials, of so many visits, as facts for a confirmation page."""
+    facts = [("Would have been refused in 30 days", f"{report.total:,} of {max(visits, report.total):,}")]
     if report.at_stake:
-        which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
+        which = f" (of the newest {report.priced:,})" if report.priced < report.payable else ""
         facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
     for row in report.requesters:
         name = row["name"] or row["requester_id"]

@@ -16,6 +16,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
+from analytics.windows import Window
 from kit.rest.heavy import heavy
 from licensing.edge.observed import observed_denials, observed_report
 from licensing.policies.modes import Mode
@@ -23,6 +24,8 @@ from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import file_url, record_of, txt_name
+from licensing.visits.page_report import Choice, count_visits
+from licensing.visits.report import whole_days
 from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
@@ -52,7 +55,6 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
 OBSERVED_FOR = timedelta(days=30)
-MOST_PRICED = 1_000  # observed denials to price, which takes most of the page's time
 
 
 class WithRuleCount(Protocol):
@@ -141,13 +143,15 @@ class SiteAdmin(LogUploads):
             return f"The decisions on {site.host} are carried out."
 
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
-        report = observed_report(denials, MOST_PRICED)
+        report = observed_report(denials)
+        window = whole_days(Window(now - OBSERVED_FOR, now, "day"))
+        visits = count_visits(Choice([site.account_id], window, site))
         return confirm(
             request,
             self,
             obj=site,
             title=f"Enforce the decisions on {site.host}?",
-            facts=observed_facts(report),
+            facts=observed_facts(report, visits),
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",

@@ -71,6 +71,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         "top_up",
         "record_payment",
         "refund",
+        "charge",
         "statement",
         *IN_CARD,
     )

@@ -28,6 +28,7 @@ from operators.base.exporting import ListExport
 from operators.base.fields import as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
 from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
@@ -54,6 +55,7 @@ NAMES = {
 
 @admin.register(LedgerEntry)
 class LedgerAdmin(
+    ReturnsToCustomer[LedgerEntry],
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
     ListExport[LedgerEntry],

@@ -23,6 +23,7 @@ from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
+from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.links import change_url, list_url
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
@@ -59,7 +60,12 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(
-    LicenseFormHelp, LicenseTemplates, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]
+    ReturnsToCustomer[License],
+    LicenseFormHelp,
+    LicenseTemplates,
+    FollowUps,
+    RefundButton[License],
+    AskingAdmin[License, LicenseFields],
 ):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")

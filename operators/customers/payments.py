@@ -31,6 +31,7 @@ from operators.base.fields import Amount, Currency, as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
+from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
@@ -110,7 +111,9 @@ class FormFields(TypedDict, total=False):
 
 
 @admin.register(Payment)
-class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]):
+class PaymentAdmin(
+    ReturnsToCustomer[Payment], SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]
+):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")

@@ -1,6 +1,9 @@
 """The button *Refund* of a customer: a page with the charges that can still be refunded."""
 
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from msgspec import Struct
 from unfold.decorators import action
@@ -84,7 +87,15 @@ def describe_charge(entry: LedgerEntry) -> str:
 
 
 class RefundPage(ScopedAdmin[Requester]):
-    """Adds `refund` to the admin of customers; list it in `actions_detail`."""
+    """Adds `refund` and `charge` to the admin of customers; list them in `actions_detail`."""
+
+    @action(description="Charge", icon="add_circle", permissions=["refunding"], url_path="charge")
+    def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Open the form of an adjustment about the customer."""
+        requester = self.found(request, object_id)
+        currency = requester.account.currency
+        about = {"account": requester.account_id, "of_requester": requester.requester_id, "currency": currency}
+        return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(about)}")
 
     def has_refunding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perms(("analytics.view_ledgerentry", "analytics.add_ledgerentry"))

@@ -128,6 +128,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Unconv
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
     today = midnight(now).date()
+    is_current = window.start <= now - DAY and now < window.end
     rows = [Row(bucket.astimezone(window.zone).date(), (shown(amount),)) for bucket, amount in report.series]
     columns = [Column(choice.currency, "revenue")]
     is_drawn = any(amount for _, amount in report.series)
@@ -136,8 +137,8 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Unconv
         change=render_change(report.total, report.before),
         before=shown(report.before),
         projected=shown(report.projected_monthly),
-        today=shown(report.by_day.get(today, Decimal(0))),
-        yesterday=shown(report.by_day.get(today - DAY, Decimal(0))),
+        today=shown(report.by_day.get(today, Decimal(0))) if is_current else "–",
+        yesterday=shown(report.by_day.get(today - DAY, Decimal(0))) if is_current else "–",
         chart=Chart("Revenue", choice.currency, window.group_by, columns, rows) if is_drawn else None,
         tiers=[
             BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))

@@ -61,7 +61,9 @@ def confirmed(client: Any, reply: Any) -> Any:
     assert reply.status_code == 200
     values = form_values(reply.content.decode())
     assert values["confirmed"] == ["1"]
-    return client.post(reply.request["PATH_INFO"], {**values, "_save": "1"})
+    query = reply.request["QUERY_STRING"]
+    address = f"{reply.request['PATH_INFO']}?{query}" if query else reply.request["PATH_INFO"]
+    return client.post(address, {**values, "_save": "1"})
 
 
 def as_sent(fields: dict[str, Any]) -> dict[str, Any]:

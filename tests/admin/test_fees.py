@@ -86,3 +86,29 @@ def test_a_statement_shows_fees_and_credit(admin, account, clock):  # noqa: F811
         html = text(admin, address)
         for said in ("Recurring fees", "50.00", "300.00 EUR"):
             assert said in html, (address, said)
+
+
+def test_the_customer_s_page_says_when_credit_ends_and_charges_a_fee(admin, account, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    factories.license(account)
+    refill = {"amount": Decimal(10), "every": "month"}
+    factories.wallet(account, "EUR", 300, requester_id="org_acme", refill=refill)
+    held = License.objects.get()
+    assert "on 2026-02-10 00:00" in text(admin, change_url(held.requester))
+    form = admin.get(reverse("admin:licensing_requester_charge", args=[held.requester_id]))
+    asked = submit(admin, form.url, amount="25", description="Set-up fee")
+    assert confirmed(admin, asked)["Location"] == change_url(held.requester)
+    entry = LedgerEntry.objects.get()
+    assert (entry.amount, entry.currency, entry.requester_id) == (25, "USD", held.requester_id)
+
+
+def test_forms_that_a_customer_s_page_opens_return_to_it(admin, account):
+    requester = factories.requester(account, requester_id="org_acme")
+    for name, fields in {
+        "issue_license": {"license_type": "commercial"},
+        "record_payment": {"amount": "5", "currency": "EUR"},
+    }.items():
+        form = admin.get(reverse(f"admin:licensing_requester_{name}", args=[requester.pk]))
+        reply = submit(admin, form.url, **fields)
+        reply = reply if reply.status_code == 302 else confirmed(admin, reply)
+        assert reply["Location"] == change_url(requester), name

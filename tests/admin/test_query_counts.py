@@ -31,6 +31,7 @@ ELSEWHERE = {
     "statement",
     "top_up",
     "record_payment",
+    "charge",
     "renew",
     "duplicate",
 }  # which lead to another page

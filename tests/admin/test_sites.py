@@ -134,9 +134,10 @@ def test_aliases_and_whom_proxies_ask_about_are_set(admin, account):
 
 def test_the_page_says_of_how_many_the_revenue_is():
     report = ObservedFigures(
-        total=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
+        total=9_000, payable=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
     )
-    assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report)
+    assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
+    assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
 
 
 def test_policies_and_documents_are_shown_side_by_side(admin, account):

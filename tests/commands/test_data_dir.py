@@ -7,7 +7,7 @@ import sys
 
 from django.conf import settings
 
-from config.upkeep import JOBS, run
+from config.upkeep import JOBS_OF_EACH_PROCESS, run
 from operators.base.uploads import purge
 
 
@@ -26,7 +26,7 @@ def test_a_data_dir_that_cannot_be_used_is_logged_in_a_line_while_serving(tmp_pa
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setattr(settings, "DATA_DIR", file / "below")
-    [job] = [one for one in JOBS if one.act is purge]
+    [job] = [one for one in JOBS_OF_EACH_PROCESS if one.act is purge]
     asyncio.run(run(job))
     [record] = caplog.records
     assert record.exc_info is None

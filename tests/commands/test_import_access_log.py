@@ -14,6 +14,7 @@ from random import Random
 import pytest
 import zstandard
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from accounts.plans.services import update_account
@@ -25,6 +26,7 @@ from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.logs import importer
 from licensing.logs.lines import read_lines, unpacked
+from licensing.policies import rate_limits
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
 from tests import factories
@@ -113,10 +115,11 @@ def test_importing_a_log_equals_making_the_requests_live(ask, account, other_acc
     assert observed[1]["revenueAtStake"] == result["worth"] != []
 
 
-def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
+def test_a_limit_per_visitor_gives_an_address_the_allowance_of_many_readers(account, tmp_path, monkeypatch):
+    monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 2)
     update_account(account, {"visitor_addresses": "full"})
-    twice = {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}}
-    factories.site(account, {"/": factories.policy(account, twice)}, host="pub.example", mode="observe")
+    once = {**READERS, "rateLimit": {"requests": 1, "period": "month", "per": "visitor"}}
+    factories.site(account, {"/": factories.policy(account, once)}, host="pub.example", mode="observe")
     addresses = ["203.0.113.1"] * 3 + ["203.0.113.2"] * 2 + ["2001:db8::1", "2001:db8::2", "2001:db8::3"]
     lines = [
         combined(YESTERDAY + timedelta(seconds=number), f"/{number}", BROWSER, address=address)
@@ -201,7 +204,7 @@ def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
 
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
     publisher(account)
-    monkeypatch.setattr(importer, "CHUNK", 10)
+    monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
     original, calls = importer.keep_pages, []
 
     def breaks(*arguments):
@@ -335,11 +338,11 @@ def test_the_site_must_be_known_and_the_format_too(account, tmp_path):
         run(str(tmp_path / "missing.log"))
 
 
-def test_other_writers_get_their_turn_within_every_few_thousand_lines(account):
+def test_other_writers_on_sqlite_get_their_turn_within_every_few_thousand_lines(account):
     lines_by_then = []
     work = importer.LogImport(factories.site(account), "combined")
     work.run(BytesIO(b"malformed\n" * 4_500), lambda totals: lines_by_then.append(totals.lines))
-    assert lines_by_then == [2_000, 4_000, 4_500]
+    assert lines_by_then == ([2_000, 4_000, 4_500] if connection.vendor == "sqlite" else [4_500])
 
 
 def zstd(text):

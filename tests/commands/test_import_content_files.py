@@ -62,6 +62,7 @@ def test_a_json_array_and_numeric_ids_are_read(load: Import, account: Account, i
         ('[{"externalId": "1", "title": "A"}, ' + "[" * 100_000, "Is nested too deeply."),
         ('[{"externalId": "1", "title": "A"}, "' + "x" * 2**21, "Is not JSON: Unterminated string"),
         ('[{"externalId": "1", "title": "A"}', "Is not JSON: the array has no end."),
+        ('[{"externalId": "1", "title": "A"}]\n \n[]', "Is not JSON: there is more behind the array."),
     ],
 )
 def test_a_broken_array_is_reported_and_the_rows_before_it_go_in(load: Import, text: str, problem: str) -> None:

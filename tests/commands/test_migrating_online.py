@@ -11,7 +11,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connection, migrations, models, transaction
 from django.db.migrations.state import ModelState, ProjectState
 
-from config import turns
+from config.migrating import turns
 from kit.storage import lock_waits
 from kit.storage.lock_waits import MILLISECONDS, short_lock_waits, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part

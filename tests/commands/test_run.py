@@ -32,6 +32,7 @@ from tests.selection import (
     sampled_cases,
     some_cases,
 )
+from tests.services import free_port
 
 PIP = """\
 Collecting a2wsgi==1.10.10 (from -r requirements.txt (line 3))
@@ -324,6 +325,16 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
     documentation.build_docs(stamp)
     documentation.build_docs(stamp)
     assert steps == ["requirements-docs.txt", "--if-changed"]
+
+
+def test_the_process_that_builds_the_documentation_ends_with_the_service():
+    build = f"{sys.executable} {run.ROOT / 'run.py'} {documentation.BESIDE} $$"
+    environment = {**os.environ, "PORT": str(free_port())}
+    # The shell stands for a service, which ends before it answers.
+    status, output = call("sh", "-c", f"{build} >/dev/null 2>&1 & echo $!", piped=True, env=environment)
+    assert status == 0
+    words = Path("/proc", output.strip(), "cmdline")  # empty once it has ended
+    assert eventually(lambda: not words.exists() or not words.read_bytes(), seconds=120)
 
 
 def test_the_launcher_needs_nothing_but_the_standard_library():

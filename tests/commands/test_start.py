@@ -53,5 +53,5 @@ def test_missing_tables_are_made_and_counted(started, monkeypatch):
     migrated = []
     monkeypatch.setattr(start, "pending_migrations", lambda: ["licensing.0001_initial", "licensing.0002_more"])
     monkeypatch.setattr("config.management.commands.migrate.Command.handle", lambda *_, **__: migrated.append(True))
-    assert "tables: 2 migrations" in started("--empty")
+    assert "Changing tables: 2 migrations" in started("--empty")
     assert migrated == [True]

@@ -44,7 +44,7 @@ def test_an_updated_file_takes_its_place(api, update):
     assert shown["data"] == [
         {
             "object": "crawler", "name": "ExampleBot", "crawlerClass": "ai_training", "operator": "Example",
-            "userAgent": "ExampleBot", "robotsToken": "ExampleBot",
+            "userAgent": "ExampleBot", "kind": "crawler", "robotsToken": "ExampleBot",
             "requesterId": "crawler:examplebot", "addresses": ["203.0.113.0/24"],
             "hosts": [], "sources": ["https://ai.example/bots.json"], "addressLists": [], "evidence": [],
             "signatureAgent": None,

@@ -9,6 +9,7 @@ from accounts.events.models import Event
 from accounts.models import ApiKey, AuditEntry
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.models import AccessEvent, Grant, LedgerEntry, Payment, Wallet, WalletEntry
+from config.management import append_only
 from kit.values.currencies import CURRENCIES
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
@@ -16,7 +17,6 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
-from tests import append_only
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 # The POST that adds a row to the list.

@@ -6,7 +6,8 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import AuditEntry
-from tests import append_only, auditlog, factories
+from config.management import append_only
+from tests import auditlog, factories
 from tests.conventions.filtered_lists import AUDIT
 from tests.conventions.filtering import DAYS, check_filter
 

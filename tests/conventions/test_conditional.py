@@ -87,13 +87,12 @@ def test_changes_with_the_current_tag_succeed(api, ids, endpoint, tag):
 @each_change
 def test_changes_with_another_tag_are_refused(api, other_api, ids, endpoint, tag):
     before, entries = tag(endpoint), AuditEntry.objects.count()
-    state = before.strip('"').partition("-")[0]
 
     for stale in (STALE, f"W/{STALE}", f'{STALE}, ""'):
         reply = endpoint.send(api, ids, headers={"If-Match": stale})
         assert reply.status == 412, stale
         assert (reply.error["code"], reply.error["type"]) == ("precondition_failed", "conflict_error"), stale
-        assert f'If-Match has to be "{state}" now' in reply.error["message"], stale
+        assert f"If-Match has to be {before} now" in reply.error["message"], stale
 
     for malformed in ("", "5d41402abc4b2a76b9719d91", '"a" "b"', '"a', "1", '"a",', "*, *"):
         reply = endpoint.send(api, ids, headers={"If-Match": malformed})

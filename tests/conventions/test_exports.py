@@ -113,6 +113,8 @@ def test_a_file_of_resources_has_each_as_its_list_does(api):
         assert lines == api.get(path, limit=100)["data"], path
     [row] = table(api.get("/v1/content", format="csv"))
     assert (row["id"], json.loads(row["metadata"])) == (item["id"], {"author": "Ada"})
+    [row] = table(api.get("/v1/content", format="csv", expand="policy"))
+    assert (row["policy.name"], json.loads(row["policy.rules"])) == ("Open", rules)
     [row] = table(api.get("/v1/licenses", format="csv"))
     assert (row["price.amount"], row["price.currency"]) == ("0.1", "USD")
     [row] = table(api.get("/v1/policies", format="csv", fields="rules"))

@@ -30,7 +30,7 @@ from kit.http.middleware import TrustedProxies, parse_address, request_id_of
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.problems import JSON, PROBLEM, prefers_problem
 from kit.http.queries import check_query
-from kit.rest.conditional import check_if_match, is_known
+from kit.rest.conditional import has_state, is_known
 from kit.rest.export import wanted_format
 from kit.rest.filters import parse_integer, split_members
 from kit.rest.lists.orders import decode_cursor
@@ -244,9 +244,7 @@ CASES = {
     "Accept, for problem details": Case(prefers_problem, MAX_HEAD_BYTES, (f"{PROBLEM};q=0.1,", ";q=", "application/")),
     "Accept-Encoding": Case(takes_brotli, MAX_HEAD_BYTES, ("br;q=0.0,", "q = 0", "br;")),
     "Content-Type": Case(check_media_type, MAX_HEAD_BYTES, (";charset=", "; charset ", ";  "), f"{JSON}{{}}"),
-    "If-Match": Case(
-        lambda text: check_if_match(text, '"a-b"'), MAX_HEAD_BYTES, ('"a",', '"a" , ', 'W/"', '"" '), '{}"b"'
-    ),
+    "If-Match": Case(lambda text: has_state(text, '"a-b"'), MAX_HEAD_BYTES, ('"a",', '"a" , ', 'W/"', '"" '), '{}"b"'),
     "If-None-Match": Case(
         lambda text: is_known(text, '"a-b"'), MAX_HEAD_BYTES, ('"a",', '"a" , ', 'W/"', '"" '), '{}"b"'
     ),

@@ -34,7 +34,7 @@ def priced_rules(draw: Any) -> dict[str, Any]:
         "conditions": draw(CONDITIONS),
     }
     if rule["action"] == "allow":
-        rule["permissions"] = draw(st.sampled_from([["read"], ["read", "print"], []]))
+        rule["permissions"] = draw(st.sampled_from([["read"], ["read", "print"], ["ai_input"], ["ai_index"], []]))
         price = draw(PRICES)
         if price is not None:
             rule["pricePerAccess"] = price
@@ -53,11 +53,18 @@ def offer(license_types: list[str], amount: str) -> dict[str, Any]:
 SAME_TYPES = [offer(["ai"], "1"), offer(["ai"], "2"), offer(["ai", "personal"], "3"), offer(["personal"], "4")]
 
 
+@example(
+    rules=[{**offer(["ai"], "1"), "permissions": ["ai_input"]}],
+    permission="ai_index",
+    license_type=None,
+    archived=False,
+    default_action="deny",
+)
 @example(rules=SAME_TYPES, permission=None, license_type=None, archived=False, default_action="deny")
 @settings(max_examples=examples(400), deadline=None, derandomize=True)
 @given(
     rules=st.lists(priced_rules(), max_size=6),
-    permission=st.sampled_from([None, "read", "print"]),
+    permission=st.sampled_from([None, "read", "print", "ai_index"]),
     license_type=st.sampled_from([None, *TYPES]),
     archived=st.sampled_from([False] * 9 + [True]),
     default_action=st.sampled_from(["deny", "allow"]),

@@ -4,7 +4,8 @@ import re
 
 from licensing.edge.proxies.files import KINDS
 from run import ROOT
-from tests.faults.proxies.visitors import FREE, PREMIUM, UNKNOWN, VISITORS, Visitor
+from tests.faults.proxies.outages import TABLE, Row
+from tests.faults.proxies.visitors import NEWS, SOLD, UNKNOWN, VISITORS, Visitor
 
 EDGE = ROOT / "docs" / "reference" / "edge.md"
 
@@ -23,7 +24,7 @@ def test_the_texts_to_replace_are_those_of_the_files():
 
 
 def row(visitor: Visitor) -> list[str]:
-    free, premium, unknown = (str(visitor.status(page)) for page in (FREE, PREMIUM, UNKNOWN))
+    free, premium, unknown = (str(visitor.status(page)) for page in (NEWS, SOLD, UNKNOWN))
     decided_as = f"`{visitor.requester}`" + (f", elsewhere `{visitor.elsewhere}`" if visitor.elsewhere else "")
     shown = f", `{': '.join(visitor.shown)}`" if visitor.shown else ""
     return [visitor.name, decided_as, free, premium + shown, unknown]
@@ -31,3 +32,12 @@ def row(visitor: Visitor) -> list[str]:
 
 def test_the_table_of_visitors_is_that_of_the_proxy_tests():
     assert table("visitor | decided as") == list(map(row, VISITORS))
+
+
+def outage(row: Row) -> list[str]:
+    cells = [{True: "yes", False: "no", None: "–"}[cell] for cell in (row.open, row.metered, row.licensed)]
+    return [row.site, row.visitor, *cells]
+
+
+def test_the_table_of_outages_is_that_of_the_proxy_tests():
+    assert table("site | visitor | open page") == list(map(outage, TABLE))

@@ -68,12 +68,16 @@ def test_the_quickstart_in_curl(service: Service, tmp_path: Path):
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
-def test_the_site_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
+def test_the_sites_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
     shorthands = filled(block("docs/start/quickstart.md", "URL="), service)
-    script = "\n".join([shorthands, "echo BEGIN", block(f"{GUIDES}/wordpress.md", "api")])
-    key, site = map(json.loads, ran("bash", "-euc", script, cwd=tmp_path).partition("BEGIN\n")[2].splitlines())
+    steps = [block(f"{GUIDES}/wordpress.md", first) for first in ("api", "FREE=")]
+    script = "\n".join([shorthands, "echo BEGIN", *steps])
+    key, site, magazine = map(
+        json.loads, ran("bash", "-euc", script, cwd=tmp_path).partition("BEGIN\n")[2].splitlines()
+    )
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["blog.example"])
-    assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "deny", 3)
+    assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "allow", 1)
+    assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 3)
 
 
 def test_the_quickstart_in_python(service: Service, tmp_path: Path):

@@ -142,7 +142,11 @@ PROOFS = {
     ("docs/guides/clients.md", "import { expressGate }"): (
         f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages"
     ),
-    ("docs/guides/wordpress.md", "api"): f"{HERE}/test_guides.py::test_the_site_of_the_guide_to_wordpress",
+    ("docs/reference/edge.md", "entryPoints:"): (
+        "tests/faults/proxies/test_outages.py::test_a_service_that_stalled_is_not_asked_for_some_seconds"
+    ),
+    ("docs/guides/wordpress.md", "api"): f"{HERE}/test_guides.py::test_the_sites_of_the_guide_to_wordpress",
+    ("docs/guides/wordpress.md", "FREE="): f"{HERE}/test_guides.py::test_the_sites_of_the_guide_to_wordpress",
     ("docs/guides/wordpress.md", "define('CONTENT_LICENSING_URL'"): (
         "tests/clients/test_wordpress.py::test_while_the_service_stalls_a_site_that_observes_stays_open"
     ),

@@ -15,6 +15,7 @@ from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.reverse_dns import AddressNames
+from licensing.policies import rate_limits
 from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
@@ -136,6 +137,12 @@ def ask(raw: Ask, key: str) -> Ask:
 @pytest.fixture
 def api_of() -> Callable[[Account], ApiClient]:
     return lambda account: ApiClient(factories.key_text(account))
+
+
+@pytest.fixture
+def one_reader_per_address(monkeypatch):
+    """Give an address the allowance of one reader, so that few visits use it up."""
+    monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 1)
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ def test_a_key_for_the_host_may_ask_about_its_aliases(ask, account, aliased):
     assert told(ask("/premium/a", x_licensing_key=key, x_forwarded_host=ALIAS))[2] == "host_not_allowed"
 
 
+@pytest.mark.usefixtures("one_reader_per_address")
 def test_a_limit_per_visitor_counts_all_hosts_together(ask, aliased):
     aliased({**READERS, "rateLimit": {"requests": 1, "period": "month", "per": "visitor"}})
     assert [ask("/premium/a", x_forwarded_host=host).status for host in ("pub.example", ALIAS)] == [200, 429]

@@ -1,7 +1,6 @@
 """What crawlers of each class ask for, and what older policies mean by it."""
 
 import json
-import re
 
 import pytest
 
@@ -30,9 +29,9 @@ def crawlers(crawler_table):
 
 @pytest.fixture
 def visit(ask, crawlers):
-    def visit(name, *, is_verified=True):
+    def visit(name, *, is_verified=True, **headers):
         address = ADDRESS if is_verified else "203.0.113.9"
-        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address)
+        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address, **headers)
 
     return visit
 
@@ -41,6 +40,13 @@ def test_an_index_gets_what_answers_get_where_no_rule_names_indexes(visit, site)
     site(allow("ai_input"), REST)
     assert told(visit("ai_index")) == told(visit("ai_input")) == (200, "allow", None)
     assert event(visit("ai_index")).permission == "ai_index"
+
+
+def test_an_index_can_pay_the_price_of_answers_where_no_rule_names_indexes(visit, site):
+    site({**allow("ai_input"), "pricePerAccess": {"amount": "0.015", "currency": "USD"}}, REST)
+    refused = visit("ai_index")
+    assert (told(refused), refused.headers["crawler-price"]) == ((402, "deny", "no_license"), "USD 0.015")
+    assert told(visit("ai_index", crawler_exact_price="USD 0.015")) == (200, "allow", None)
 
 
 def test_a_rule_that_refuses_answers_refuses_indexes_too(visit, site):
@@ -85,6 +91,15 @@ def test_a_rule_that_names_the_requester_admits_it(visit, site, name):
     assert told(visit("ai_input", is_verified=False)) == (403, "deny", "permission_not_granted")
 
 
+def test_an_index_pays_what_a_policy_asks_for_answers_if_it_does_not_name_indexes(visit, site):
+    price = {"pricePerAccess": {"amount": "0.015", "currency": "USD"}}
+    site({**allow("ai_input", hasValidLicense=True), **price}, REST)
+    assert visit("ai_index").headers["crawler-price"] == "USD 0.015"
+    paid = visit("ai_index", crawler_max_price="USD 0.05")
+    assert (paid.status, paid.headers["crawler-charged"]) == (200, "USD 0.015")
+    assert event(paid).permission == "ai_index"
+
+
 def test_a_rule_that_names_it_for_licensees_admits_no_claim(visit, site):
     site(allow("preview", hasValidLicense=True), {**READERS, "conditions": {"permission": "read"}})
     assert told(visit("preview", is_verified=False)) == (402, "deny", "no_license")
@@ -96,7 +111,7 @@ def test_a_claim_of_another_class_never_gains_access_by_its_name(visit, site):
         assert told(visit(name, is_verified=False)) == (403, "deny", "policy_denied")
 
 
-REFERENCE, GUIDE = "docs/reference/edge.md", "docs/guides/free-articles.md"
+REFERENCE = "docs/reference/edge.md"
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -105,21 +120,3 @@ def test_the_rules_of_the_reference_admit_link_previews(ask, site, number):
     site(rule, REST)
     assert told(ask("/premium/a", user_agent="Slackbot 1.0 (+https://api.slack.com/robots)")) == (200, "allow", None)
     assert told(ask("/premium/a")) == (403, "deny", "policy_denied")
-
-
-def test_the_free_articles_of_the_guide_are_indexed_and_not_collected(ask, site, crawler_table):
-    crawler_table(
-        *(
-            {"name": name, "class": crawler_class, "operator": "O", "userAgent": name, "addresses": ["192.0.2.0/24"]}
-            for name, crawler_class in (("Googlebot", "search"), ("GPTBot", "ai_training"))
-        )
-    )
-    written = re.search(r"api policies -d '(.*?)'", block(GUIDE, "POLICY="), re.DOTALL)
-    site(*json.loads(written[1])["rules"])
-
-    def visits(count, **headers):
-        return [ask("/premium/a", **headers).status for _ in range(count)]
-
-    assert visits(7, user_agent="Googlebot/2.1", x_forwarded_for=ADDRESS) == [200] * 7
-    assert visits(2, user_agent="GPTBot/1.0", x_forwarded_for=ADDRESS) == [403] * 2
-    assert visits(6, user_agent="Googlebot/2.1") == [200] * 5 + [429]

@@ -14,7 +14,7 @@ from tests import factories
 from tests.edge.asking import READERS, event
 
 HOST = "https://pub.example"
-BROWSER = "Mozilla/5.0"
+BROWSER, GOOGLE = "Mozilla/5.0", "66.249.66.1"
 CRAWLERS = {
     "GPTBot/1.0": ("GPTBot", "OpenAI", "ai_training"),
     "ChatGPT-User/1.0": ("ChatGPT-User", "OpenAI", "ai_input"),
@@ -67,15 +67,16 @@ def count_all():
 
 
 @pytest.mark.parametrize("when", ["before they are counted", "counted in between", "once they are counted"])
-def test_every_figure_equals_a_count_of_the_raw_requests(ask, api, site, when):
+def test_every_figure_equals_a_count_of_the_raw_requests(ask, api, site, dns, when):
+    dns[GOOGLE] = "crawl-66-249-66-1.googlebot.com"
     random, crawls, sent = Random(27), [], []
     for number in range(90):
         path = f"/{random.choice(['open', 'watched', 'closed'])}/{random.choice('ab')}"
         if random.random() < 0.6:
             agent = random.choice(list(CRAWLERS))
-            reply = ask(
-                path, user_agent=agent, referer="https://chatgpt.com/"
-            )  # a crawler's Referer counts for nothing
+            # A crawler's Referer counts for nothing. Only Googlebot proves who it is.
+            address = GOOGLE if agent.startswith("Googlebot") else "203.0.113.9"
+            reply = ask(path, user_agent=agent, x_forwarded_for=address, referer="https://chatgpt.com/")
             outcome = (
                 "denied" if reply.status != 200 else "observed" if "X-Access-Would" in reply.headers else "allowed"
             )
@@ -95,9 +96,10 @@ def test_every_figure_equals_a_count_of_the_raw_requests(ask, api, site, when):
     def numbers(rows):
         made = Counter(outcome for *_, outcome in rows)
         return {
-            "requests": len(rows), **{name: made[name] for name in ("allowed", "observed", "denied")}, "verified": 0,
+            "requests": len(rows), **{name: made[name] for name in ("allowed", "observed", "denied")},
+            "verified": sum(agent.startswith("Googlebot") for agent, *_ in rows),
             "violations": sum(is_violation(agent, path) for agent, path, _ in rows),
-            "stake": 0.5 * made["observed"],
+            "stake": 0.5 * sum(agent.startswith("Googlebot") and outcome == "observed" for agent, _, outcome in rows),
         }  # fmt: skip
 
     def shown(row):

@@ -14,7 +14,7 @@ from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.edge.asking import LICENSED, READERS, event, told
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("one_reader_per_address")]
 FIVE_A_MONTH = {**READERS, "rateLimit": {"requests": 5, "period": "month", "per": "visitor"}}
 HOME, OFFICE = "203.0.113.9", "198.51.100.7"
 
@@ -70,6 +70,19 @@ def test_clearing_the_cookie_uses_up_the_address(ask, site):
         reader = Browser(ask)
         read += reader.statuses(6).count(200)
     assert read == 25
+
+
+@pytest.mark.parametrize(("period", "allowed"), [("minute", 2), ("day", 6), ("month", 6)])
+@pytest.mark.usefixtures("clock")
+def test_an_address_has_the_allowance_of_many_readers_unless_the_window_is_short(
+    ask, site, monkeypatch, period, allowed
+):
+    monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 3)
+    site({**READERS, "rateLimit": {"requests": 2, "period": period, "per": "visitor"}})
+    assert Browser(ask, takes_cookies=False).statuses(allowed + 1) == [200] * allowed + [429]
+    phones = [Browser(ask, address=OFFICE) for _ in range(allowed)]
+    assert [phone.read().status for phone in phones] == [200] * allowed
+    assert [phone.statuses(2) for phone in phones] == [[200, 429]] * allowed
 
 
 def test_an_ipv6_network_is_one_address(ask, site):

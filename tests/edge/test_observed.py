@@ -60,15 +60,19 @@ def test_observing_names_exactly_the_requests_that_enforcing_refuses(ask, accoun
 
 def test_revenue_at_stake_sums_the_prices_of_observed_denials(ask, account, api, mixed):
     mixed(account, "observe")
+    customer = f"Bearer {factories.key_text(account)}"
     for _ in range(3):
+        ask("/premium/a", authorization=customer)
+        ask("/premium/a", user_agent="GPTBot/1.0")  # proves nothing, so it could not pay
+    for _ in range(2):
         ask("/premium/a")
-    ask("/premium/a", user_agent="GPTBot/1.0")
     report = api.get("/v1/analytics/observed", period="7d")
-    assert report["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
-    assert [(one["id"], one["requests"], one["revenueAtStake"]) for one in report["byRequester"]] == [
-        ("anonymous", 3, [{"amount": 0.75, "currency": "EUR"}]),
-        ("unverified:gptbot", 1, [{"amount": 0.25, "currency": "EUR"}]),
-    ]
+    assert (report["total"], report["truncated"]) == (8, False)
+    assert report["revenueAtStake"] == [{"amount": 0.75, "currency": "EUR"}]
+    stakes = {one["id"].partition("_")[0]: one["revenueAtStake"] for one in report["byRequester"]}
+    assert stakes == {"key": [{"amount": 0.75, "currency": "EUR"}], "unverified:gptbot": [], "anonymous": []}
+    requests = api.get("/v1/analytics/crawlers", by="crawler")["summary"]
+    assert (requests["requests"], requests["revenueAtStake"]) == (3, [])
 
 
 def test_the_report_is_of_one_site_if_asked(ask, account, api, mixed):
@@ -85,8 +89,9 @@ def test_the_report_of_a_site_has_its_registered_items(ask, account, api, mixed)
     item = factories.content(
         account, source="https://pub.example/free/d", policy_id=factories.policy(account, PRICED).pk
     )
-    ask("/free/d")
-    ask("/premium/a")
+    customer = f"Bearer {factories.key_text(account)}"
+    ask("/free/d", authorization=customer)
+    ask("/premium/a", authorization=customer)
     report = api.get("/v1/analytics/observed", siteId=own.pk)
     assert {one["id"]: one["requests"] for one in report["byContent"]} == {item.pk: 1, own.pages_id: 1}
     assert (report["total"], report["revenueAtStake"]) == (2, [{"amount": 0.5, "currency": "EUR"}])

@@ -152,4 +152,4 @@ def test_another_accounts_page_is_merged_apart(ask, api, other_api, account, oth
 
 
 def test_the_service_merges_pages():
-    assert merging.merge_http_pages in [job.act for job in upkeep.JOBS]
+    assert merging.merge_http_pages in [job.act for job in upkeep.SHARED_JOBS]

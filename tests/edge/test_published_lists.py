@@ -170,7 +170,8 @@ def test_another_process_reads_the_copy_and_reads_it_again_only_after_a_change(o
 
 
 def test_lists_are_fetched_and_read_only_with_the_setting(settings):
-    jobs = [job for job in upkeep.JOBS if job.act in (fetch_published_lists, stored_lists.read)]
+    jobs = (*upkeep.JOBS_OF_EACH_PROCESS, *upkeep.SHARED_JOBS)
+    jobs = [job for job in jobs if job.act in (fetch_published_lists, stored_lists.read)]
     assert len(jobs) == 2
     for value in (False, True):
         settings.CRAWLER_LISTS = value

@@ -9,7 +9,8 @@ import pytest
 from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.edge.crawlers import SHIPPED, Crawler, parse_table
 
-TABLE = parse_table(SHIPPED.read_bytes())
+TEXT = SHIPPED.read_text()
+TABLE = parse_table(TEXT.encode())
 OPTIONAL = {
     "userAgent": "user_agent",
     "robotsToken": "robots_token",
@@ -31,6 +32,8 @@ def faults(crawler: Crawler) -> Iterator[str]:
     evidence = {fact for source in crawler.evidence for fact in source.facts}
     if evidence != stated_facts(crawler):
         yield f"facts and sources differ: {evidence ^ stated_facts(crawler)}"
+    if f'"name": "{crawler.name}", "class": "{crawler.crawler_class}", "kind": "{crawler.kind}"' not in TEXT:
+        yield "it does not say whether it is a crawler or a fetcher"
     if any(source.date > TABLE.date for source in crawler.evidence):
         yield "a source is newer than the table"
     if not crawler.operator or crawler.operator != crawler.operator.strip():

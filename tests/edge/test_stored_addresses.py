@@ -40,6 +40,7 @@ def test_decisions_use_the_whole_address(ask, site):
     assert ask("/premium/a", user_agent=BROWSER, x_forwarded_for="203.0.113.10").status == 403
 
 
+@pytest.mark.usefixtures("one_reader_per_address")
 def test_limits_per_visitor_count_whole_addresses(ask, site):
     site(ONCE)
     addresses = ["203.0.113.9", "203.0.113.10", "203.0.113.9", "2001:db8:1:2::3", "2001:db8:1:3::3", "2001:db8:1:2::4"]

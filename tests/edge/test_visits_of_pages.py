@@ -291,4 +291,4 @@ def test_a_page_is_counted_again_after_its_counts_were_deleted(ask, api, site, s
 
 
 def test_the_service_deletes_old_counts():
-    assert retention.purge_pages in [job.act for job in upkeep.JOBS]
+    assert retention.purge_pages in [job.act for job in upkeep.SHARED_JOBS]

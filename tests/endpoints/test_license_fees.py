@@ -1,5 +1,6 @@
 """Recurring fees: charged in advance at the start of each period, each once (docs/reference/reports.md, Fees)."""
 
+import csv
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -250,3 +251,14 @@ def test_a_fee_that_cannot_be_booked_stops_no_other(api, account, clock, monkeyp
     assert sorted(amount for _, amount in fees(api)) == [7, 7, 50]
     with pytest.raises(ValidationFailed):
         book_regularly()
+
+
+def test_files_of_licences_and_of_the_ledger_have_fees(api, clock):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    issue(api)
+    clock.set("2026-02-20T00:00:00Z")
+    [held] = csv.DictReader(api.get("/v1/licenses?format=csv").content.decode().splitlines())
+    assert (held["fee.amount"], held["fee.every"]) == ("50", "month")
+    assert held["nextFeeAt"] == "2026-03-10T00:00:00.000000Z"
+    entries = list(csv.DictReader(api.get("/v1/revenue?format=csv").content.decode().splitlines()))
+    assert [entry["type"] for entry in entries] == ["fee", "fee"]

@@ -265,3 +265,12 @@ def test_a_wrong_price_of_a_grant_is_refused_and_named(api, account):
     refused = narrow.post(wallet, {"amount": 5, "paid": price})
     assert (refused.status, "revenue:write" in refused.error["message"]) == (403, True)
     assert not Payment.objects.exists()
+
+
+def test_a_retry_of_a_paid_grant_takes_the_permission_too(api, account):
+    wallet = f"/v1/wallets/{factories.wallet(account)['wallet']}/grants"
+    narrow = ApiClient(factories.key_text(account, permissions=["licenses:write"]))
+    for body, status in (({"amount": 5, "paid": {"amount": 5, "currency": "EUR"}}, 403), ({"amount": 5}, 201)):
+        sent = {"Idempotency-Key": f"grant-{status}"}
+        assert api.post(wallet, body, headers=sent).status == 201
+        assert narrow.post(wallet, body, headers=sent).status == status

@@ -13,7 +13,7 @@ from tests.clock import clock  # noqa: F401 - a fixture
 
 SALE = {"amount": "19.99", "currency": "EUR", "description": "Sold at the fair"}
 REFUND = {"amount": "-1", "currency": "USD"}
-IDS = ("licenseId", "licenseType", "decisionId", "contentId", "requesterId")
+IDS = ("licenseId", "licenseType", "feeId", "decisionId", "contentId", "requesterId")
 
 
 @pytest.fixture

@@ -26,10 +26,18 @@ from tests.services import Postgres, Valkey, dies_with, free_port, unprivileged_
 T = TypeVar("T")
 START_SECONDS = 600  # for a busy machine; a server that exited fails at once
 SERVE = ("manage.py", "serve")
+REFUSE_NEW_ROWS = """
+    CREATE FUNCTION refuse_new_rows() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER refuse_new_rows BEFORE INSERT ON analytics_accessevent
+        FOR EACH ROW EXECUTE FUNCTION refuse_new_rows()
+"""
+# The table is locked before its partitions, as inserts lock them; dropping alone would lock a partition first.
+TAKE_NEW_ROWS = "LOCK TABLE analytics_accessevent; DROP FUNCTION refuse_new_rows CASCADE"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
+def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
     """Return the condition's first true value, or its last value on timeout."""
     deadline = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < deadline:
@@ -223,6 +231,15 @@ class Deployment:
         self.limit(parent, size)  # before listing its children: later ones inherit the limit
         for process in parent.children(recursive=True):
             self.limit(process, size)
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Refuse new decisions within the block, as on a full disk. PostgreSQL only."""
+        self.change(REFUSE_NEW_ROWS)
+        try:
+            yield
+        finally:
+            self.change(TAKE_NEW_ROWS)
 
     def limit(self, process: psutil.Process, size: int | None) -> None:
         command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]

@@ -56,16 +56,6 @@ def size_of_decisions(database: Postgres) -> int:
         return size
 
 
-REFUSE_NEW_ROWS = """
-    CREATE FUNCTION refuse_new_rows() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
-    CREATE TRIGGER refuse_new_rows BEFORE INSERT ON analytics_accessevent
-        FOR EACH ROW EXECUTE FUNCTION refuse_new_rows()
-"""
-# The table is locked before its partitions, as inserts lock them; dropping alone would lock a partition first.
-TAKE_NEW_ROWS = "LOCK TABLE analytics_accessevent; DROP FUNCTION refuse_new_rows CASCADE"
-
-
 def database_of(server: Deployment) -> tuple[int, str]:
     """Return the status of /readyz and what it says of the database."""
     reply = httpx.get(f"{server.url}/readyz", timeout=30)
@@ -80,9 +70,8 @@ def test_the_service_is_unready_while_the_disk_takes_no_decision(server: Deploym
     with ledger.load() as load:
         load.wait_for(100)
         assert database_of(server) == (200, "ok")
-        server.change(REFUSE_NEW_ROWS)
-        assert eventually(lambda: database_of(server) == (503, "disk_full"))
-        server.change(TAKE_NEW_ROWS)
+        with server.full_disk():
+            assert eventually(lambda: database_of(server) == (503, "disk_full"))
         assert eventually(lambda: database_of(server) == (200, "ok"), DISK_FULL_SECONDS + 20)
     assert ledger.discrepancies() == []
 

@@ -30,7 +30,7 @@ def test_a_worker_that_dies_is_replaced_counted_and_logged_with_the_cause(server
     assert len(lines) == 1
     assert " WARNING " in lines[0]
     assert "it was ended by SIGKILL" in lines[0]
-    assert eventually(lambda: len(server.all_workers()) == server.workers, seconds=60)
+    assert eventually(lambda: len(server.all_workers()) == server.workers)
 
 
 def test_workers_without_a_parent_answer_what_they_have_and_leave_the_port(server: Deployment, key: str) -> None:
@@ -84,7 +84,7 @@ def test_workers_serve_although_the_disk_of_their_metrics_is_full(server: Deploy
             assert deaths(second) == before
             os.kill(second.all_workers()[0].pid, signal.SIGKILL)
             assert eventually(lambda: deaths(second) == before + 1)
-            assert eventually(lambda: len(second.all_workers()) == second.workers, seconds=60)
+            assert eventually(lambda: len(second.all_workers()) == second.workers)
             assert {client.get(path).status_code for path in paths * 4} == {200}
         assert deaths(second) == before + 1
     assert "/metrics lacks numbers of this process" in second.log()

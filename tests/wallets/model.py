@@ -50,6 +50,7 @@ class Model:
     refill: Refill | None = None
     anchor: datetime | None = None
     next_refill: datetime | None = None
+    every: timedelta = DAY
     refilled: bool = False
     entries: list[tuple[str, Decimal]] = field(default_factory=list)
     thresholds: list[dict[str, Any]] = field(default_factory=list)
@@ -82,13 +83,13 @@ class Model:
         return 200
 
     def set_refill(self, refill: Refill | None, now: datetime) -> None:
-        """Refill each day, starting now."""
+        """Refill each period, starting now."""
         self.refill = refill
         if refill is None:
             self.anchor = self.next_refill = None
         elif self.anchor is None:
             self.anchor = now
-            self.next_refill = now + DAY if self.refilled else now
+            self.next_refill = now + self.every if self.refilled else now
             for one in self.counting:
                 one.ends = self.next_refill if one.id is None else one.ends
         self.roll_to(now)
@@ -163,7 +164,7 @@ class Model:
             rolled = min(one.left, rest)
             rest -= rolled
             self.take_out(one, "expire", rolled)
-        self.refilled, self.next_refill = True, moment + DAY
+        self.refilled, self.next_refill = True, moment + self.every
         made = Portion(None, carried + self.refill.amount, moment, self.next_refill)
         self.portions.append(made)
         self.start(made)

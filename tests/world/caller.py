@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +35,12 @@ class Reply:
         return self.status == LOST or self.status >= 500
 
 
+class OldConnection(http.client.HTTPConnection):
+    """A connection of HTTP/1.0, which the server closes after its reply."""
+
+    _http_vsn, _http_vsn_str = 10, "HTTP/1.0"
+
+
 class Caller:
     def __init__(
         self, clock: WorldClock, port: int, address: str = "127.0.0.1", headers: Mapping[str, str] | None = None
@@ -45,7 +50,14 @@ class Caller:
         self.headers = dict(headers or {})
         self.connection: http.client.HTTPConnection | None = None
 
-    def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        connection_type: type[http.client.HTTPConnection] = http.client.HTTPConnection,
+    ) -> Reply:
         sent = {**self.headers, **(headers or {})}
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         if content is not None:
@@ -54,7 +66,7 @@ class Caller:
         try:
             if self.connection is None:
                 source = (self.address, 0)
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, 60, source_address=source)
+                self.connection = connection_type("127.0.0.1", self.port, 60, source_address=source)
             # Without http.client's own Host and Accept-Encoding: only `headers` are sent.
             self.connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
             for name, value in sent.items():
@@ -98,22 +110,3 @@ class Caller:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
-
-
-def send_raw(clock: WorldClock, port: int, address: str, request: bytes) -> Reply:
-    """Send raw bytes, such as an HTTP/1.0 request, on a connection that the server closes."""
-    begun, raw = clock.timestamp(), b""
-    try:
-        with socket.create_connection(("127.0.0.1", port), 60, source_address=(address, 0)) as connection:
-            connection.sendall(request)
-            while part := connection.recv(65_536):
-                raw += part
-    except OSError:
-        return Reply(begun, clock.timestamp())
-    head, complete, content = raw.partition(b"\r\n\r\n")
-    if not complete:
-        return Reply(begun, clock.timestamp())
-    first, *lines = head.decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    found = {name.lower(): value.strip() for name, _, value in pairs}
-    return Reply(begun, clock.timestamp(), int(first.split()[1]), found, content)

@@ -1,6 +1,6 @@
 """The first worker to need it runs the month; the others read its result.
 
-WORLD_SIZE multiplies the traffic, WORLD_DAYS ends the month early. WORLD_RECORD names a file that stores the month: an
+WORLD_SIZE multiplies the traffic, WORLD=whole rehearses every day. WORLD_RECORD names a file that stores the month: an
 existing one is read instead of running the month, which helps when writing new comparisons.
 """
 

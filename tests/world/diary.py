@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -62,6 +62,7 @@ class Question:
     item: str | None = None
     page: str | None = None
     permission: str | None = None
+    name: str | None = None  # the requester's, as the caller sends it
     license_type: str | None = None  # what the caller asserts
     has_valid_license: bool = False
     ip: str | None = None
@@ -74,12 +75,7 @@ class Question:
     begun: float = 0.0
     ended: float = 0.0
     status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
     answer: Mapping[str, Any] | None = None  # the decision, where the reply shows it
-
-    def note(self, reply: Reply) -> "Question":
-        self.begun, self.ended, self.status = reply.begun, reply.ended, reply.status
-        return self
 
     @property
     def is_visit(self) -> bool:
@@ -110,8 +106,6 @@ class Deed(NamedTuple):
     event: str | None
     resource: str  # the id
     actor: str  # the type of the actor in the audit log: key, operator, command
-    begun: float
-    ended: float
 
 
 class Promise(NamedTuple):
@@ -123,24 +117,27 @@ class Promise(NamedTuple):
     found: Any
 
 
-class Entry(NamedTuple):
-    """An expected ledger entry, except charges of decisions."""
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
 
-    type: str  # license or adjustment
+
+class Booking(NamedTuple):
+    """An expected ledger entry. Reports count it at `counts`; it was recorded at `booked`."""
+
+    type: str
     amount: Decimal
     currency: str
     requester: str | None
     license: str | None  # the licence's id
-    decision: str | None
     tier: str | None
-    begun: float  # the time of recording
-    ended: float
-    occurred: str | None = None  # if given; otherwise the time of recording
-    content: str | None = None  # the item's id
+    content: str | None  # the item's id
+    decision: str | None
+    counts: datetime
+    booked: datetime
 
 
 class Paid(NamedTuple):
-    """A recorded payment."""
+    """A recorded payment or payout."""
 
     requester: str
     amount: Decimal
@@ -148,8 +145,11 @@ class Paid(NamedTuple):
     external_id: str | None
     received: str | None  # if given; otherwise the time of recording
     note: str | None
+    kind: str
+    grant: str | None  # the credit that it paid for
     begun: float
-    ended: float
+    voided: float | None = None
+    reason: str | None = None
 
 
 class Purse(NamedTuple):
@@ -194,7 +194,7 @@ class Person(NamedTuple):
     def member(self, name: str, value: Any) -> Any:
         if name == "metadata":
             return {}
-        return None if name in ("requesterName", "description") else self.forgotten(value)
+        return None if name in ("requesterName", "description", "note") else self.forgotten(value)
 
 
 class Voided(NamedTuple):
@@ -203,6 +203,9 @@ class Voided(NamedTuple):
     at: datetime
     begun: float
     ended: float
+
+    def overlaps(self, begun: float, ended: float) -> bool:
+        return begun <= self.ended and self.begun <= ended
 
 
 @dataclass
@@ -221,7 +224,7 @@ class Diary:
         self.questions: list[Question] = []
         self.deeds: list[Deed] = []
         self.promises: list[Promise] = []
-        self.entries: list[Entry] = []
+        self.entries: list[Booking] = []  # without charges of decisions
         self.payments: dict[str, Paid] = {}  # by id
         self.policies: dict[str, History] = defaultdict(History)  # by name
         self.items: dict[str, History] = defaultdict(History)  # by externalId
@@ -236,8 +239,20 @@ class Diary:
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
         self.kills: list[tuple[float, float]] = []  # from before a kill until a start begins
 
+    def ask(self, asked: Question, reply: Reply, answer: Any = None) -> Reply:
+        """Note a question with its reply; `answer` is its decision if the reply is that of a batch."""
+        asked.begun, asked.ended, asked.status = reply.begun, reply.ended, reply.status
+        if not asked.is_visit and reply.status == 200:
+            asked.answer = answer or reply.body
+        self.questions.append(asked)
+        return reply
+
     def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
         self.promises.append(Promise(who, sentence, wanted, found))
+
+    def meet(self, requester: str, name: str | None = None) -> None:
+        """Note a requester. A name fills an empty one and never replaces one."""
+        self.requesters[requester] = self.requesters.get(requester) or name
 
     def forget(self) -> None:
         """Replace the ids of erased requesters by their pseudonyms. Call it at the end of the month."""
@@ -259,7 +274,7 @@ class Diary:
                 self.wallets[id_] = purse._replace(requester=person.forgotten(purse.requester))
             self.requesters[person.pseudonym] = self.requesters.pop(person.former) and None
 
-    def deed(self, action: str, resource: str, reply: Reply, actor: str = "key", event: str | None = None) -> None:
+    def deed(self, action: str, resource: str, actor: str = "key", event: str | None = None) -> None:
         """Note a change; `event` is its event type if it differs from the action."""
-        told = event or (action if action.startswith(EVENTS) else None)
-        self.deeds.append(Deed(action, told, resource, actor, reply.begun, reply.ended))
+        type_ = event or (action if action.startswith(EVENTS) else None)
+        self.deeds.append(Deed(action, type_, resource, actor))

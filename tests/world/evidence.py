@@ -14,7 +14,7 @@ from psycopg import sql
 
 from tests.archived import newest_table, on_disk
 from tests.world.caller import Caller
-from tests.world.publisher import PAGES_ITEMS, external_id
+from tests.world.publisher import IS_WHOLE, PAGES_ITEMS, external_id
 from tests.world.world import World
 
 EXPORTED = {
@@ -29,14 +29,17 @@ EXPORTED = {
     "requesters": "/v1/requesters",
     "events": "/v1/events",
     "audit log": "/v1/audit",
-}
-ONLY_LISTED = {
-    "API keys": "/v1/api-keys",
-    "webhooks": "/v1/webhooks",
-    "licence clients": "/v1/license-clients",
     "wallets": "/v1/wallets",
+    "API keys": "/v1/api-keys",
 }
-LINES = "/v1/statements/{id}/lines"
+ONLY_LISTED = {"webhooks": "/v1/webhooks", "licence clients": "/v1/license-clients"}
+NESTED = {
+    "entries": "/v1/wallets/{id}/entries",
+    "grants": "/v1/wallets/{id}/grants",
+    "lines": "/v1/statements/{id}/lines",
+    "counted payments": "/v1/statements/{id}/payments",
+}
+FORMS = ("lists", "csv", "jsonl")
 REPORTS = {
     "usage": "/v1/analytics/usage",
     "revenue report": "/v1/analytics/revenue",
@@ -59,7 +62,7 @@ CURRENCIES = ("USD", "EUR", "JPY")
 def gather(world: World) -> dict[str, Any]:
     api = world.api()
     lists = {name: walk(api, path) for name, path in {**EXPORTED, **ONLY_LISTED}.items()}
-    lines = statement_lines(api, lists["statements"]["rows"])
+    nested = {name: nested_lists(api, name, lists) for name in NESTED}
     return {
         **world.found,
         "now": world.clock.now(),
@@ -69,33 +72,30 @@ def gather(world: World) -> dict[str, Any]:
         "usage": usage_reports(api, lists["decisions"]["rows"]),
         "revenue": revenue_reports(api),
         "stats": item_stats(world, api),
-        "entries": {id_: walk(api, f"/v1/wallets/{id_}/entries", limit=20)["rows"] for id_ in world.diary.wallets},
-        "grants": {id_: walk(api, f"/v1/wallets/{id_}/grants", limit=2)["rows"] for id_ in world.diary.wallets},
-        "lines": lines,
-        "line files": {id_: files_of(api, LINES.format(id=id_)) for id_ in lines},
+        **nested,
+        "nested files": {
+            name: {id_: files_of(api, NESTED[name].format(id=id_)) for id_ in rows} for name, rows in nested.items()
+        },
         "reports": {name: api.get(path, period="all") for name, path in REPORTS.items()},
         "report files": {name: files_of(api, path, period="all") for name, path in REPORTS.items()},
         "exportable": exportable(api),
         "received": [list(receiver.deliveries) for receiver in world.machines.receivers],
         "webhooks": world.webhooks,
-        "attempts": [walk(api, f"/v1/webhooks/{one['id']}/deliveries")["rows"] for one in world.webhooks],
         "served": list(world.machines.origin.served),
     }
 
 
 def walk(api: Caller, path: str, **query: Any) -> dict[str, Any]:
-    """Fetch all pages of a list: the rows, page sizes, and each page's total."""
+    """Fetch all pages of a list: the rows, and each page's total."""
     rows: list[Any] = []
     totals: list[int] = []
-    sizes: list[int] = []
     query = {"limit": 100, **query}
     while True:
         page = api.get(path, **query)
         rows += page["data"]
         totals.append(page["totalCount"])
-        sizes.append(len(page["data"]))
         if not page["hasMore"]:
-            return {"rows": rows, "totals": totals, "sizes": sizes}
+            return {"rows": rows, "totals": totals}
         query["cursor"] = page["nextCursor"]
 
 
@@ -143,20 +143,23 @@ def revenue_reports(api: Caller) -> list[tuple[dict[str, str], Any]]:
 
 def item_stats(world: World, api: Caller) -> dict[str, Any]:
     """Return the stats of the most requested items by id."""
-    ids = [world.ids[external_id(number)] for number in range(PAGES_ITEMS)]
+    ids = [world.ids[external_id(number)] for number in range(0, PAGES_ITEMS, 1 if IS_WHOLE else 4)]
     return {id_: api.get(f"/v1/content/{id_}")["stats"] for id_ in ids}
 
 
-def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
-    """Return the lines of all statements with charges, and of some others, by statement."""
-    chosen = [row for row in statements if row["decisions"]] + statements[-20:]
-    return {row["id"]: walk(api, f"/v1/statements/{row['id']}/lines", limit=20)["rows"] for row in chosen}
+def nested_lists(api: Caller, name: str, lists: dict[str, Any]) -> dict[str, Any]:
+    """Return rows by wallet or statement: of all wallets, statements with charges or payouts, and some others."""
+    statements = lists["statements"]["rows"]
+    chosen = [row for row in statements if row["decisions"] or row["payouts"]] + statements[-5:]
+    parents = lists["wallets"]["rows"] if name in ("entries", "grants") else chosen
+    return {row["id"]: walk(api, NESTED[name].format(id=row["id"]), limit=20)["rows"] for row in parents}
 
 
-def traces_of(world: World, traces: Iterable[str]) -> list[tuple[str, str]]:
+def traces_of(world: World, found: dict[str, Any], traces: Iterable[str]) -> list[tuple[str, str]]:
     """Find the texts in tables, logs, lists and files; return (place, text) pairs."""
     wanted = {spelling.encode(): text for text in traces for spelling in (text, quote(text, safe=""), quote(text))}
-    places = chain(tables(world), logs(world), files(world))
+    shown = [(f"{form} of {name}", repr(rows).encode()) for form in FORMS for name, rows in found[form].items()]
+    places = chain(tables(world), logs(world), shown)
     return sorted({(place, text) for place, content in places for one, text in wanted.items() if one in content})
 
 
@@ -176,15 +179,6 @@ def logs(world: World) -> Iterator[tuple[str, bytes]]:
     for file in world.service.directory.rglob("*"):
         if file.is_file() and "nginx" not in file.parts:
             yield f"file {file.name}", file.read_bytes()
-
-
-def files(world: World) -> Iterator[tuple[str, bytes]]:
-    """Yield every list as pages and as files."""
-    api = world.api()
-    for name, path in {**EXPORTED, **ONLY_LISTED}.items():
-        yield f"list of {name}", json.dumps(walk(api, path)["rows"], default=str, ensure_ascii=False).encode()
-        for format_ in ("csv", "jsonl") if name in EXPORTED else ():
-            yield f"{format_} of {name}", read_file(api, path, format_)
 
 
 def after_the_purge(world: World) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """The machines: PostgreSQL, Valkey, the service, nginx before the publisher's own server, and receivers."""
 
-import os
-import shutil
-import signal
-import subprocess
+import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from posixpath import normpath
@@ -13,16 +10,14 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import httpx
-
-from tests.faults.harness import Deployment, eventually
-from tests.faults.proxies.programs import Place, nginx
-from tests.services import dies_with, free_port, postgres, valkey
+from tests.faults.harness import Deployment
+from tests.faults.proxies import programs
+from tests.faults.proxies.programs import Place, Proxy, running
+from tests.services import free_port, postgres, valkey
 from tests.services.server import directory as open_directory
 from tests.world.clock import LIBRARY, WorldClock
-from tests.world.publisher import HOST, PAGES
+from tests.world.publisher import CRAWLER_NETWORKS, PAGES
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 SETTINGS = {
     "WEBHOOKS_ALLOW_PRIVATE": "on",
     "WEBHOOK_RETRY_SCHEDULE": "0,5,300,3600,14400",
@@ -32,9 +27,17 @@ SETTINGS = {
 }
 
 
+def nginx(at: Place) -> list[str]:
+    """Return arguments for nginx, which drops all variables that are not named: libfaketime needs these."""
+    return [*programs.nginx(at), "-g", "env FAKETIME_TIMESTAMP_FILE; env FAKETIME_NO_CACHE;"]
+
+
+NGINX = Proxy(nginx, 503)
+
+
 def missing_tools() -> list[str]:
     """Return the missing programs, as Debian package names."""
-    return [name for name, found in (("nginx", NGINX), ("faketime", LIBRARY.exists())) if not found]
+    return [name for name, found in (("nginx", NGINX.program), ("faketime", LIBRARY.exists())) if not found]
 
 
 class Served(NamedTuple):
@@ -141,36 +144,22 @@ class Machines:
     def __init__(self, clock: WorldClock, service: Deployment, origin: Origin, receivers: list[Receiver]) -> None:
         self.clock, self.service, self.origin, self.receivers = clock, service, origin, receivers
         self.site_port = free_port()
-        self.proxy: subprocess.Popen[bytes] | None = None
+        self.proxy = ExitStack()
 
     def start_proxy(self, edge_key: str) -> None:
         """Start nginx with the file in deploy/edge, replacing only its placeholders."""
         place = self.service.directory / "nginx"
         place.mkdir(exist_ok=True)
         at = Place(edge_key, self.service.port, self.origin.server_port, self.site_port, place)
-        log = place / "output.log"
-        with log.open("wb") as output:
-            self.proxy = subprocess.Popen(
-                [NGINX or "", *nginx(at)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
-            )
+        self.proxy.enter_context(running(NGINX, at, variables=self.clock.environment))
 
-        def answers() -> bool:
-            assert self.proxy
-            assert self.proxy.poll() is None, log.read_text()
-            with suppress(httpx.TransportError):
-                url = f"http://127.0.0.1:{self.site_port}/robots.txt"
-                return httpx.get(url, headers={"Host": HOST}).status_code == 200
-            return False
 
-        assert eventually(answers, 60), log.read_text()
-
-    def stop_proxy(self) -> None:
-        if self.proxy:
-            self.proxy.terminate()
-            self.proxy.wait()
+def load_crawler_addresses(service: Deployment) -> None:
+    """Load the crawlers' addresses before the service starts: running processes see them only after some seconds."""
+    for name, network in CRAWLER_NETWORKS.items():
+        file = service.directory / f"{name}.json"
+        file.write_text(json.dumps({"prefixes": [{"ipv4Prefix": network}]}))
+        service.manage("load_crawler_addresses", name, str(file))
 
 
 @contextmanager
@@ -190,6 +179,7 @@ def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Itera
             found = Machines(clock, service, origin, [first, second])
             try:
                 service.migrate()
+                load_crawler_addresses(service)
                 report("migrated")
                 service.start()
                 report("serving")
@@ -198,5 +188,5 @@ def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Itera
                 report(f"The service's log ends with\n{service.log()[-5000:]}")
                 raise
             finally:
-                found.stop_proxy()
+                found.proxy.close()
                 service.close()

@@ -3,12 +3,12 @@
 import os
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tests.examples import FEW
 from tests.world.actors import (
     access_log,
     bookkeeper,
@@ -23,19 +23,23 @@ from tests.world.actors import (
 from tests.world.evidence import after_the_purge, archived, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
+from tests.world.publisher import ADA, FORMER, IS_WHOLE, KEPT
 from tests.world.traffic import Traffic
 from tests.world.world import World
 
 BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
-DAYS = int(os.environ.get("WORLD_DAYS") or 31)
-SIZE = float(os.environ.get("WORLD_SIZE") or (0.3 if FEW else 0.5))
+DAYS = 31
+SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.2))
+# The short month skips days. What was planned for them happens on the next one.
+LIVED = range(DAYS) if IS_WHOLE else (0, 1, 2, 3, 5, 6, 7, 9, 11, 12, 13, 16, 17, 21, 23, 24, 27, 30)
 KILLS = {6, 20}
+ROLLED_BACK = 18
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
 LOG_IS_IMPORTED = 13  # a Sunday, so that reports are compared with decisions in the same night
 CUSTOMERS_ARRIVE, CUSTOMERS_MERGE, ADA_IS_ERASED = 1, 22, 24
-REFUNDS = {9: customer_desk.ADA, 11: customer_desk.FORMER, 23: customer_desk.KEPT}
+REFUNDS = {9: ADA, 11: FORMER, 23: KEPT}
 
 Deed = Callable[[], object]
 
@@ -51,21 +55,18 @@ def day_of(day: int) -> date:
 STARK = {"price_amount": "250.50", "price_currency": "EUR", "access_amount": "0.04", "access_currency": "USD"}
 
 
-def of(requester: str, deed: Callable[..., object], **fields: str) -> Callable[[World], object]:
-    """Return a deed on the requester's first licence."""
-    return lambda world: deed(world, world.api(), office.only_license(world, requester), **fields)
-
-
 def at_desk(deed: Callable[..., object], *what: str, **fields: str) -> Callable[[World], object]:
     """Run Anna's actions in the admin."""
     return lambda world: deed(world, operator.Desk(world), *what, **fields)
 
 
-def refund_twice(world: World) -> None:
-    """Refund more than is left, which is refused; then a smaller amount."""
-    desk, license_id = operator.Desk(world), office.only_license(world, "org_acme")
-    done = [operator.refund(world, desk, license_id, amount) for amount in ("800.00", "800.00", "400.00")]
-    world.diary.promise("the operator", "no more is refunded than was paid", [True, False, True], done)
+def of(requester: str, deed: Callable[..., object], **fields: Any) -> Callable[[World], object]:
+    """Return a deed on the requester's first licence."""
+    return lambda world: deed(world, sales.license_of(world, requester), **fields)
+
+
+def of_at_desk(requester: str, deed: Callable[..., object]) -> Callable[[World], object]:
+    return lambda world: deed(world, operator.Desk(world), sales.license_of(world, requester))
 
 
 # Single actions during a day's traffic, each by a separate person.
@@ -76,20 +77,22 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     5: [at_desk(operator.type_a_name)],
     6: [bookkeeper.take_instalment],
     7: [office.rotate_key],
-    8: [refund_twice],
+    8: [of_at_desk("org_acme", operator.refund_in_parts)],
     10: [customer_desk.synchronise],
     11: [office.stall_service],
     12: [of("org_umbrella", sales.revoke)],
-    13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
+    13: [
+        of("org_globex", sales.change, pricePerAccess=("0.065", "USD")),
+        of("org_piper", sales.change, price=("25", "JPY")),
+    ],
     14: [bookkeeper.take_advance],
     15: [bookkeeper.take_from_ada],
-    18: [lambda world: office.roll_back_policy(world, "changing", 2)],
-    19: [
-        at_desk(operator.archive_item, "item-0011"),
-        lambda world: operator.revoke_license(world, operator.Desk(world), office.only_license(world, "sub-001")),
-    ],
+    16: [bookkeeper.refund_in_two_parts],
+    ROLLED_BACK: [lambda world: office.roll_back_policy(world, "changing", 2)],
+    19: [at_desk(operator.archive_item, "item-0011"), of_at_desk("sub-001", operator.revoke_license)],
+    20: [bookkeeper.pay_out],
     21: [office.book_by_hand],
-    22: [lambda world: office.renew(world, world.api(), "org_initech")],
+    22: [office.renew],
     25: [bookkeeper.take_from_merged],
     26: [of("org_vandelay", sales.revoke)],
     27: [at_desk(bookkeeper.take_cheque)],
@@ -97,17 +100,29 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
 }
 
 
-def deeds(world: World, day: int) -> list[Deed]:
-    """Return the day's deeds: each day includes publishing, the bank's file, and the daily policy change."""
-    daily = [partial(office.publish, world, day), partial(bookkeeper.take_in, world, day)]
-    if day != 18:  # that day it is rolled back
+def deeds(world: World, day: int, before: int | None) -> list[Deed]:
+    """Return the day's deeds: each day includes publishing, the bank's file, and the daily policy change.
+
+    What was planned for skipped days is done by one person, in order.
+    """
+    daily = [partial(office.publish, world, day, before), partial(bookkeeper.take_in, world, day)]
+    if ROLLED_BACK not in (*skipped_days(day, before), day):
         daily.append(partial(office.toggle_policy, world, day % 2 == 0))
-    return [*daily, *(partial(deed, world) for deed in PLAN.get(day, []))]
+    late = [partial(deed, world) for skipped in skipped_days(day, before) for deed in PLAN.get(skipped, [])]
+    return [*daily, partial(in_order, late), *(partial(deed, world) for deed in PLAN.get(day, []))]
 
 
-def mornings(world: World, day: int) -> None:
-    """Run the expected or planned actions before the day's traffic."""
-    licensees.show_former_token(world)
+def skipped_days(day: int, before: int | None) -> range:
+    return range(day if before is None else before + 1, day)
+
+
+def in_order(deeds: Iterable[Deed]) -> None:
+    for deed in deeds:
+        deed()
+
+
+def prepare(world: World, day: int) -> None:
+    """Run what is planned for before a day's traffic."""
     if day == 9:
         office.expect_old_key(world, 401, "the old key ends with the overlap")
     if day == WALLETS_OPEN:
@@ -133,19 +148,23 @@ def mornings(world: World, day: int) -> None:
 def live(world: World, report: Callable[[str], object]) -> None:
     found(world)
     report("founded")
-    for day in range(DAYS):
+    before = None
+    for day in LIVED:
         if day:
             world.clock.move_to(at(day, 8))
-        mornings(world, day)
-        Traffic(world, day).run(deeds(world, day), kill=day in KILLS)
+        licensees.show_former_token(world)
+        for planned in (*skipped_days(day, before), day):
+            prepare(world, planned)
+        Traffic(world, day).run(deeds(world, day, before), kill=day in KILLS)
         if day in ACROSS_MIDNIGHT:
             world.clock.move_to(at(day, 23, 59, 59))
             Traffic(world, day, share=0.5).run()
         world.clock.move_to(at(day + 1, 2))
         if day == LOG_IS_IMPORTED:  # before the warehouse takes over the day's decisions
             access_log.take_in(world, day_of(day))
-        nightly.work(world, day_of(day))
+        nightly.work(world, [day_of(one) for one in (*skipped_days(day, before), day)])
         report(f"{day_of(day)} is over")
+        before = day
     settle(world)
 
 
@@ -172,10 +191,10 @@ def keep_record(record: Path, place: Path) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
 
     with machines(place, BEGINS, report) as started:
-        world = World(started, SIZE)
+        world = World(started, SIZE, SIZE * len(LIVED) / DAYS)
         live(world, report)
         found = gather(world)
-        found["traces"] = traces_of(world, customer_desk.TRACES)
+        found["traces"] = traces_of(world, found, customer_desk.TRACES)
         world.diary.forget()
         found["archive"] = archived(world)
         found["purged"] = after_the_purge(world)

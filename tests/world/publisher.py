@@ -1,16 +1,24 @@
 """The publisher before the first day: policies, a site of thirty pages, items and customers."""
 
+import os
 from dataclasses import dataclass
 from typing import Any
+
+from tests.examples import ALL
 
 HOST = "pub.example"
 CAMPUS = "127.0.7.0/24"  # whose readers get what licensees get
 CRAWLER_NETWORKS = {"GPTBot": "127.0.9.0/28", "PerplexityBot": "127.0.9.16/28"}  # as their operators publish them
 EMBARGO_ENDS = "2027-04-01T00:00:00Z"
-ITEMS = 1_500
+FORMER, KEPT = "org_soylent_old", "org_soylent"  # two records of one customer, which are merged
+ADA = "reader:ada/lovelace@example.org"  # a reader whose data is erased
+# The whole month fills several chunks of every export. The short one skips days, and has fewer of everything.
+IS_WHOLE = ALL or os.environ.get("WORLD") == "whole"
+ITEMS, SMALL_POLICIES, PARKED_SITES = (1_500, 510, 260) if IS_WHOLE else (300, 10, 10)
+SUBSCRIBERS = 520 if IS_WHOLE else 40  # with a licence each
+SYNCHRONISED = 200 if IS_WHOLE else 20  # licences of the billing system
+SUBSCRIPTIONS_PAID_A_DAY = 17 if IS_WHOLE else 2
 PAGES_ITEMS = 40  # the items that most questions are about
-SUBSCRIBERS = 520  # with a licence each, so that licences and statements fill three chunks of an export
-SMALL_POLICIES, PARKED_SITES = 510, 260
 
 READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
 NOBODY = {"action": "deny", "priority": 99, "conditions": {"default": True}, "message": "A licence is needed."}

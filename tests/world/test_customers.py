@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.world.actors.customer_desk import ADA, FORMER, KEPT, SYNCHRONISED
 from tests.world.model.expected import Expected
+from tests.world.publisher import ADA, FORMER, KEPT, SYNCHRONISED
 
 
 def requesters(month: Expected) -> Counter[str]:

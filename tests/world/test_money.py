@@ -42,22 +42,66 @@ def test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else
 
 def test_every_statement_adds_up_its_month_and_carries_its_balance_on(month: Expected) -> None:
     names = (
-        "opening", "licenses", "usage", "adjustments", "total", "charges", "refunds", "payments", "closing",
-        "decisions", "lines", "credits",
+        "opening", "licenses", "usage", "adjustments", "total", "charges", "refunds", "payments", "payouts",
+        "paidForCredit", "closing", "decisions", "lines", "credits",
     )  # fmt: skip
     found = {
         (row["requesterId"], row["month"], row["currency"]): {name: row[name] for name in names}
         for row in month.rows("statements")
     }
-    assert found == money.statements(month.bookings, month.bank.books.values(), month.diary.payments.values())
+    payments = list(month.diary.payments.values())
+    assert found == money.statements(month.bookings, month.bank.books.values(), payments)
 
 
 def test_statements_show_what_customers_owe_have_paid_and_have_paid_in_advance(month: Expected) -> None:
-    rows = [row for row in month.rows("statements") if row["payments"]]
-    closings = [row["closing"] for row in rows]
+    rows = month.rows("statements")
+    closings = [row["closing"] for row in rows if row["payments"]]
     assert min(closings) < 0 < max(closings)
     assert 0 in closings
-    assert sum(row["payments"] for row in rows) == sum(one.amount for one in month.diary.payments.values())
+    for name in ("payments", "payouts", "paidForCredit"):
+        expected = sum(
+            one.amount
+            for one in month.diary.payments.values()
+            if not one.voided and name == ("paidForCredit" if one.grant else f"{one.kind}s")
+        )
+        assert sum(row[name] for row in rows) == expected > 0
+
+
+def test_every_statement_lists_the_payments_and_voids_that_it_counts(month: Expected) -> None:
+    statements = {row["id"]: row for row in month.rows("statements")}
+    for id_, rows in month.found["counted payments"].items():
+        row = statements[id_]
+        expected = {
+            payment: money.counted(one, row["month"])
+            for payment, one in month.diary.payments.items()
+            if (one.requester, one.currency) == (row["requesterId"], row["currency"])
+            and row["month"] in [money.month_of(at) for at in (one.begun, one.voided) if at]
+        }
+        assert {one["id"]: one["counted"] for one in rows} == expected, row
+
+
+def test_payments_were_voided_in_their_own_month_and_in_a_later_one(month: Expected) -> None:
+    voided = [one for one in month.diary.payments.values() if one.voided]
+    assert {money.month_of(one.begun) == money.month_of(one.voided or 0) for one in voided} == {True, False}
+    assert {one["kind"] for one in month.rows("payments")} == {"payment", "payout"}
+
+
+def test_every_charge_shows_what_is_refunded_and_what_is_left(month: Expected) -> None:
+    """Refunds are adjustments below 0 that name a decision, or a licence without a decision."""
+    refunded: Counter[tuple[Any, ...]] = Counter()
+    for one in month.bookings:
+        if money.is_refund(one) and (one.decision or one.license):
+            refunded[one.decision, None if one.decision else one.license] -= one.amount
+    charges = [row for row in month.rows("ledger") if row["type"] == "usage"]
+    charges += [row for row in month.rows("ledger") if row["type"] == "license" and row["requesterId"] in REFUNDED]
+    assert len(charges) > len(REFUNDED)
+    for row in charges:
+        key = (row["decisionId"], None) if row["decisionId"] else (None, row["licenseId"])
+        assert (row["refunded"], row["refundable"]) == (refunded[key], row["amount"] - refunded[key]), row
+    assert {row["refundable"] for row in charges if row["refunded"]} >= {0, Decimal("0.02")}
+
+
+REFUNDED = {"org_acme", "org_stark"}  # customers whose licence's price was refunded
 
 
 def test_every_month_that_is_over_is_closed_and_this_one_is_open(month: Expected) -> None:

@@ -77,7 +77,7 @@ def wrong_balance(found: Found) -> Found:
 
 
 def truncated_file(found: Found) -> Found:
-    return {**found, "csv": {**found["csv"], "ledger": found["csv"]["ledger"][:250]}}
+    return {**found, "csv": {**found["csv"], "ledger": found["csv"]["ledger"][:-1]}}
 
 
 def forgotten_event(found: Found) -> Found:
@@ -110,9 +110,9 @@ def misread_revenue(found: Found) -> Found:
 
 
 def forgotten_spend(found: Found) -> Found:
-    wallet, rows = next((id_, rows) for id_, rows in found["entries"].items() if rows)
-    gone = next(row for row in rows if row["type"] == "spend")
-    return {**found, "entries": {**found["entries"], wallet: [row for row in rows if row is not gone]}}
+    wallet, gone = next((id_, row) for id_, rows in found["entries"].items() for row in rows if row["type"] == "spend")
+    rows = [row for row in found["entries"][wallet] if row is not gone]
+    return {**found, "entries": {**found["entries"], wallet: rows}}
 
 
 def uncovered_access(found: Found) -> Found:

@@ -51,6 +51,14 @@ def test_the_page_report_counts_every_visit_once(month: Expected) -> None:
     assert {row["date"]: shown(row) for row in report["timeSeries"]} == days
 
 
+def test_the_import_of_a_log_summed_up_its_denials_by_reason(month: Expected) -> None:
+    reasons = Counter(one.verdicts[0].observed for one in visits(month) if one.asked.way == "log")
+    del reasons[None]
+    result = month.found["log import"]
+    assert {row["reason"]: row["count"] for row in result["byReason"]} == reasons
+    assert result["refused"] == reasons.total() > 0
+
+
 def test_the_crawler_report_counts_what_each_operator_took(month: Expected) -> None:
     report = month.found["reports"]["crawlers"]
     expected = counted(visits(month), lambda one: OPERATORS.get(crawler_of(one) or ""))

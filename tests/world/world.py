@@ -1,7 +1,7 @@
 """Shared state of the world: clock, machines, keys, diary."""
 
 import random
-from datetime import datetime
+import uuid
 from typing import Any
 
 from tests.world.caller import Caller, Reply
@@ -11,9 +11,9 @@ from tests.world.machines import Machines
 
 
 class World:
-    def __init__(self, machines: Machines, size: float) -> None:
-        """`size` multiplies the requests of readers, crawlers and licensees."""
-        self.machines, self.size = machines, size
+    def __init__(self, machines: Machines, size: float, share: float) -> None:
+        """`size` multiplies each day's requests; `share` is the month's traffic, of a usual one's."""
+        self.machines, self.size, self.share = machines, size, share
         self.clock: WorldClock = machines.clock
         self.diary = Diary()
         self.account = ""
@@ -33,6 +33,20 @@ class World:
         """Return an API client with that key, from this machine."""
         return Caller(self.clock, self.service.port, headers={"Authorization": f"Bearer {self.keys[key]}"})
 
+    def send(self, method: str, path: str, body: Any = None) -> Reply:
+        """Send a request of the office until it is answered; a POST has an Idempotency-Key."""
+        headers = {"Idempotency-Key": uuid.uuid4().hex} if method == "POST" else {}
+        return self.api().send_until_answered(method, path, body, headers)
+
+    def act(self, method: str, path: str, body: Any = None, *further: int) -> Reply:
+        """Send a request of the office that must succeed: with 200, 201 or one of these further statuses."""
+        reply = self.send(method, path, body)
+        assert reply.status in (200, 201, *further), (method, path, body, reply.status, reply.content[:2000])
+        return reply
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.api().get(path, **query)
+
     def visitor(self, address: str, **headers: str) -> Caller:
         """Return a visitor of the site with its own address."""
         return Caller(self.clock, self.machines.site_port, address, headers)
@@ -47,8 +61,5 @@ class World:
     def run(self, *command: str) -> tuple[dict[str, Any], Reply]:
         """Run a manage.py command with `--json`; return its output and the time."""
         begun = self.clock.timestamp()
-        told = self.service.manage(*command)
-        return told, Reply(begun, self.clock.timestamp(), 200)
-
-    def move_to(self, moment: datetime) -> None:
-        self.clock.move_to(moment)
+        result = self.service.manage(*command)
+        return result, Reply(begun, self.clock.timestamp(), 200)

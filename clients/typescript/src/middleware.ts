@@ -11,6 +11,8 @@ const SHOWN = [
 ];
 const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];
+const MODE = "x-access-mode"; // in replies about a site that refuses nobody
+const MAX_HOSTS = 1_000; // whose mode is remembered; visitors can make them up
 const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed
 const MAX_HEADER = 8 * 1024; // characters of one
 const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
@@ -27,7 +29,10 @@ export interface GateOptions<R = Request> {
   /** Where the service is, and the key of this site. */
   url: string;
   key: string;
-  /** Pages that stay open while the service cannot be reached: all, none, or by the path. */
+  /**
+   * Pages that stay open while the service cannot be reached: all, none, or by the path. All stay open of a site that
+   * refused nobody when the service last answered.
+   */
   failOpen: boolean | ((path: string) => boolean);
   /**
    * Paths that are served without a check: `true` for style sheets, scripts, fonts and images under `/assets/` and
@@ -88,7 +93,14 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     refused(visit, status, body, new Headers({ ...PLAIN_TEXT, ...more }));
   const undecided = (visit: Visit) =>
     text(visit, 503, "Access cannot be checked at the moment.", { "retry-after": String(PAUSE / 1000) });
-  const unreachable = (visit: Visit, page: Page) => (isChosen(failOpen, page) ? admitted(visit) : undecided(visit));
+  const openHosts = new Set<string>(); // whose sites refused nobody, by the newest reply about each
+  const remember = (host: string, refusesNobody: boolean) => {
+    if (!refusesNobody) return openHosts.delete(host);
+    if (openHosts.size >= MAX_HOSTS) openHosts.clear();
+    return openHosts.add(host);
+  };
+  const unreachable = (visit: Visit, page: Page) =>
+    openHosts.has(page.host) || isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
   let pausedUntil = 0;
 
   return async (visit, request) => {
@@ -117,6 +129,7 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       log(`The licensing service did not decide about ${page.url}: ${answer.status} ${said}`);
       return undecided(visit);
     }
+    remember(page.host, answer.headers.has(MODE));
     if (answer.ok) return admitted(visit, answer);
     const headers = picked(answer.headers, [...SHOWN, "content-type", "vary"]);
     headers.set("cache-control", "no-store");
@@ -126,13 +139,15 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
 
 interface Page {
   url: string;
+  host: string;
   path: string;
 }
 
 /** The URL as the site gets it: a URL object would resolve what sites may read in another way. */
 function pageOf(url: string, host?: string): Page {
   const [, scheme = "", given = "", path = "", rest = ""] = /^(https?:\/\/)([^/?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];
-  return { url: `${scheme}${host ?? given}${path}${rest}`, path: path || "/" };
+  const named = host ?? given;
+  return { url: `${scheme}${named}${path}${rest}`, host: named, path: path || "/" };
 }
 
 function question(visit: Visit, page: Page, key: string, address?: string | null, requester?: string | null): Headers {

@@ -1,4 +1,4 @@
-// Shapes: aa079a7092902219
+// Shapes: b8fb00b7e44830c5
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -73,6 +73,8 @@ export interface components {
             licenseId?: string | null;
             /** @description The tier of the licence. */
             licenseType?: string | null;
+            /** @description The fee that this adjustment refunds. */
+            feeId?: string | null;
             /** @description The decision's id. */
             decisionId?: string | null;
             /** @description The content item's id. */
@@ -857,6 +859,8 @@ export interface components {
             crawlerClass: "ai_training" | "ai_input" | "ai_index" | "search" | "archive" | "preview" | "ads" | "other" | (string & {});
             /** @description Who runs it. */
             operator: string;
+            /** @description `crawler` collects pages by itself; `fetcher` gets a page because somebody asks for it just then. */
+            kind: "crawler" | "fetcher" | (string & {});
             /** @description The token that its User-Agent contains. Null: only robots.txt names it. */
             userAgent: string | null;
             /** @description The token that it obeys in robots.txt. Null: robots.txt cannot name it. */
@@ -892,7 +896,7 @@ export interface components {
              * @description Inclusive.
              */
             endDate: string;
-            /** @description Whether `revenueAtStake` covers only the newest 10,000 observed denials. */
+            /** @description Whether `revenueAtStake` covers only the newest 10,000 observed denials of crawlers that could pay. */
             truncated: boolean;
             summary: components["schemas"]["CrawlsAndReferrals"];
             /** @description Only days with requests. */
@@ -1285,7 +1289,7 @@ export interface components {
             reset: number;
         };
         /** @enum {string} */
-        EntryType: "adjustment" | "license" | "usage";
+        EntryType: "adjustment" | "fee" | "license" | "usage";
         Erased: {
             /** @description The resource's id. */
             id: string;
@@ -1370,7 +1374,7 @@ export interface components {
         /** @description A source that states facts of a crawler. */
         Evidence: {
             /** @description The fields that the source states. */
-            facts: ("operator" | "class" | "userAgent" | "addressLists" | "hosts" | "signatureAgent" | (string & {}))[];
+            facts: ("operator" | "class" | "userAgent" | "robotsToken" | "addressLists" | "hosts" | "signatureAgent" | (string & {}))[];
             /** @description The page or file that states the facts. */
             url: string;
             /**
@@ -1404,6 +1408,30 @@ export interface components {
             wanted: unknown;
             /** @description What the condition looked at had; null where nothing was known. */
             saw: unknown;
+        };
+        /** @description A recurring fee, charged at the start of each period. */
+        Fee: {
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description The period, counted from `startsAt`. */
+            every: "month" | "quarter" | "year" | (string & {});
+        };
+        /** @description A recurring fee, charged at the start of each period. */
+        FeeRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: components["schemas"]["Currency"];
+            /**
+             * @description The period, counted from `startsAt`.
+             * @enum {string}
+             */
+            every: "month" | "quarter" | "year";
         };
         /** @description What is wrong with one field. */
         FieldError: {
@@ -1567,7 +1595,7 @@ export interface components {
             /** @description The kind of the object. */
             readonly object: "ledger_entry" | (string & {});
             /** @description The kind of it. */
-            readonly type: "adjustment" | "license" | "usage" | (string & {});
+            readonly type: "adjustment" | "fee" | "license" | "usage" | (string & {});
             /**
              * Format: decimal
              * @description Not 0. Negative to give money back.
@@ -1584,19 +1612,25 @@ export interface components {
             licenseId: string | null;
             /** @description The tier of the licence. */
             licenseType: string | null;
+            /** @description The fee that this adjustment refunds. */
+            feeId: string | null;
             /** @description The decision's id. */
             decisionId: string | null;
             /** @description The content item's id. */
             contentId: string | null;
+            /** @description The item's current title, even if it is deleted. */
+            readonly contentTitle: string | null;
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string | null;
+            /** @description The requester's current name. */
+            readonly requesterName: string | null;
             /** @description What for. */
             description: string | null;
             /** @description Your own id of an adjustment. Each id is booked once. */
             externalId: string | null;
             /**
              * Format: decimal
-             * @description The amount refunded of the charge or licence price; null for an adjustment.
+             * @description The amount refunded of the charge, fee or licence price; null for an adjustment.
              */
             readonly refunded: string;
             /**
@@ -1644,6 +1678,13 @@ export interface components {
             price: components["schemas"]["Money"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess: components["schemas"]["Money"] | null;
+            /** @description A recurring fee, charged in advance at the start of each period from `startsAt` until the licence ends. A change applies from the next period; null ends it. */
+            fee: components["schemas"]["Fee"] | null;
+            /**
+             * Format: date-time
+             * @description When the next fee is charged. Null: never.
+             */
+            readonly nextFeeAt: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -1737,6 +1778,8 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /** @description A recurring fee, charged in advance at the start of each period from `startsAt` until the licence ends. A change applies from the next period; null ends it. */
+            fee?: components["schemas"]["FeeRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -1853,6 +1896,8 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /** @description A recurring fee, charged in advance at the start of each period from `startsAt` until the licence ends. A change applies from the next period; null ends it. */
+            fee?: components["schemas"]["FeeRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -1976,7 +2021,7 @@ export interface components {
             endDate: string;
             /** @description The sum. */
             total: number;
-            /** @description Whether the revenue covers only the newest 10,000 denials. */
+            /** @description Whether the revenue covers only the newest 10,000 denials of those who could pay. */
             truncated: boolean;
             /** @description How many for each reason. */
             byReason: components["schemas"]["ObservedReason"][];
@@ -2104,7 +2149,7 @@ export interface components {
              * @example Europe/Berlin
              */
             timeZone: string;
-            /** @description ISO 4217. The currency of the admin's figures. */
+            /** @description ISO 4217. The account's own currency. */
             currency: string;
             key: components["schemas"]["OwnKey"];
             /**
@@ -2547,7 +2592,7 @@ export interface components {
              * @example Europe/Berlin
              */
             timeZone?: string | null;
-            /** @description ISO 4217. The currency of the admin's figures. */
+            /** @description ISO 4217. The account's own currency. */
             currency?: components["schemas"]["Currency"];
         };
         /** @description The fields of a key that can be changed; type and permissions cannot. */
@@ -2636,6 +2681,8 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /** @description A recurring fee, charged in advance at the start of each period from `startsAt` until the licence ends. A change applies from the next period; null ends it. */
+            fee?: components["schemas"]["FeeRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -2718,7 +2765,7 @@ export interface components {
             linkUrl?: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. New sites observe. */
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
@@ -3215,7 +3262,7 @@ export interface components {
         };
         /** @description A refund of a charge, named by exactly one of `entryId`, `licenseId` and `decisionId`. */
         RefundRequest: {
-            /** @description The entry of the charge. */
+            /** @description The entry of the charge or fee. */
             entryId?: string | null;
             /** @description Refunds its price. */
             licenseId?: string | null;
@@ -3766,7 +3813,7 @@ export interface components {
             linkUrl: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel: string | null;
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. New sites observe. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description What happens to pages without a policy. */
             unknown: "allow" | "deny" | (string & {});
@@ -3817,7 +3864,7 @@ export interface components {
             linkUrl?: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. New sites observe. */
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
@@ -3858,7 +3905,7 @@ export interface components {
             requesterId: string | null;
             /** @description In a closed statement, the name when it was closed. */
             requesterName: string | null;
-            /** @description The UTC month in which the entries were recorded, for example `2026-01`. */
+            /** @description The month in which the entries were recorded, in the account's `timeZone`, for example `2026-01`. */
             month: string;
             /** @description ISO 4217, or `access` for quotas. */
             currency: string;
@@ -3876,6 +3923,11 @@ export interface components {
             licenses: string;
             /**
              * Format: decimal
+             * @description Recurring fees of licences.
+             */
+            fees: string;
+            /**
+             * Format: decimal
              * @description Charged checks.
              */
             usage: string;
@@ -3886,7 +3938,7 @@ export interface components {
             adjustments: string;
             /**
              * Format: decimal
-             * @description Charges of the month by kind: `licenses`, `usage` and `adjustments`.
+             * @description Charges of the month by kind: `licenses`, `fees`, `usage` and `adjustments`.
              */
             total: string;
             /**
@@ -3964,14 +4016,14 @@ export interface components {
              */
             closing: string;
         };
-        /** @description A licence's price, an adjustment, or all charges of the month for one licence and item. */
+        /** @description A licence's price, a fee, an adjustment, or all charges of the month for one licence and item. */
         StatementLine: {
             /** @description The line's ledger entry; of charges the first one. */
             id: string;
             /** @description The kind of the object. */
             object: "statement_line" | (string & {});
             /** @description The kind of it. */
-            type: "adjustment" | "license" | "usage" | (string & {});
+            type: "adjustment" | "fee" | "license" | "usage" | (string & {});
             /**
              * Format: decimal
              * @description An exact decimal, as a number or a string.

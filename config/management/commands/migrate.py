@@ -1,7 +1,10 @@
+from contextlib import nullcontext
+
 from django.core.management.commands import migrate
 from django.db import connections
 
-from config.turns import turn_to_change
+from config.migrating.squashed import replaced_migrations
+from config.migrating.turns import turn_to_change
 from kit.storage.lock_waits import short_lock_waits, until_unlocked
 
 
@@ -15,5 +18,6 @@ class Command(migrate.Command):
     help = "Creates and changes the tables for this version. A running service waits for it only for moments."
 
     def handle(self, *args: object, database: str, **options: object) -> None:
-        with turn_to_change(database, self.stderr.write), short_lock_waits(connections[database]):
+        loading = replaced_migrations() if options["migration_name"] else nullcontext()
+        with turn_to_change(database, self.stderr.write), short_lock_waits(connections[database]), loading:
             until_unlocked(lambda: super(Command, self).handle(*args, database=database, **options))

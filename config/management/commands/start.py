@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand
 from accounts.models import Account
 from config.first_operator import first_operator, in_words
 from config.management.commands.serve import check_free
-from config.schema import pending_migrations
-from config.turns import turn_to_change
+from config.migrating.turns import turn_to_change
+from config.schema import pending_migrations, required_migrations
 
 KEY = ".venv/bin/python manage.py create_api_key --account ID --name NAME --type secret"
 
@@ -23,7 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, empty: bool, **options: object) -> None:
         check_free(settings.HOST, settings.PORT)
         if pending := pending_migrations():
-            self.say(f"Creating and changing tables: {len(pending)} migrations …")
+            is_new = len(pending) == len(required_migrations())
+            self.say("Creating the tables …" if is_new else f"Changing tables: {len(pending)} migrations …")
             call_command("migrate", verbosity=0, stdout=self.stdout, stderr=self.stderr)
         with turn_to_change(report=self.say):
             self.fill(is_demo=not empty)

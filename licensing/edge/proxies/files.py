@@ -4,12 +4,12 @@ The file says for each page whether the service is asked, and whether the page s
 All of that comes from the site's description; the files have no rules of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, Entry, describe
+from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, describe
 from licensing.edge.proxies.paths import ESCAPED, naming
 from licensing.sites.models import Site
 
@@ -38,64 +38,61 @@ class ProxyFile(Struct, frozen=True):
     omitted: Sequence[tuple[str, str]]
 
 
-def nginx_crawlers(site: Description) -> list[str]:
-    """Return the lines of the known crawlers, whom the service is asked about."""
-    return [f'    "~*{CRAWLERS}" crawler;', *(f'    "~*{naming([token])}" crawler;' for token in site.crawlers)]
+Write = Callable[[Description], list[str]]
 
 
-def nginx_refused(site: Description) -> list[str]:
-    return [f'    "~*{naming([token])}" refused;' for token in site.refused_crawlers]
+def default(line: str) -> Write:
+    """Return the writer of the line of pages that no other line names."""
+    return lambda site: [line.format(site.default)]
 
 
-def nginx_default(site: Description) -> list[str]:
-    return [f"    default {site.default};"]
+def pages(line: str, any_case: str) -> Write:
+    """Return the writer of the lines of a map from paths with queries to accesses, of which the first match counts."""
+
+    def write(site: Description) -> list[str]:
+        lines = []
+        for one in site.entries:
+            case, end = ("", r"(\?|$)") if one.is_whole else (any_case, "")
+            lines.append(line.format(case, one.expression + end, one.access))
+        return lines
+
+    return write
 
 
-def nginx_pages(site: Description) -> list[str]:
-    """Return lines of the map of pages, of which the first that matches counts."""
-    return [
-        f'    "{"~" if one.is_whole else "~*"}^{one.expression}{end_of(one)}" {one.access};' for one in site.entries
-    ]
+def crawlers(line: str) -> Write:
+    """Return the writer of the line of crawlers, whom the service is asked about."""
+    return lambda site: [line.format(f"({CRAWLERS}|{naming(site.crawlers)})")]
 
 
-def caddy_pages(site: Description) -> list[str]:
-    """Return lines of the map of pages, of which the first that matches counts."""
-    return [
-        f"\t\t~{'' if one.is_whole else '(?i)'}^{one.expression}{end_of(one)} {one.access}" for one in site.entries
-    ]
-
-
-def end_of(entry: Entry) -> str:
-    """Return what follows the expression of a path: its query, or anything."""
-    return r"(\?|$)" if entry.is_whole else ""
-
-
-def caddy_default(site: Description) -> list[str]:
-    return [f"\t\tdefault {site.default}"]
-
-
-def caddy_crawlers(site: Description) -> list[str]:
-    return [f"\t\tnot header_regexp User-Agent (?i)({CRAWLERS}|{naming(site.crawlers)})"]
-
-
-def caddy_refused(site: Description) -> list[str]:
-    if not site.refused_crawlers:
-        return []
-    return [f"\t\t\tnot header_regexp User-Agent (?i){naming(site.refused_crawlers)}"]
+def refused(line: str) -> Write:
+    """Return the writer of the line of crawlers for whom no page stays open; of no line if there are none."""
+    return lambda site: [line.format(naming(site.refused_crawlers))] if site.refused_crawlers else []
 
 
 def traefik_people(site: Description) -> list[str]:
     """Return the condition on the paths of people whom the service is not asked about."""
-    condition = "PathPrefix(`/`)" if site.default != Access.CLOSED else "!PathPrefix(`/`)"
+    return [
+        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN])}",
+        *crawlers("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
+    ]
+
+
+def traefik_lasting(site: Description) -> list[str]:
+    """Return the condition on the paths and visitors that stay open while the service is down."""
+    return [
+        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN, Access.ASK])}",
+        *refused("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
+    ]
+
+
+def traefik_paths(site: Description, chosen: Collection[Access]) -> str:
+    """Return the condition on the paths of pages with the chosen access."""
+    condition = "PathPrefix(`/`)" if site.default in chosen else "!PathPrefix(`/`)"
     for first, expressions in reversed(site.groups):
         either = "|".join(expressions).replace(ESCAPED, r"[\x{80}-\x{efff}]")  # Traefik compares decoded paths
         whole = f"PathRegexp(`^({either})$`)" if first.is_whole else f"PathRegexp(`(?i)^({either})`)"
-        is_open = first.access == Access.OPEN or (not site.enforces and first.access == Access.ASK)
-        condition = f"({whole} || {condition})" if is_open else f"(!{whole} && {condition})"
-    return [
-        f"        Host(`{HOST}`) && {condition}",
-        f"        && !HeaderRegexp(`User-Agent`, `(?i)({CRAWLERS}|{naming(site.crawlers)})`)",
-    ]
+        condition = f"({whole} || {condition})" if first.access in chosen else f"(!{whole} && {condition})"
+    return condition
 
 
 def envoy_pages(site: Description) -> list[str]:
@@ -147,7 +144,7 @@ class Example(Struct, frozen=True):
 
     start: str
     length: int
-    write: Callable[[Description], list[str]]
+    write: Write
 
 
 class Kind(Struct, frozen=True):
@@ -171,10 +168,10 @@ KINDS = {
         "127.0.0.1:8000",
         "127.0.0.1:8080",
         [
-            Example("default ask;", 1, nginx_default),
-            Example('# "~^/(about', 1, nginx_pages),
-            Example(f'"~*{CRAWLERS}" crawler', 1, nginx_crawlers),
-            Example('# "~*gptbot', 1, nginx_refused),
+            Example("default ask;", 1, default("    default {};")),
+            Example('# "~^/(about', 1, pages('    "~{}^{}" {};', "*")),
+            Example(f'"~*{CRAWLERS}" crawler', 1, crawlers('    "~*{}" crawler;')),
+            Example('# "~*gptbot', 1, refused('    "~*{}" refused;')),
         ],
     ),
     "caddy": Kind(
@@ -183,10 +180,10 @@ KINDS = {
         "licensing:8000",
         "origin:8080",
         [
-            Example("# ~^/(about", 1, caddy_pages),
-            Example("default ask", 1, caddy_default),
-            Example("not header_regexp User-Agent (?i)(bot", 1, caddy_crawlers),
-            Example("# not header_regexp User-Agent", 1, caddy_refused),
+            Example("# ~^/(about", 1, pages("\t\t~{}^{} {}", "(?i)")),
+            Example("default ask", 1, default("\t\tdefault {}")),
+            Example("not header_regexp User-Agent (?i)(bot", 1, crawlers("\t\tnot header_regexp User-Agent (?i){}")),
+            Example("# not header_regexp User-Agent", 1, refused("\t\t\tnot header_regexp User-Agent (?i){}")),
         ],
         "{env.LICENSING_KEY}",
     ),
@@ -195,7 +192,10 @@ KINDS = {
         "traefik.yml",
         "licensing:8000",
         "origin:8080",
-        [Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 2, traefik_people)],
+        [
+            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_lasting),
+            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_people),
+        ],
     ),
     "envoy": Kind(
         "Envoy",

@@ -117,7 +117,7 @@ def wordpress(directory: Path, url: str, key: str, *, enforces: bool = True) -> 
     service = block(GUIDE, "define('CONTENT_LICENSING_URL'")
     guide = service.replace("https://licensing.example", url).replace("svc_sk_…", key)
     if enforces:
-        guide += block(GUIDE, "define('CONTENT_LICENSING_OPEN_PATHS'").replace("/(about/)?", OPEN_PATHS)
+        guide += block(GUIDE, "define('CONTENT_LICENSING_OPEN_PATHS'").replace("/.*", OPEN_PATHS)
     (site / "wp-config.php").write_text(CONFIG % {"socket": socket, "guide": guide})
     (site / "router.php").write_text(ROUTER)
     (site / "wp-content" / "mu-plugins").mkdir()

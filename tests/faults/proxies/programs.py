@@ -5,14 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 
 from run import ROOT
 from tests.faults.harness import eventually
+from tests.services import free_port
 
 HOST = "pub.example"
 KEY = "svc_sk_PUT-THE-KEY-HERE"
@@ -37,6 +39,7 @@ class Place:
     observes: bool = False
     generated: str = ""  # a site's own file, instead of the one in deploy/edge
     host: str = HOST
+    open_paths: str | None = None  # OPEN_PATHS of a Worker, instead of the suggested ones
     behind_cdn: bool = False  # visitors' addresses come in X-Forwarded-For, from 127.0.0.1
     behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
 
@@ -100,6 +103,15 @@ def nginx_arguments(at: Place, text: str) -> list[str]:
     return ["-c", file, "-p", str(at.directory)]
 
 
+def cdn(at: Place) -> list[str]:
+    """Start an nginx before another proxy, as a CDN: it names the visitor's address in X-Forwarded-For."""
+    headers = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_protocol_addr;"
+    target = f"proxy_http_version 1.1; proxy_pass http://127.0.0.1:{at.origin};"
+    return nginx_arguments(
+        at, f"server {{ listen 127.0.0.1:{at.port} proxy_protocol; location / {{ {headers} {target} }} }}"
+    )
+
+
 def caddy(at: Place) -> list[str]:
     text = at.filled_in(
         "Caddyfile",
@@ -127,13 +139,20 @@ def traefik(at: Place) -> list[str]:
     )
     if at.behind_cdn:
         text = text.replace("# trustForwardHeader", "trustForwardHeader")
-    suggested = text.partition("# PathRegexp(")[2].partition("\n")[0]
-    people = f"PathRegexp({suggested}" if at.keeps_open else "!PathPrefix(`/`)"
-    file = at.written("site.yml", at.closed(text, f"Host(`{HOST}`) && PathPrefix(`/`)", f"Host(`{HOST}`) && {people}"))
+    pages = text.partition("# PathRegexp(")[2].partition("\n")[0]
+    if at.keeps_open:
+        text = text.replace("!PathPrefix(`/`)", f"PathRegexp({pages}")
+    enforcing = f"PathRegexp({pages}" if at.keeps_open else "!PathPrefix(`/`)"
+    text = at.closed(text, "`) && PathPrefix(`/`)", f"`) && {enforcing}")
+    questions = f"127.0.0.1:{free_port()}"
+    file = at.written("site.yml", text.replace("127.0.0.1:8079", questions))
     protocol = ["--entrypoints.web.proxyprotocol.trustedips=127.0.0.1/32"] if at.behind_balancer else []
     protocol += ["--entrypoints.web.forwardedheaders.trustedips=127.0.0.1/32"] if at.behind_cdn else []
     return [
         *protocol, f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
+        f"--entrypoints.licensing.address={questions}",
+        "--entrypoints.licensing.forwardedheaders.trustedips=127.0.0.1/32",
+        "--entrypoints.licensing.forwardedheaders.notappendxforwardedfor=true",
         "--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=ERROR",
     ]  # fmt: skip
 
@@ -197,7 +216,8 @@ export default { fetch: (request, env) => (isForLicensing(request) ? env.LICENSI
 def workerd(at: Place) -> list[str]:
     at.written("worker.js", at.filled_in("worker.js"))
     at.written("internet.js", INTERNET)
-    open_paths = r"/(about|open(/[\\w-][\\w.-]*)*)/?" if at.keeps_open else ""
+    suggested = r"/(about|open(/[\\w-][\\w.-]*)*)/?" if at.keeps_open else ""
+    open_paths = suggested if at.open_paths is None else at.open_paths
     config = WORKERD % {**vars(at), "open_paths": open_paths}
     if at.observes:
         config = config.replace('    (name = "OPEN_PATHS", text = ""),\n', "")
@@ -208,21 +228,15 @@ def workerd(at: Place) -> list[str]:
 class Proxy:
     """A proxy program. `down` is the status of replies to visitors while the service is down.
 
-    `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
-    `can_open`: whether pages that the service is asked about can stay open while it is down.
     `marks_paid_pages`: whether the file says `private` on pages that were charged for.
-    `names_retry_after`: whether refusals while the service is down have `Retry-After`.
     `merges_slashes`: whether the origin gets `//` as `/`.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
     """
 
     arguments: Callable[[Place], list[str]]
     down: int
-    can_open: bool = True
     merges_slashes: bool = False
     marks_paid_pages: bool = True
-    names_retry_after: bool = True
-    is_patient: bool = False
     shows_headers: bool = True
 
     @property
@@ -242,17 +256,21 @@ PROXIES = [
     Proxy(caddy, 502),
     Proxy(
         traefik,
-        500,
-        can_open=False,
+        503,
         merges_slashes=True,
         marks_paid_pages=False,
-        names_retry_after=False,
-        is_patient=True,
         shows_headers=False,
     ),
-    Proxy(envoy, 503, marks_paid_pages=False),
+    Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
+
+
+class Nginx(Proxy):
+    name = "nginx"
+
+
+CDN = Nginx(cdn, 502)
 
 
 class Balanced(HTTPConnection):
@@ -276,10 +294,12 @@ def status_at(at: Place, path: str) -> int:
 
 
 @contextmanager
-def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
+def running(
+    proxy: Proxy, at: Place, *, decides: bool = True, variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
     """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
 
-    `decides`: whether the service can answer that request.
+    `decides`: whether the service can answer that request. `variables` are added to the environment.
     """
     log = at.directory / "output.log"
     with log.open("wb") as output:
@@ -287,7 +307,7 @@ def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
             [proxy.program or "", *proxy.arguments(at)],
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "HOME": str(at.directory), "XDG_DATA_HOME": str(at.directory)},
+            env={**os.environ, "HOME": str(at.directory), "XDG_DATA_HOME": str(at.directory), **variables},
         )
 
     def answers() -> bool:

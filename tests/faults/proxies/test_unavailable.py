@@ -1,9 +1,12 @@
 """The service answers, but with an error: 5xx keeps open pages open for everybody, and no error opens another one."""
 
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import pytest
 
+from run import ROOT
 from tests.faults.proxies.origin import serving
 from tests.faults.proxies.pages import (
     CLOSED,
@@ -17,13 +20,26 @@ from tests.faults.proxies.pages import (
     exchange,
     is_served,
 )
-from tests.faults.proxies.programs import HOST, Place, running, status_at
-from tests.faults.proxies.unavailable import Service
+from tests.faults.proxies.programs import HOST, NAMED_IN_NGINX, Place, running, status_at
 from tests.services import free_port
 
 UNAVAILABLE = (500, 502, 503, 504)  # of the service that cannot decide, or of a gateway before it
 ERRORS = (400, 401, 403, 404, 429)
 EDGE_KEY = "svc_sk_of_the_edge"
+
+
+class Service(BaseHTTPRequestHandler):
+    """A service that answers every question with `status`."""
+
+    status = 503
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet; the tests report failures."""
 
 
 @pytest.fixture
@@ -44,10 +60,10 @@ def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> lis
     return [path for path in paths if is_served(at.port, path, agent)]
 
 
-def test_only_open_pages_stay_open_while_the_service_cannot_decide(at, service, proxy):
+def test_only_open_pages_stay_open_while_the_service_cannot_decide(at, service):
     for service.status in UNAVAILABLE:
         assert served(at, OPEN) == list(OPEN)
-        assert served(at, OPEN, CRAWLER) == (list(OPEN) if proxy.can_open else [])
+        assert served(at, OPEN, CRAWLER) == list(OPEN)
         assert served(at, PUBLIC) == list(PUBLIC)
         assert served(at, (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)) == []
     service.status = 503
@@ -68,3 +84,42 @@ def test_forged_headers_reach_no_origin_while_the_service_cannot_decide(at):
         assert FROM_THE_ORIGIN in reply
         assert b"forged" not in reply
         assert EDGE_KEY.encode() not in reply
+
+
+def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publisher, origin, tmp_path):
+    """The service refuses a malformed or oversized header."""
+    at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, keeps_open=True)
+    with running(proxy, at):
+        for header in (b"User-Agent: a\x01b", b"Authorization: " + b"a" * 7_000, b"Signature-Input: " + b"(" * 7_000):
+            for path in (b"/licensed/a", b"/open/../licensed/a"):
+                request = b"GET %s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n%s\r\n\r\n" % (path, header)
+                assert FROM_THE_ORIGIN not in exchange(at.port, request)
+
+
+def with_second_server(options: str = "") -> str:
+    """Return nginx.conf with the suggested open pages, and a second server of the service, which is down."""
+    text = (ROOT / "deploy" / "edge" / "nginx.conf").read_text().replace(f"# {NAMED_IN_NGINX}", NAMED_IN_NGINX)
+    text = text.replace("default ask;", "default closed;")
+    two = f"server 127.0.0.1:8000{options}; server 127.0.0.1:{free_port()}{options};"
+    return text.replace("server 127.0.0.1:8000 max_fails=3 fail_timeout=10s;", two)
+
+
+@pytest.mark.parametrize("option", ["", " max_fails=0"], ids=["default", "max_fails=0"])
+def test_named_pages_stay_open_while_all_servers_of_the_upstream_are_down(nginx, origin, tmp_path: Path, option: str):
+    two = with_second_server(option)
+    at = Place("svc_sk_of_the_edge", free_port(), origin, free_port(), tmp_path, generated=two)
+    with running(nginx, at, decides=False):
+        assert [path for path in (*OPEN, *PUBLIC, *OPEN) if not is_served(at.port, path)] == []
+        assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "opened"), [(503, [*OPEN, *PUBLIC, *OPEN]), (500, [*OPEN, *PUBLIC, *OPEN]), (400, [*OPEN, *OPEN])]
+)
+def test_the_last_server_asked_decides_what_stays_open(nginx, origin, tmp_path: Path, status: int, opened: list[str]):
+    with serving(type("Answering", (Service,), {"status": status})) as service:
+        two = with_second_server(" max_fails=0")
+        at = Place("svc_sk_of_the_edge", service, origin, free_port(), tmp_path, generated=two)
+        with running(nginx, at, decides=False):
+            assert [path for path in (*OPEN, *PUBLIC, *OPEN) if is_served(at.port, path)] == opened
+            assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []

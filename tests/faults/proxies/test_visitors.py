@@ -1,7 +1,8 @@
-"""Every kind of visitor, in every mode, on free, premium and unknown pages, behind every proxy, as in visitors.py.
+"""The table of visitors (visitors.py): every section, mode and proxy, with and without a CDN.
 
-Visitors have addresses on the Internet, which a load balancer passes on by the PROXY protocol. A name server of the
-tests knows Google's names, and an https server of the tests publishes a signer's keys.
+Visitors have addresses on the Internet, which a load balancer passes on by the PROXY protocol, or an nginx that stands
+for a CDN by X-Forwarded-For. A name server of the tests knows the names of crawlers, and an https server of the tests
+publishes a signer's keys.
 """
 
 import itertools
@@ -9,7 +10,7 @@ import json
 import re
 import socketserver
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from threading import Thread
 from typing import Any
@@ -23,12 +24,31 @@ import dns.rrset
 import httpx
 import pytest
 
+from tests.clients.wordpress import wordpress
+from tests.documentation.blocks import block
 from tests.edge.signers import RAW, published, signed
 from tests.edge.tokens import RSL, basic
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.conftest import LICENSEES, NOBODY
-from tests.faults.proxies.programs import HOST, Balanced, Place, Proxy, running
-from tests.faults.proxies.visitors import FREE, PREMIUM, UNKNOWN, VISITORS
+from tests.faults.proxies.programs import CDN, HOST, Balanced, Place, Proxy, running
+from tests.faults.proxies.visitors import (
+    AGENTS,
+    ANTHROPIC,
+    APPLE,
+    BING,
+    BROWSER,
+    GOOGLEBOT,
+    GPTBOT,
+    HOME,
+    NEWS,
+    OPENAI,
+    SECTIONS,
+    SOLD,
+    UNKNOWN,
+    VISITORS,
+    YANDEX,
+    Visitor,
+)
 from tests.outbound.receivers import certificate_of, receiver
 from tests.services import free_port
 
@@ -41,16 +61,46 @@ TRAINING = {
     "permissions": ["ai_training"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }
+NAMED = {
+    "action": "allow",
+    "priority": 3,
+    "conditions": {"permission": ["preview", "ads"]},
+    "permissions": ["preview", "ads"],
+}
+KEPT = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search", "archive"]}
+SOLD_RULES = [{**LICENSEES, "priority": 1}, SEARCH, TRAINING, NOBODY]
+OTHERS = "/others/*"
+
+
+def rules_of_guide(name: str) -> list[dict[str, Any]]:
+    """Return the rules of the policy in a guide; its limit is higher, because all visitors share an address."""
+    [body] = re.findall(r"api policies -d '(.*?)' \|", block(f"docs/guides/{name}.md", "POLICY="), re.DOTALL)
+    rules: list[dict[str, Any]] = json.loads(body)["rules"]
+    return [
+        rule | ({"rateLimit": {**rule["rateLimit"], "requests": 9999}} if "rateLimit" in rule else {})
+        for rule in rules
+    ]
+
+
 FOLDERS: dict[str, list[dict[str, Any]]] = {
     "/free/*": [EVERYBODY],
-    "/premium/*": [{**LICENSEES, "priority": 1}, SEARCH, TRAINING, NOBODY],
-    "/others/*": [{**LICENSEES, "priority": 1}, NOBODY],
+    "/premium/*": SOLD_RULES,
+    OTHERS: [{**LICENSEES, "priority": 1}, NOBODY],
+    "/paying/*": rules_of_guide("price-a-crawler"),
+    "/archive/*": [KEPT],
+    "/reports/*": [{**LICENSEES, "priority": 1}, SEARCH, NAMED, NOBODY],
+    "/metered/*": rules_of_guide("free-articles"),
+    "/feed.xml": [EVERYBODY],
 }
-BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-GPTBOT = "Mozilla/5.0 (compatible; GPTBot/1.3; +https://openai.com/gptbot)"
-HOME, OPENAI = "8.8.4.4", "20.171.206.7"
+# Verified by the lists that are loaded, and by the names of their addresses.
+LISTS = {"GPTBot": OPENAI, "ClaudeBot": ANTHROPIC}
+NAMES = {
+    YANDEX: "spider-5-255-253-9.yandex.com.",
+    BING: "msnbot-157-55-39-9.search.msn.com.",
+    APPLE: "17-241-75-9.applebot.apple.com.",
+}
 OF_GOOGLE = re.compile(r"crawl-(66-249-\d+-\d+)\.googlebot\.com\.").fullmatch
+NAMING = ("CF-Connecting-IP", "X-Real-IP")  # headers with the visitor's address, for a Worker and for WordPress
 OFFER = {"crawler-max-price": "USD 0.05"}
 new_addresses = (f"66.249.{third}.{fourth}" for third in range(67, 96) for fourth in range(1, 255))
 nonces = map(str, itertools.count())
@@ -65,9 +115,14 @@ class NameServer(socketserver.BaseRequestHandler):
         reply = dns.message.make_response(query)
         name, kind = query.question[0].name, query.question[0].rdtype
         found = OF_GOOGLE(str(name))
-        if kind == dns.rdatatype.PTR and str(address := dns.reversename.to_address(name)).startswith("66.249."):
+        address = str(dns.reversename.to_address(name)) if kind == dns.rdatatype.PTR else ""
+        if address.startswith("66.249."):
             own = f"crawl-{address.replace('.', '-')}.googlebot.com."
             reply.answer = [dns.rrset.from_text(name, 60, "IN", "PTR", own)]
+        elif kind == dns.rdatatype.PTR and address in NAMES:
+            reply.answer = [dns.rrset.from_text(name, 60, "IN", "PTR", NAMES[address])]
+        elif kind == dns.rdatatype.A and (known := [ip for ip, host in NAMES.items() if host == str(name)]):
+            reply.answer = [dns.rrset.from_text(name, 60, "IN", "A", *known)]
         elif kind == dns.rdatatype.A and found:
             reply.answer = [dns.rrset.from_text(name, 60, "IN", "A", found[1].replace("-", "."))]
         else:
@@ -98,8 +153,9 @@ def service(name_server: int, tmp_path_factory: pytest.TempPathFactory) -> Itera
         )
         try:
             made.migrate()
-            (directory / "gptbot.json").write_text(json.dumps({"prefixes": [{"ipv4Prefix": f"{OPENAI}/32"}]}))
-            made.manage("load_crawler_addresses", "GPTBot", str(directory / "gptbot.json"))
+            for crawler, address in LISTS.items():
+                (directory / "list.json").write_text(json.dumps({"prefixes": [{"ipv4Prefix": f"{address}/32"}]}))
+                made.manage("load_crawler_addresses", crawler, str(directory / "list.json"))
             made.start(("-m", "tests.faults.proxies.serving"))
             yield made
         finally:
@@ -121,8 +177,8 @@ class Publisher:
         self.site = self.post("sites", host=HOST, unknown="deny", rules=rules)["id"]
         self.edge_key = self.new_key("access:check")["key"]
         self.customer = self.new_key("content:read")
-        for requester in ("org_acme", "agent:signer.example", self.customer["id"]):
-            self.post("licenses", requesterId=requester, licenseType="commercial")
+        for requester in ("org_acme", "agent:signer.example", self.customer["id"], "crawler:claudebot"):
+            self.post("licenses", requesterId=requester, licenseType="ai")
         client = self.post("license-clients", requesterId="org_acme")
         self.credentials = basic(client["id"], client["secret"])
 
@@ -156,19 +212,28 @@ def publisher(service: Deployment) -> Publisher:
     return Publisher(service)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["direct", "CDN"])
 def front(
-    proxy: Proxy, service: Deployment, publisher: Publisher, origin: int, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    proxy: Proxy,
+    service: Deployment,
+    publisher: Publisher,
+    origin: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Place]:
-    at = Place(
-        publisher.edge_key,
-        service.port,
-        origin,
-        free_port(),
-        tmp_path_factory.mktemp(proxy.name),
-        behind_balancer=proxy.name != "workerd",  # Cloudflare names the address in a header
-    )
-    with running(proxy, at):
+    """A proxy, behind a load balancer or a CDN. A Worker is the CDN itself, which names the address in a header."""
+    has_cdn, is_worker = request.param == "CDN", proxy.name == "workerd"
+    if has_cdn and is_worker:
+        pytest.skip("A Worker runs in the CDN.")
+    directory, keys = tmp_path_factory.mktemp(proxy.name), (publisher.edge_key, service.port)
+    balanced = not has_cdn and not is_worker
+    at = Place(*keys, origin, free_port(), directory, behind_balancer=balanced, behind_cdn=has_cdn)
+    with ExitStack() as stack:
+        stack.enter_context(running(proxy, at))
+        if has_cdn:
+            before = Place("", 0, at.port, free_port(), tmp_path_factory.mktemp("cdn"), behind_balancer=True)
+            stack.enter_context(running(CDN, before))
+            at = before
         yield at
 
 
@@ -178,7 +243,7 @@ Reply = tuple[int, Mapping[str, str], bytes]
 def visit(at: Place, path: str, address: str, headers: Mapping[str, str]) -> Reply:
     connection = Balanced(at, address) if at.behind_balancer else HTTPConnection("127.0.0.1", at.port, timeout=30)
     with closing(connection):
-        connection.request("GET", path, headers={"Host": HOST, "CF-Connecting-IP": address, **headers})
+        connection.request("GET", path, headers={"Host": HOST, **dict.fromkeys(NAMING, address), **headers})
         reply = connection.getresponse()
         return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
 
@@ -190,7 +255,7 @@ def signature(path: str, host: str = HOST) -> dict[str, str]:
 
 def visits(at: Place, publisher: Publisher) -> dict[str, Callable[[str], Reply]]:
     """Return what each visitor of the table does, in its order."""
-    right, others = (f"License {publisher.token(pattern)}" for pattern in ("/premium/*", "/others/*"))
+    right, others = (f"License {publisher.token(pattern)}" for pattern in ("/premium/*", OTHERS))
     latest = {"address": ""}
 
     def plain(address: str, **headers: str) -> Callable[[str], Reply]:
@@ -224,14 +289,34 @@ def visits(at: Place, publisher: Publisher) -> dict[str, Callable[[str], Reply]]
         twice,
         plain(HOME, Authorization=f"Bearer {publisher.customer['key']}"),
     ]
-    return dict(zip((visitor.name for visitor in VISITORS), done, strict=True))
+    agents = {
+        one.name: plain(one.address, **({} if one.user_agent is None else {"User_Agent": one.user_agent}))
+        for one in AGENTS
+    }
+    return dict(zip((visitor.name for visitor in VISITORS), done, strict=True)) | agents
 
 
 def requester_of(reply: Reply) -> str | None:
     """Return the requester that the origin was told; None if the request did not reach it."""
     status, _, body = reply
     assert (status == 200) == (b'"page": "of the origin"' in body)
-    return json.loads(body)["x-access-requester"] if status == 200 else None
+    return json.loads(body).get("x-access-requester") if status == 200 else None
+
+
+def path_of(section: str, end: str) -> str:
+    own = {
+        NEWS: f"/free/{end}",
+        SOLD: f"/premium/{end}",
+        UNKNOWN: f"/elsewhere/{end}",
+        "feed": "/feed.xml",
+        "ads.txt": "/ads.txt",
+        "image": f"/assets/{end}.png",
+    }
+    return own.get(section, f"/{section}/{end}")
+
+
+def every_visitor() -> list[Visitor]:
+    return [*VISITORS, *(Visitor(one.name, one.requester, one.statuses) for one in AGENTS)]
 
 
 @pytest.mark.parametrize(
@@ -239,27 +324,46 @@ def requester_of(reply: Reply) -> str | None:
 )
 def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown):
     publisher.change(mode=mode, unknown=unknown)
-    end = f"{proxy.name}/{mode}/{unknown}"
-    pages = {FREE: f"/free/{end}", PREMIUM: f"/premium/{end}", UNKNOWN: f"/elsewhere/{end}"}
+    end = f"{proxy.name}/{mode}/{unknown}/{front.port}"
     assert eventually(lambda: requester_of(visit(front, "/free/a", HOME, signature("/free/a"))) != "anonymous")
     wanted, got = {}, {}
     acts = visits(front, publisher)
-    for visitor in VISITORS:
-        for page, path in pages.items():
-            is_open = mode != "enforce" or (page, unknown) == (UNKNOWN, "allow")
-            status = 200 if is_open else visitor.status(page)
-            requester = visitor.requester_on(page).replace("key_…", publisher.customer["id"])
-            reply = acts[visitor.name](path)
-            where = f"{visitor.name}, {page}"
-            wanted[where] = (status, requester if status == 200 else None)
-            got[where] = (reply[0], requester_of(reply))
-            if page == PREMIUM and mode == "enforce" and visitor.shown:
+    sections = SECTIONS if mode == "enforce" else (NEWS, SOLD, "reports", UNKNOWN)
+    for visitor in every_visitor():
+        for section in sections:
+            is_open = mode != "enforce" or (section, unknown) == (UNKNOWN, "allow")
+            status = 200 if is_open else visitor.status(section)
+            reply = acts[visitor.name](path_of(section, end))
+            where = f"{visitor.name}, {section}"
+            wanted[where], got[where] = status, reply[0]
+            if status == 200 and section in (NEWS, SOLD, UNKNOWN):
+                requester = visitor.requester_on(section).replace("key_…", publisher.customer["id"])
+                wanted["requester", where], got["requester", where] = requester, requester_of(reply)
+            if section == SOLD and mode == "enforce" and visitor.shown:
                 name, value = visitor.shown
                 value = "" if status == 200 and not proxy.shows_headers else value
                 wanted[name, where], got[name, where] = value, reply[1].get(name, "")[: len(value) or None]
-    assert got == wanted
+    assert {where: got[where] for where in wanted if got[where] != wanted[where]} == {}
     if mode == "observe":
-        url = f"https://{HOST}{pages[PREMIUM]}"
+        url = f"https://{HOST}{path_of(SOLD, end)}"
         decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
         refused = {one["requester"]["id"] for one in decisions if "observed" in one}
-        assert refused == {one.requester for one in VISITORS if one.premium != 200}
+        assert refused == {one.requester for one in every_visitor() if one.status(SOLD) != 200}
+
+
+def test_visitors_get_what_the_table_says_in_wordpress(service, publisher, request, tmp_path):
+    """Of the sections, those that its posts are in. The whole run alone has WordPress."""
+    if request.config.option.sample is not None:
+        pytest.skip("It takes part in the whole run only.")
+    publisher.change(mode="enforce", unknown="deny")
+    pages = {NEWS: "/free/free-post/", SOLD: "/premium/premium-post/", UNKNOWN: "/elsewhere/"}
+    with wordpress(tmp_path, service.url, publisher.edge_key) as blog:
+        at = Place(publisher.edge_key, service.port, 0, blog.port, tmp_path)
+        acts = visits(at, publisher)
+        got = {
+            (visitor.name, section): acts[visitor.name](path)[0]
+            for visitor in every_visitor()
+            for section, path in pages.items()
+        }
+    wanted = {(visitor.name, section): visitor.status(section) for visitor in every_visitor() for section in pages}
+    assert {where: status for where, status in got.items() if status != wanted[where]} == {}

@@ -1,6 +1,7 @@
 """The operator imports an access log: an hour in which the site's server did not ask about its pages."""
 
 import gzip
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from random import Random
@@ -13,6 +14,8 @@ from tests.world.publisher import HOST, PAGES, Page
 from tests.world.world import World
 
 VISITS = 120
+TAKEN = (200, 200, 203, 206)
+NOT_TAKEN = (204, 301, 304, 404, 404, 500)  # statuses of requests that took nothing
 ASKED, UNASKED = time(8, tzinfo=UTC), time(12, tzinfo=UTC)  # hours with and without a proxy that asks
 WITHOUT_OFFERS = [crawler for crawler in CRAWLERS if crawler.offered is None]  # a log has no such headers
 
@@ -26,13 +29,21 @@ def take_in(world: World, day: date) -> None:
         "openPages": [line(datetime.combine(day, UNASKED), "127.0.1.1", "GET", OPEN_TO_ALL, "-", BROWSER)],
         "assets": [line(datetime.combine(day, UNASKED), "127.0.1.1", "GET", "/assets/site.css", "-", BROWSER)] * 2,
     }
+    for status in NOT_TAKEN:
+        refused = line(datetime.combine(day, UNASKED), "127.0.1.1", "GET", METERED.path, "-", BROWSER, status)
+        further.setdefault("notTaken", []).append(refused)
     text = "\n".join([*(one for lines in further.values() for one in lines), *(one for _, one in visits)])
     log = world.service.directory / "access.log"
     log.write_text(text)
     result, reply = world.run("import_access_log", str(log), "--site", HOST)
-    world.diary.questions += [asked.note(reply) for asked, _ in visits]
+    world.found["log import"] = result
+    for asked, _ in visits:
+        world.diary.ask(asked, reply)
     skipped = {reason: len(lines) for reason, lines in further.items()}
     promise(world, "a log's import says what it did", (len(visits), 0, skipped), result)
+    classes = Counter(f"{status // 100}xx" for status in NOT_TAKEN)
+    found = {row["status"]: row["count"] for row in result["notTakenByStatus"]}
+    world.diary.promise("the operator", "what took nothing is counted by class of status", classes, found)
     rotated = log.with_name("access.log.1.gz")
     rotated.write_bytes(gzip.compress(text.encode()))
     result, _ = world.run("import_access_log", str(rotated), "--site", HOST)
@@ -60,7 +71,8 @@ def read(chance: Random, moment: datetime, page: Page) -> tuple[Question, str]:
     asked = Question("log", "log", "anonymous", page.item, page.path, "read", ip=address, logged=moment.timestamp())
     asked.is_free, asked.referrer = method == "HEAD", referrer
     sender = f"https://{referrer}/a?b=c" if referrer else "-"
-    return asked, line(moment, address, method, spelled(page, chance.choice(list(SPELLINGS))), sender, BROWSER)
+    uri, status = spelled(page, chance.choice(list(SPELLINGS))), chance.choice(TAKEN)
+    return asked, line(moment, address, method, uri, sender, BROWSER, status)
 
 
 def crawl(chance: Random, moment: datetime, page: Page) -> tuple[Question, str]:
@@ -70,7 +82,9 @@ def crawl(chance: Random, moment: datetime, page: Page) -> tuple[Question, str]:
     return asked, line(moment, one.address, "GET", page.path, "-", one.user_agent)
 
 
-def line(moment: datetime, address: str, method: str, uri: str, referrer: str, user_agent: str) -> str:
+def line(
+    moment: datetime, address: str, method: str, uri: str, referrer: str, user_agent: str, status: int = 200
+) -> str:
     """Return a line of nginx's combined format."""
     sent = f'{address} - - [{moment:%d/%b/%Y:%H:%M:%S} +0000] "{method} {uri} HTTP/1.1"'
-    return f'{sent} 200 12 "{referrer}" "{user_agent}"'
+    return f'{sent} {status} 12 "{referrer}" "{user_agent}"'

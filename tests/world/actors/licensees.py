@@ -29,10 +29,8 @@ def read(world: World, day: int, visits: int) -> Iterator[Reply]:
     license_id = world.clients[VANDELAY]["license"]
     for _ in range(visits):
         page = chance.choice(pages)
-        reply = caller.send("GET", page.path)
         asked = Question("licensee", "edge", VANDELAY, page.item, page.path, "read", ip=ADDRESS, license=license_id)
-        world.diary.questions.append(asked.note(reply))
-        yield reply
+        yield world.diary.ask(asked, caller.send("GET", page.path))
     world.clients[VANDELAY]["former"] = token
     caller.close()
 
@@ -61,6 +59,8 @@ def show_former_token(world: World) -> None:
     former = world.clients[VANDELAY].get("former")
     if former:
         caller = world.visitor(ADDRESS, Host=HOST, Authorization=f"License {former}")
+        # For seconds after an outage the proxy refuses every closed page without asking the service.
+        caller.send_until_answered("GET", "/license.xml")
         [page] = [one for one in PAGES if one.path == f"{COVERED}story-4"]
         found = caller.send("GET", page.path)
         said = (found.status, "www-authenticate" in found.headers)
@@ -72,4 +72,4 @@ def show_former_token(world: World) -> None:
         else:
             world.diary.promise("the licensee", "a site in observe mode refuses no token", (200, False), said)
         asked = Question("licensee", "edge", "anonymous", page.item, page.path, "read", ip=ADDRESS)
-        world.diary.questions.append(asked.note(found))
+        world.diary.ask(asked, found)

@@ -7,18 +7,18 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from tests.world import publisher
 from tests.world.actors import catalogue
-from tests.world.caller import Caller
 from tests.world.world import World
 
-# The lists that the warehouse loads each night, with the field by which their rows are dated.
-FILES = {"/v1/access/decisions": "created", "/v1/revenue": "created", "/v1/events": "created", "/v1/audit": "created"}
+FILES = ("/v1/access/decisions", "/v1/revenue", "/v1/events", "/v1/audit")  # lists that the warehouse loads each night
 
 
-def work(world: World, day: date) -> None:
-    """Run the jobs after `day` has ended."""
-    import_rates(world, [day])
-    take_over(world, world.api(), day)
+def work(world: World, days: list[date]) -> None:
+    """Run the jobs after the last of these days has ended."""
+    day = days[-1]
+    import_rates(world, days)
+    take_over(world, days[0], day)
     if day.weekday() in (0, 3):
         import_items(world, day)
     if day.weekday() == 6:
@@ -47,12 +47,11 @@ def rates_of(day: date) -> dict[str, Decimal]:
     return {"USD": Decimal("1.0500") + Decimal(number) / 1000, "JPY": Decimal(150) + Decimal(number) / 10}
 
 
-def take_over(world: World, api: Caller, day: date) -> None:
-    """Export the day's files, which the warehouse appends to its rows."""
-    for path, field in FILES.items():
-        query = f"{path}?format=jsonl&{field}[gte]={day}&{field}[lt]={day + timedelta(days=1)}&sort=created"
-        reply = api.send_until_answered("GET", query)
-        assert reply.status == 200, (query, reply.content[:1000])
+def take_over(world: World, first: date, last: date) -> None:
+    """Export the files of these days, which the warehouse appends to its rows."""
+    for path in FILES:
+        query = f"{path}?format=jsonl&created[gte]={first}&created[lt]={last + timedelta(days=1)}&sort=created"
+        reply = world.act("GET", query)
         rows = [json.loads(line, parse_float=Decimal) for line in reply.content.splitlines()]
         world.found.setdefault("warehouse", {}).setdefault(path, []).extend(rows)
 
@@ -70,7 +69,7 @@ def compare_with_records(world: World, day: date) -> None:
 
 def import_items(world: World, day: date) -> None:
     """Import the content system's file: forty changed titles, two new items, and one invalid line."""
-    first = day.toordinal() % 1000
+    first = day.toordinal() % (publisher.ITEMS - 40)
     rows: list[dict[str, Any]] = [
         {"externalId": f"item-{first + n:04}", "title": f"Story {first + n:04}, revised on {day}"} for n in range(40)
     ]
@@ -88,7 +87,7 @@ def import_items(world: World, day: date) -> None:
     for row in rows:
         assert row["externalId"] not in gone
         if row["externalId"].startswith("imported"):
-            [made] = world.api().get("/v1/content", externalId=row["externalId"])["data"]
+            [made] = world.get("/v1/content", externalId=row["externalId"])["data"]
             catalogue.note(world, row, made["id"], reply, "command")
         else:
             catalogue.note(world, row, world.ids[row["externalId"]], reply, "command")

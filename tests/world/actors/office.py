@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.world import publisher
 from tests.world.actors import catalogue, readers, sales
-from tests.world.caller import Caller
 from tests.world.world import World
 
 PROXY_SECONDS = 2
@@ -16,57 +15,49 @@ TOGGLED = {True: [publisher.READERS], False: [publisher.LICENSED, publisher.NOBO
 
 def toggle_policy(world: World, open_to_all: bool) -> None:
     """Open or close the daily changing policy during traffic."""
-    change_policy(world, "changing", rules=TOGGLED[open_to_all])
-
-
-def change_policy(world: World, name: str, **fields: Any) -> None:
-    known = world.diary.policies[name]
-    if any(known.latest.get(field) != value for field, value in fields.items()):
-        reply = world.api().send_until_answered("PATCH", f"/v1/policies/{world.ids[name]}", fields)
-        assert reply.status == 200, reply.content
-        known.write(reply, version=known.latest["version"] + 1, **fields)
-        world.diary.deed("policy.updated", world.ids[name], reply)
+    known, rules = world.diary.policies["changing"], TOGGLED[open_to_all]
+    if known.latest["rules"] != rules:
+        reply = world.act("PATCH", f"/v1/policies/{world.ids['changing']}", {"rules": rules})
+        known.write(reply, version=known.latest["version"] + 1, rules=rules)
+        world.diary.deed("policy.updated", world.ids["changing"])
 
 
 def roll_back_policy(world: World, name: str, version: int) -> None:
     known = world.diary.policies[name]
     [former] = [change.state for change in known.changes if change.state["version"] == version]
-    path = f"/v1/policies/{world.ids[name]}/rollback"
-    reply = world.api().send_until_answered("POST", path, {"version": version}, sales.idempotent())
-    assert reply.status == 200, reply.content
+    reply = world.act("POST", f"/v1/policies/{world.ids[name]}/rollback", {"version": version})
     known.write(reply, **{**former, "version": known.latest["version"] + 1})
-    world.diary.deed("policy.rolled_back", world.ids[name], reply)
+    world.diary.deed("policy.rolled_back", world.ids[name])
 
 
-def publish(world: World, day: int) -> None:
-    """Do the content system's daily work: create and change items, and archive, restore and delete one each."""
-    chance, api = world.random("content system", day), world.api()
-    new = [
+def publish(world: World, day: int, before: int | None) -> None:
+    """Do the content system's daily work: create and change items, and archive, restore and delete one each.
+
+    `before` is the day on which it was done last.
+    """
+    chance = world.random("content system", day)
+    rows: list[dict[str, Any]] = [
         {"externalId": f"new-{day}-{n}", "title": f"News of day {day}", "policy": "open", "tags": ["news"]}
         for n in range(3)
     ]
-    changed: list[dict[str, Any]] = []
     for number in chance.sample(range(100, publisher.ITEMS), 12):
-        policy = chance.choice(publisher.OF_ITEMS)
-        changed.append(
-            {"externalId": publisher.external_id(number), "policy": policy, "tags": [chance.choice(publisher.TAGS)]}
-        )
-    catalogue.upsert(world, api, new + changed)
-    catalogue.change(world, api, publisher.external_id(20 + day % 7), status="archived")
-    if day:
-        catalogue.change(world, api, publisher.external_id(20 + (day - 1) % 7), status="active")
-        catalogue.delete(world, api, f"new-{day - 1}-0")
+        policy, tag = chance.choice(publisher.OF_ITEMS), chance.choice(publisher.TAGS)
+        rows.append({"externalId": publisher.external_id(number), "policy": policy, "tags": [tag]})
+    catalogue.upsert(world, rows)
+    catalogue.change(world, publisher.external_id(20 + day % 7), status="archived")
+    if before is not None:
+        if before % 7 != day % 7:
+            catalogue.change(world, publisher.external_id(20 + before % 7), status="active")
+        catalogue.delete(world, f"new-{before}-0")
 
 
 def rotate_key(world: World) -> None:
     """Rotate the application's key; both keys work for a day."""
-    api, old = world.api(), world.keys["web"]
-    path = f"/v1/api-keys/{world.key_ids['web']}/rotate"
-    reply = api.send_until_answered("POST", path, {"overlapSeconds": 86_400}, sales.idempotent())
-    assert reply.status == 201, reply.content
-    world.diary.deed("api_key.rotated", world.key_ids["web"], reply)
-    world.keys["old web"], world.keys["web"], world.key_ids["web"] = old, reply.body["key"], reply.body["id"]
-    world.diary.deed("api_key.created", reply.body["id"], reply)
+    reply = world.act("POST", f"/v1/api-keys/{world.key_ids['web']}/rotate", {"overlapSeconds": 86_400})
+    world.diary.deed("api_key.rotated", world.key_ids["web"])
+    world.diary.deed("api_key.created", reply.body["id"])
+    world.keys["old web"] = world.keys["web"]
+    world.keys["web"], world.key_ids["web"] = reply.body["key"], reply.body["id"]
     expect_old_key(world, 200, "the old key works for the overlap")
 
 
@@ -92,32 +83,19 @@ def stall_service(world: World) -> None:
     reader.close()
 
 
-def raise_price_per_access(world: World, api: Caller, license_id: str) -> None:
-    sales.change(world, api, license_id, pricePerAccess=("0.065", "USD"))
-
-
-def raise_price(world: World, api: Caller, license_id: str) -> None:
-    sales.change(world, api, license_id, price=("25", "JPY"))
-
-
 def book_by_hand(world: World) -> None:
-    """Record an outside sale, one that belongs to last month, and a correction."""
-    api, now = world.api(), world.clock.now()
-    sales.adjust(world, api, "19.99", "USD", description="Sold at the fair")
-    back = (now - timedelta(days=20)).isoformat()
-    sales.adjust(world, api, "-2.500001", "EUR", requesterId="org_acme", occurredAt=back, description="Discount")
-    sales.adjust(world, api, "1500", "JPY", requesterId="org_globex", description="Setup")
+    """Record an outside sale, one that belongs to last month, a correction, and a sale without an exchange rate."""
+    sales.adjust(world, "19.99", "USD", description="Sold at the fair")
+    back = (world.clock.now() - timedelta(days=20)).isoformat()
+    sales.adjust(world, "-2.500001", "EUR", requesterId="org_acme", occurredAt=back, description="Discount")
+    sales.adjust(world, "1500", "JPY", requesterId="org_globex", description="Setup")
+    sales.adjust(world, "80.25", "CHF", requesterId="org_globex", description="A currency without rates")
 
 
-def renew(world: World, api: Caller, requester: str) -> None:
+def renew(world: World) -> None:
+    """Renew a licence with the customer's first name, and issue one with a second name for another customer."""
     ends = (world.clock.now() + timedelta(days=365)).isoformat()
-    sales.issue(world, api, requester, "enterprise", tags=["reports"], expiresAt=ends, price=("320", "USD"))
-
-
-def only_license(world: World, requester: str) -> str:
-    """Return the id of the requester's first licence."""
-    return min(
-        (known.changes[0].begun, id_)
-        for id_, known in world.diary.licenses.items()
-        if known.latest["requester"] == requester
-    )[1]
+    terms: dict[str, Any] = {"tags": ["reports"], "expiresAt": ends, "price": ("320", "USD")}
+    sales.issue(world, "org_initech", "enterprise", requesterName="Initech", **terms)
+    item = world.ids[publisher.external_id(1)]
+    sales.issue(world, "org_acme", "newsletter", requesterName="Another Acme", contentIds=[item])

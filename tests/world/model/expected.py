@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from tests.world.diary import Diary, Entry, Question
+from tests.world.actors.crawlers import CLASSES
+from tests.world.diary import Booking, Diary, Question
 from tests.world.model.decisions import right_answers
 from tests.world.model.evaluator import Verdict
 from tests.world.model.matching import Decision, Matches, match
-from tests.world.model.money import Booking
 from tests.world.model.usage import Use
-from tests.world.model.wallets import Bank, Spending
+from tests.world.model.wallets import Bank, Spending, Spends
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Recorded:
     def at(self) -> datetime:
         return datetime.fromisoformat(self.decision["created"])
 
+    def spending(self, verdict: Verdict, spends: Spends, *, is_observed: bool = False) -> Spending:
+        shown_credits = None if is_observed else self.decision.get("credits")
+        times = (self.asked.begun, self.asked.ended)
+        return Spending(self.decision["id"], self.at, spends, verdict.lacking, shown_credits, *times, is_observed)
+
 
 class Expected:
     def __init__(self, diary: Diary, found: Mapping[str, Any]) -> None:
@@ -37,6 +42,15 @@ class Expected:
     def rows(self, list_: str) -> list[Any]:
         rows: list[Any] = self.found["lists"][list_]["rows"]
         return rows
+
+    @cached_property
+    def names(self) -> dict[str, str | None]:
+        """Return the name of everyone who has a licence, a profile or a decision."""
+        found: dict[str, str | None] = {}
+        for one in self.recorded:
+            who = one.asked.requester
+            found[who] = found.get(who) or one.asked.name or crawler_name(who)
+        return found | {id_: name or found.get(id_) for id_, name in self.diary.requesters.items()}
 
     @cached_property
     def item_ids(self) -> dict[str, str]:
@@ -101,47 +115,42 @@ class Expected:
                 if not verdict.lacking
                 or (shown_credits and dict(verdict.spends)[verdict.lacking] == shown_credits.get("required"))
             ]
-            for verdict in (fitting or one.verdicts)[:1]:
-                if verdict.spends:
-                    asked = one.asked
-                    found.append(
-                        Spending(
-                            one.decision["id"], one.at, verdict.spends, verdict.lacking, shown_credits,
-                            asked.begun, asked.ended,
-                        )
-                    )  # fmt: skip
-        return found
+            found += [one.spending(verdict, verdict.spends) for verdict in (fitting or one.verdicts)[:1]]
+        return [one for one in found if one.spends]
 
     @cached_property
     def rehearsals(self) -> list[Spending]:
         """Return the observed decisions that wallets would pay, or could not pay."""
-        return [
-            Spending(
-                one.decision["id"], one.at, verdict.would_spend, verdict.lacking, None, one.asked.begun,
-                one.asked.ended, is_observed=True,
-            )
+        found = [
+            one.spending(verdict, verdict.would_spend, is_observed=True)
             for one in self.recorded
             for verdict in one.verdicts[:1]
-            if verdict.would_spend
-        ]  # fmt: skip
+        ]
+        return [one for one in found if one.spends]
 
     @cached_property
     def bank(self) -> Bank:
         spendings = [*self.spendings, *self.rehearsals]
-        banks = [Bank(self.diary, spendings, self.now, void_first=first) for first in (True, False)]
+        voids = [grant.voided for grant in self.diary.grants.values() if grant.voided]
+        during = {one.at for one in spendings for void in voids if void.overlaps(one.begun, one.ended)}
+        banks: list[Bank] = []
+        for last in [self.begun, *sorted(during)]:
+            banks.append(Bank(self.diary, spendings, self.now, last))
+            if not banks[-1].wrong:
+                break
         return min(banks, key=lambda bank: len(bank.wrong))
 
     @cached_property
     def bookings(self) -> list[Booking]:
         """Return the expected ledger entries."""
-        return [*map(booked, self.diary.entries), *self.charges]
+        return [*self.diary.entries, *self.charges]
 
 
-def booked(entry: Entry) -> Booking:
-    when = datetime.fromtimestamp(entry.begun, UTC)
-    counts = when if entry.occurred is None else datetime.fromisoformat(entry.occurred).astimezone(UTC)
-    about = (entry.requester, entry.license, entry.tier, entry.content, entry.decision)
-    return Booking(entry.type, entry.amount, entry.currency, *about, counts, when)
+def crawler_name(requester: str) -> str | None:
+    """Return the name of a crawler as the documentation has it."""
+    kind, _, name = requester.partition(":")
+    documented = next((known for known in CLASSES if known.lower() == name), None)
+    return {"crawler": documented, "unverified": f"{documented} (unverified)"}.get(kind)
 
 
 def agrees(verdict: Verdict, decision: Decision) -> bool:

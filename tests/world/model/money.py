@@ -1,34 +1,20 @@
 """Expected revenue and statements, from sales, charges and refunds."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from tests.world.diary import Paid
+from tests.world.diary import Booking, Paid
 from tests.world.model.wallets import Book, Entry
 from tests.world.model.windows import DAY, TICK, Window, midnight
 
 PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
-TOP = 10
+WITHOUT_RATES = {"CHF"}
+TOP, ZERO = 10, Decimal(0)
 Rates = Mapping[str, Mapping[str, Decimal]]  # to the euro, by day and currency
-
-
-class Booking(NamedTuple):
-    """An expected ledger entry. Reports count it at `counts`; it was recorded at `booked`."""
-
-    type: str
-    amount: Decimal
-    currency: str
-    requester: str | None
-    license: str | None
-    tier: str | None
-    content: str | None
-    decision: str | None
-    counts: datetime
-    booked: datetime
 
 
 def rate(rates: Rates, currency: str, day: date) -> Fraction:
@@ -57,10 +43,11 @@ def to_places(amount: Fraction, place: Decimal) -> Decimal:
 
 
 def revenue_report(
-    bookings: Iterable[Booking], window: Window, currency: str, rates: Rates, now: datetime
+    bookings: Collection[Booking], window: Window, currency: str, rates: Rates, now: datetime
 ) -> dict[str, Any]:
     """Return the expected report, without titles and names."""
-    everything = list(bookings)
+    within = [one for one in bookings if window.has(one.counts)]
+    everything = [one for one in bookings if one.currency not in WITHOUT_RATES]
     inside = [(one, convert(rates, one, currency)) for one in everything if window.has(one.counts)]
     total = sum((amount for _, amount in inside), Fraction(0))
     before = sum((convert(rates, one, currency) for one in everything if window.before.has(one.counts)), Fraction(0))
@@ -82,7 +69,21 @@ def revenue_report(
         "byLicenseType": {tier: rounded(amount, currency) for tier, amount in tiers.items()},
         "byRequester": top(added((one.requester, amount) for one, amount in inside), currency),
         "byContent": top(added((one.content, amount) for one, amount in inside), currency),
+        "byCurrency": as_booked(within),
+        "unconverted": [
+            {**row, "entries": sum(one.currency == row["currency"] for one in within)}
+            for row in as_booked(within)
+            if row["currency"] in WITHOUT_RATES
+        ],
     }
+
+
+def as_booked(bookings: Iterable[Booking]) -> list[dict[str, Any]]:
+    """Return the sums by currency, neither converted nor rounded."""
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for one in bookings:
+        sums[one.currency] += one.amount
+    return [{"currency": currency, "amount": sums[currency]} for currency in sorted(sums)]
 
 
 def added(pairs: Iterable[tuple[Any, Fraction]]) -> dict[Any, Fraction]:
@@ -117,50 +118,76 @@ CREDITS = {
 }  # fmt: skip
 
 
+def month_of(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m}"
+
+
+def counted(paid: Paid, month: str) -> Decimal:
+    """Return what a month's statement counts of a payment: the amount when recorded, less the amount when voided."""
+    is_voided = paid.voided is not None and month_of(paid.voided) == month
+    return paid.amount * ((month_of(paid.begun) == month) - is_voided)
+
+
+def payments_of(payments: Iterable[Paid], month: str) -> dict[str, Decimal]:
+    """Return what a statement counts as payments, payouts and payments for credit."""
+    sums = dict.fromkeys(("payments", "payouts", "paidForCredit"), Decimal(0))
+    for paid in payments:
+        sums["paidForCredit" if paid.grant else f"{paid.kind}s"] += counted(paid, month)
+    return sums
+
+
 def statements(
-    bookings: Iterable[Booking], books: Iterable[Book] = (), payments: Iterable[Paid] = ()
+    bookings: Iterable[Booking], books: Iterable[Book] = (), payments: Collection[Paid] = ()
 ) -> dict[tuple[str | None, str, str], dict[str, Any]]:
     """Return statements by requester, month and currency or `access`.
 
-    A month counts its ledger entries, payments and wallet entries.
+    A month counts its ledger entries, payments, voids and wallet entries.
     """
     accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
     for one in bookings:
         accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
-    paid_in: dict[Account, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    for paid in payments:
-        month = f"{datetime.fromtimestamp(paid.begun, UTC):%Y-%m}"
-        accounts[paid.requester, paid.currency].setdefault(month, [])
-        paid_in[paid.requester, paid.currency][month] += paid.amount
     moved_in = credits_by_month(books)
-    for (requester, unit), moved in moved_in.items():
-        for month in moved:
-            accounts[requester, unit].setdefault(month, [])
+    active = [(one.requester, one.currency, month_of(at)) for one in payments for at in (one.begun, one.voided) if at]
+    active += [(*account, month) for account, months in moved_in.items() for month in months]
+    for requester, unit, month in active:
+        accounts[requester, unit].setdefault(month, [])
     found = {}
     for (requester, currency), months in accounts.items():
         balance = Decimal(0)
+        own_payments = [one for one in payments if (one.requester, one.currency) == (requester, currency)]
         for month in sorted(months):
             sums = {name: Decimal(0) for name in KINDS.values()}
             for one in months[month]:
                 sums[KINDS[one.type]] += one.amount
             total = sum(sums.values(), Decimal(0))
             refunds = -sum((one.amount for one in months[month] if is_refund(one)), Decimal(0))
-            payments_of_month = paid_in[requester, currency][month]
-            closing = balance + total - payments_of_month
+            paid = payments_of(own_payments, month)
+            closing = balance + total - paid["payments"] + paid["payouts"]
             found[requester, month, currency] = {
                 "opening": balance,
                 **sums,
                 "total": total,
                 "charges": total + refunds,
                 "refunds": refunds,
-                "payments": payments_of_month,
+                **paid,
                 "closing": closing,
                 "decisions": sum(one.type == "usage" for one in months[month]),
                 "lines": len(lines(months[month])),
-                "credits": moved_in.get((requester, currency), {}).get(month),
+                "credits": credits_in(moved_in.get((requester, currency), {}), month),
             }
             balance = closing
     return found
+
+
+def credits_in(by_month: Mapping[str, dict[str, Decimal]], month: str) -> dict[str, Decimal] | None:
+    """Return a month's wallet totals; without a movement the balance stays. None if it is 0, too."""
+    if month in by_month:
+        return by_month[month]
+    earlier = [name for name in by_month if name < month]
+    balance = by_month[max(earlier)]["closing"] if earlier else ZERO
+    if not balance:
+        return None
+    return {"opening": balance, "granted": ZERO, "spent": ZERO, "expired": ZERO, "refunded": ZERO, "closing": balance}
 
 
 def is_refund(one: Booking) -> bool:

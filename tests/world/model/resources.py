@@ -1,16 +1,16 @@
 """Expected resources at the end of the month, by id."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
+from tests.world.diary import moment
 from tests.world.model.expected import Expected
 
 Rows = dict[str, dict[str, Any]]
 
 
-def moment(text: str) -> str:
-    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+def text_of(given: str) -> str:
+    return f"{moment(given):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def content(month: Expected) -> Rows:
@@ -68,9 +68,8 @@ def licences(month: Expected) -> Rows:
 
 def requesters(month: Expected) -> Rows:
     """Return everyone who has a licence, a profile or a decision."""
-    asked = {one.asked.requester for one in month.recorded}
     merged = month.diary.merged
-    return {id_: {"mergedInto": merged.get(id_)} for id_ in {*month.diary.requesters, *asked}}
+    return {id_: {"name": name, "mergedInto": merged.get(id_)} for id_, name in month.names.items()}
 
 
 def payments(month: Expected) -> Rows:
@@ -78,13 +77,29 @@ def payments(month: Expected) -> Rows:
     return {
         id_: {
             "requesterId": paid.requester,
+            "requesterName": month.names.get(paid.requester),
+            "kind": paid.kind,
             "amount": paid.amount,
             "currency": paid.currency,
             "externalId": paid.external_id,
-            "receivedAt": moment(paid.received) if paid.received else recorded.get(id_),
+            "receivedAt": text_of(paid.received) if paid.received else recorded.get(id_),
             "note": paid.note,
+            "grantId": paid.grant,
+            "voidReason": paid.reason,
         }
         for id_, paid in month.diary.payments.items()
+    }
+
+
+def wallets(month: Expected) -> Rows:
+    return {
+        id_: {
+            "requesterId": purse.owner_at(month.now),
+            "requesterName": month.names.get(purse.owner_at(month.now)),
+            "unit": purse.unit,
+            "licenseId": purse.license,
+        }
+        for id_, purse in month.diary.wallets.items()
     }
 
 
@@ -95,4 +110,5 @@ LISTS: dict[str, Callable[[Expected], Rows]] = {
     "licences": licences,
     "requesters": requesters,
     "payments": payments,
+    "wallets": wallets,
 }

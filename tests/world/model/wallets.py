@@ -1,20 +1,18 @@
 """Wallets as docs/guides/wallets.md describes them: grants, refills, spending and expiry, in order."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
+from tests.wallets.model import Model, Portion, Refill
 from tests.world.diary import Diary, Granted, Purse, Question
 from tests.world.model.evaluator import Verdict
 
 ACCESS = "access"
 REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
-NEVER = datetime.max.replace(tzinfo=UTC)
 WEEK, MICROSECOND = timedelta(weeks=1), timedelta(microseconds=1)
-USUAL_PRIORITY = 128
-EXPIRE, REFILL, START, VOID = range(4)  # the order of simultaneous events
 Spends = tuple[tuple[str, Decimal], ...]
 
 
@@ -51,113 +49,66 @@ class Entry(NamedTuple):
     at: datetime
 
 
-@dataclass
-class Portion:
-    """The rest of a grant or refill."""
-
-    order: tuple[int, datetime, datetime, str]
-    left: Decimal
-    grant: str | None = None  # its id; None for a refill
-
-
-@dataclass
 class Book:
     """A wallet at a time that only advances."""
 
-    purse: Purse
-    granted: dict[str, Granted]
-    portions: list[Portion] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
-    refilled: datetime | None = None  # when it was last
-    done: set[tuple[str | None, int]] = field(default_factory=set)
+    def __init__(self, purse: Purse, granted: dict[str, Granted]) -> None:
+        self.purse, self.granted = purse, granted
+        self.entries: list[Entry] = []
+        self.wallet = Model(purse.unit, every=WEEK)
+        for id_, one in granted.items():
+            entry = "refund" if one.refunds else "grant"
+            self.wallet.portions.append(Portion(id_, one.amount, one.begins, one.ends, one.priority, entry=entry))
+        if purse.refill:
+            amounts = (purse.refill["amount"], purse.refill["rollover"]["min"], purse.refill["rollover"]["max"])
+            self.wallet.refill, self.wallet.next_refill = Refill(*map(Decimal, amounts)), purse.begun
 
     @property
     def balance(self) -> Decimal:
-        return sum((one.left for one in self.portions), Decimal(0))
-
-    @property
-    def next_refill(self) -> datetime | None:
-        if not self.purse.refill:
-            return None
-        return self.purse.begun if self.refilled is None else self.refilled + WEEK
-
-    def events(self) -> Iterator[tuple[datetime, int, str | None]]:
-        """Return upcoming events in order: ends, refills, starts, voids."""
-        if moment := self.next_refill:
-            yield moment, REFILL, None
-        for id_, one in self.granted.items():
-            for moment, rank in ((one.ends, EXPIRE), (one.begins, START), (one.voided and one.voided.at, VOID)):
-                if moment and (id_, rank) not in self.done:
-                    yield moment, rank, id_
+        return self.wallet.balance
 
     def roll_to(self, now: datetime) -> None:
-        while due := min((one for one in self.events() if one[0] <= now), default=None, key=lambda one: one[:2]):
-            moment, rank, id_ = due
-            self.done.add((id_, rank))
-            if id_ is None:
-                self.refill(moment)
-            elif rank == START:
-                one = self.granted[id_]
-                portion = Portion((one.priority, one.ends or NEVER, moment, id_), one.amount, id_)
-                self.add(portion, "refund" if one.refunds else "grant", moment, one.refunds)
-            else:
-                self.end(
-                    [one for one in self.portions if one.grant == id_], "void" if rank == VOID else "expire", moment
-                )
+        for id_, one in self.granted.items():
+            if one.voided and one.voided.at <= now and not self.portion(id_).over:
+                self.advance_to(one.voided.at)
+                self.note(one.voided.at, partial(self.wallet.void, self.portion(id_)))
+        self.advance_to(now)
 
-    def refill(self, moment: datetime) -> None:
-        """Expire the rest of the previous refill, except what rolls over, and add the new one."""
-        assert self.purse.refill
-        former = [one for one in self.portions if one.grant is None]
-        left = sum((one.left for one in former), Decimal(0))
-        amount, rollover = Decimal(self.purse.refill["amount"]), self.purse.refill["rollover"]
-        carried = min(max(left, rollover["min"]), rollover["max"]) if self.refilled else Decimal(0)
-        self.end(former, "expire", moment, rolled=min(left, carried))
-        order = (USUAL_PRIORITY, moment + WEEK, moment, "")
-        self.refilled = moment
-        if carried:
-            self.add(Portion(order, Decimal(carried)), "carry", moment)
-        self.add(Portion(order, amount), "grant", moment)
+    def advance_to(self, now: datetime) -> None:
+        while (due := self.wallet.due()) and due[0][0] <= now:
+            self.note(due[0][0], partial(self.wallet.roll_to, due[0][0]))
 
-    def add(self, portion: Portion, entry: str, moment: datetime, decision: str | None = None) -> None:
-        self.portions.append(portion)
-        self.entries.append(Entry(entry, portion.left, decision, moment))
+    def note(self, moment: datetime, change: Callable[[], object], decision: str | None = None) -> None:
+        """Make a change, and add its entries with their time and decision."""
+        refunds = [one.refunds for one in self.granted.values() if one.refunds and one.begins == moment]
+        before = len(self.wallet.entries)
+        change()
+        for type_, amount in self.wallet.entries[before:]:
+            self.entries.append(Entry(type_, amount, refunds.pop(0) if type_ == "refund" else decision, moment))
+
+    def portion(self, id_: str) -> Portion:
+        return next(one for one in self.wallet.portions if one.id == id_)
 
     def carry_to(self, other: "Book", moment: datetime) -> None:
         """Move all credit to another wallet, including grants that have a rest or have not started."""
         carried = self.balance
-        open_ones = {one.grant for one in self.portions if one.left}
-        for id_ in [id_ for id_ in self.granted if id_ in open_ones or (id_, START) not in self.done]:
-            other.granted[id_] = self.granted.pop(id_)
-        other.done |= {one for one in self.done if one[0] is not None}
-        other.portions += self.portions
-        self.portions = []
+        moved = [one for one in self.wallet.portions if not one.over and (one.left or not one.started)]
+        self.wallet.portions = [one for one in self.wallet.portions if one not in moved]
+        other.wallet.portions += moved
+        for portion in moved:
+            if portion.id:
+                other.granted[portion.id] = self.granted.pop(portion.id)
         if carried:
             self.entries.append(Entry("carry", -carried, None, moment))
             other.entries.append(Entry("carry", carried, None, moment))
 
-    def end(self, portions: list[Portion], entry: str, moment: datetime, rolled: Decimal = Decimal(0)) -> None:
-        left = sum((one.left for one in portions), Decimal(0))
-        self.portions = [one for one in self.portions if one not in portions]
-        for type_, amount in ((entry, left - rolled), ("carry", rolled)):
-            if amount:
-                self.entries.append(Entry(type_, -amount, None, moment))
-
     def spend(self, amount: Decimal, decision: str, moment: datetime) -> None:
-        self.entries.append(Entry("spend", -amount, decision, moment))
-        for portion in sorted(self.portions, key=lambda one: one.order):
-            used = min(portion.left, amount)
-            portion.left -= used
-            amount -= used
-        assert not amount
+        self.note(moment, partial(self.wallet.spend, amount), decision)
 
     def left_of_grants(self) -> dict[str, Decimal]:
         """Return the rest of each manual grant by id."""
-        left = {one.grant: one.left for one in self.portions if one.grant}
-        return {
-            id_: left.get(id_, Decimal(0) if (id_, START) in self.done else one.amount)
-            for id_, one in self.granted.items()
-        }
+        portions = {id_: self.portion(id_) for id_ in self.granted}
+        return {id_: one.left if one.started or one.over else one.amount for id_, one in portions.items()}
 
 
 class Spending(NamedTuple):
@@ -176,10 +127,10 @@ class Spending(NamedTuple):
 class Bank:
     """All wallets after all decisions; `wrong` lists decisions that contradict their wallets.
 
-    The order of a simultaneous spend and void is unknown: with `void_first` the void came first.
+    The order of simultaneous spends and voids is unknown: here, those until `spent_first` came before the void.
     """
 
-    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, *, void_first: bool) -> None:
+    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, spent_first: datetime) -> None:
         self.books = {
             id_: Book(purse, {key: one for key, one in diary.grants.items() if one.wallet == id_})
             for id_, purse in diary.wallets.items()
@@ -187,7 +138,7 @@ class Bank:
         self.carries = sorted(diary.carried, key=lambda one: one.at)
         self.wrong: list[tuple[Spending, Any]] = []
         self.voided = [(one.wallet, one.voided) for one in diary.grants.values() if one.voided]
-        self.void_first = void_first
+        self.spent_first = spent_first
         # The observed checks of a batch are compared with the balance before it.
         ordered = [(self.moment_of(one), one.at, not one.is_observed, one.id, one) for one in spendings]
         for moment, *_, one in sorted(ordered, key=lambda row: row[:4]):
@@ -198,8 +149,9 @@ class Bank:
     def moment_of(self, one: Spending) -> datetime:
         """Return the time by which a spending is sorted."""
         for wallet, voided in self.voided:
-            if wallet in dict(one.spends) and one.begun <= voided.ended and voided.begun <= one.ended:
-                return max(one.at, voided.at) if self.void_first else min(one.at, voided.at - MICROSECOND)
+            if wallet in dict(one.spends) and voided.overlaps(one.begun, one.ended):
+                is_before = one.at <= self.spent_first
+                return min(one.at, voided.at - MICROSECOND) if is_before else max(one.at, voided.at)
         return one.at
 
     def roll_to(self, now: datetime) -> None:
@@ -230,7 +182,7 @@ class Bank:
 
     def missing(self, wallet: str, amount: Decimal) -> dict[str, Any]:
         book = self.books[wallet]
-        refill = book.next_refill
+        refill = book.wallet.next_refill
         return {
             "walletId": wallet,
             "unit": book.purse.unit,

@@ -38,6 +38,8 @@ ONE_VISITORS = frozenset({"crawler-charged", "set-cookie"})  # headers of replie
 
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
+MODE = "x-access-mode"  # in replies about a site that refuses nobody
+MAX_HOSTS = 1_000  # whose mode is remembered; visitors can make them up
 MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
 DOUBTFUL = re.compile(r"[%;\\]|//|/\.|^[^/]")  # paths that the site may read differently from `fail_open`
 ASSET = re.compile(
@@ -95,13 +97,15 @@ class Paywall:
     `fail_open` decides while the service is unreachable: True, False, or a function of the path. `skip_assets` names
     the paths that are served without a check: True for those of ASSET, or a function of the path.
 
-    After a timeout, the service counts as unreachable for PAUSE seconds.
+    After a timeout, the service counts as unreachable for PAUSE seconds. Pages of a host whose site refused nobody, by
+    the newest reply about it, stay open in any case.
     """
 
     def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
         self.key, self.fail_open = checked_key(key), fail_open
         self.skip_assets = is_asset if skip_assets is True else skip_assets
         self.paused_until = 0.0  # by monotonic()
+        self.open_hosts: set[str] = set()
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:
         """Return the headers to send, or a verdict if the service need not or cannot be asked."""
@@ -134,6 +138,7 @@ class Paywall:
             )
             log.error("The licensing service did not decide about %s: %s", visit.url, told)
             return undecided()
+        self.remember(visit.host, refuses_nobody=MODE in answer.headers)
         shown = chosen(answer.headers, SHOWN)
         if answer.is_success:
             shown += new_cookies(answer.headers)
@@ -146,7 +151,16 @@ class Paywall:
 
     def unreachable(self, visit: Visit) -> Verdict:
         """Return the verdict without the service."""
-        return Verdict(None) if is_chosen(self.fail_open, visit.path) else undecided()
+        is_open = visit.host in self.open_hosts or is_chosen(self.fail_open, visit.path)
+        return Verdict(None) if is_open else undecided()
+
+    def remember(self, host: str, *, refuses_nobody: bool) -> None:
+        if not refuses_nobody:
+            self.open_hosts.discard(host)
+            return
+        if len(self.open_hosts) >= MAX_HOSTS:
+            self.open_hosts.clear()
+        self.open_hosts.add(host)
 
 
 def is_chosen(choice: PathChoice, raw: str | bytes) -> bool:

@@ -1,4 +1,4 @@
-# Shapes: aa079a7092902219
+# Shapes: b8fb00b7e44830c5
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -535,7 +535,7 @@ class EdgeWindow(TypedDict):
     reset: int
 
 
-EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
+EntryType: TypeAlias = Literal["adjustment", "fee", "license", "usage"]
 
 
 class Erased(TypedDict):
@@ -669,6 +669,26 @@ class FailedCondition(TypedDict):
     saw: Any
 
 
+class Fee(TypedDict):
+    """
+    A recurring fee, charged at the start of each period.
+    """
+
+    amount: Decimal
+    currency: str
+    every: str
+
+
+class FeeRequest(TypedDict):
+    """
+    A recurring fee, charged at the start of each period.
+    """
+
+    amount: Decimal | str
+    currency: Currency
+    every: Literal["month", "quarter", "year"]
+
+
 class FieldError(TypedDict):
     """
     What is wrong with one field.
@@ -783,9 +803,12 @@ class LedgerEntry(TypedDict):
     occurredAt: str | None
     licenseId: str | None
     licenseType: str | None
+    feeId: str | None
     decisionId: str | None
     contentId: str | None
+    contentTitle: str | None
     requesterId: str | None
+    requesterName: str | None
     description: str | None
     externalId: str | None
     refunded: Decimal | None
@@ -1140,6 +1163,7 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    fee: NotRequired[FeeRequest | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -1528,7 +1552,7 @@ class StatementCredits(TypedDict):
 
 class StatementLine(TypedDict):
     """
-    A licence's price, an adjustment, or all charges of the month for one licence and item.
+    A licence's price, a fee, an adjustment, or all charges of the month for one licence and item.
     """
 
     id: str
@@ -1983,6 +2007,7 @@ class AdjustmentRequest(TypedDict):
     occurredAt: NotRequired[str | None]
     licenseId: NotRequired[str | None]
     licenseType: NotRequired[str | None]
+    feeId: NotRequired[str | None]
     decisionId: NotRequired[str | None]
     contentId: NotRequired[str | None]
     requesterId: NotRequired[str | None]
@@ -2098,6 +2123,7 @@ class Crawler(TypedDict):
     name: str
     crawlerClass: str
     operator: str
+    kind: str
     userAgent: str | None
     robotsToken: str | None
     requesterId: str
@@ -2297,6 +2323,8 @@ class License(TypedDict):
     expiresAt: str | None
     price: Money | None
     pricePerAccess: Money | None
+    fee: Fee | None
+    nextFeeAt: str | None
     metadata: dict[str, str | float | bool | None]
     status: str
     revokedAt: str | None
@@ -2339,6 +2367,7 @@ class LicenseBulkRowRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    fee: NotRequired[FeeRequest | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -2358,6 +2387,7 @@ class LicenseRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    fee: NotRequired[FeeRequest | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -2770,6 +2800,7 @@ class Statement(TypedDict):
     status: str
     opening: Decimal
     licenses: Decimal
+    fees: Decimal
     usage: Decimal
     adjustments: Decimal
     total: Decimal

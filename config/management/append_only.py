@@ -1,4 +1,4 @@
-"""Disable the append-only triggers in tests, to set arbitrary times or empty tables."""
+"""The tables whose triggers refuse changes and deletes. Tests disable the triggers, to set times or empty tables."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager

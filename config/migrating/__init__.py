@@ -1,0 +1,1 @@
+"""How `migrate` and `start` change the tables."""

@@ -1,0 +1,43 @@
+"""manage.py flush, by which Django's own test cases empty the tables."""
+
+from decimal import Decimal
+
+import pytest
+from django.core import mail
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError
+
+from accounts.models import Account, AuditEntry
+from analytics.models import LedgerEntry
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def flush():
+    call_command("flush", interactive=False, verbosity=0)
+
+
+def make_ledger_entry():
+    factories.license(factories.account(), price_amount=Decimal(5), price_currency="USD")
+    assert LedgerEntry.objects.exists()
+
+
+def test_tests_can_empty_append_only_tables_which_stay_append_only():
+    make_ledger_entry()
+    flush()
+    assert not any(model.objects.exists() for model in (Account, AuditEntry, LedgerEntry))
+    make_ledger_entry()
+    for model in (AuditEntry, LedgerEntry):
+        with pytest.raises(DatabaseError):
+            model.objects.all().delete()
+
+
+def test_nobody_else_can(monkeypatch):
+    make_ledger_entry()
+    monkeypatch.delattr(mail, "outbox")
+    with pytest.raises(CommandError):
+        flush()
+    assert Account.objects.exists()
+    assert AuditEntry.objects.exists()
+    assert LedgerEntry.objects.exists()
