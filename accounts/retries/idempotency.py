@@ -195,6 +195,19 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
     return body, {}
 
 
+def stored_reply(account_id: str, key: str, digest: bytes) -> tuple[bytes, dict[str, str]] | None:
+    """Return the stored reply with its headers, or None if the key is free.
+
+    Raises IdempotencyMismatch and IdempotencyConflict.
+    """
+    record = IdempotencyRecord.objects.filter(account_id=account_id, key=key).first()
+    if record is None or record.has_expired(timezone.now()):
+        return None
+    reply = open_record(record, digest)
+    replays.inc()
+    return reply
+
+
 def answer_once(
     request: Request,
     key: str,
