@@ -23,6 +23,7 @@ django.setup()
 from django.db import connection  # noqa: E402 - needs the settings
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
+from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
@@ -36,10 +37,10 @@ from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
 from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id, request_id_of  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication  # noqa: E402
+from licensing.access.event_loop.head import Head  # noqa: E402
 from licensing.access.event_loop.headers import is_served  # noqa: E402
 from licensing.access.event_loop.metrics import sample  # noqa: E402
-from licensing.access.event_loop.retries import LeftToDjango  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def start_tracing() -> "Tracing | None":
 
 tracing = start_tracing()
 checks = CheckApplication()
+epochs.listeners.append(checks.gateway.snapshot.hear)
 forwards = ForwardApplication(checks.gateway)
 
 
@@ -100,10 +102,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
     elif checks.serves(scope):
-        try:
-            await checks(scope, receive, send)
-        except LeftToDjango as left:
-            await serve_with_django(left.scope, receive, send)
+        await checks(scope, receive, send)
     elif forwards.serves(scope):
         await forwards(scope, receive, send)
     elif scope["path"] in PROBES:
@@ -162,9 +161,9 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def admit_early(head: Head, scope: Scope) -> Scope:
     """Add authentication and rate limits to the scope, batched on the event loop rather than one by one in threads."""
-    extensions = scope.get("extensions", {})
-    if "limit_state" in extensions or not is_served(head.host):  # done already, or never counted
+    if not is_served(head.host):  # never counted
         return scope
+    extensions = scope.get("extensions", {})
     known = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
     return {**scope, "extensions": {**extensions, **known}}
 

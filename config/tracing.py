@@ -42,6 +42,7 @@ Make = Callable[[Callable[..., Any]], Callable[..., object]]  # wraps a function
 OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
 InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
 Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], "asyncio.Future[ResultT]"]
+Wait = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], Awaitable[ResultT]]
 Waiting = tuple[ItemT, Waiter[ResultT], Work | None]
 Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
 InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[Sequence[ResultT]]]
@@ -246,10 +247,10 @@ class Tracing:
             return execute(sql, params, many, context)
 
 
-def submitted(original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
+def submitted(original: Wait[ItemT, ResultT]) -> Wait[ItemT, ResultT]:
     """Always use a future, because waiting spans are found by it."""
 
-    def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None) -> "asyncio.Future[ResultT]":
+    def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None) -> Awaitable[ResultT]:
         return batch.submit(item, work)
 
     return traced

@@ -1,9 +1,11 @@
 """A cache with a limit in bytes."""
 
 from collections.abc import Callable, Hashable
+from functools import wraps
 from threading import Lock
 from typing import Generic, TypeVar
 
+import orjson
 from cachetools import FIFOCache
 
 K = TypeVar("K", bound=Hashable)
@@ -73,3 +75,26 @@ class BoundedCache(Generic[K, V]):
         with self.writing:
             self.values.clear()
             self.values.dropped += 1
+
+
+def cached_by_json(weigh: Callable[[V], int], most: int) -> Callable[[Callable[[object], V]], Callable[[object], V]]:
+    """Decorate a pure function of a JSON value to return what it lately returned for an equal one."""
+
+    def decorate(function: Callable[[object], V]) -> Callable[[object], V]:
+        results: BoundedCache[bytes, V] = BoundedCache(weigh, most)
+
+        @wraps(function)
+        def cached(value: object) -> V:
+            try:
+                text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+            except TypeError:  # JSON has no such value
+                return function(value)
+            result = results.get(text)
+            if result is None:
+                result = function(value)
+                results.put(text, result)
+            return result
+
+        return cached
+
+    return decorate

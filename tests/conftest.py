@@ -18,6 +18,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
+from licensing.access.event_loop import in_thread
 from licensing.access.tokens.signing import forget_signer
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
@@ -27,7 +28,7 @@ from tests.selection import (  # noqa: F401 - hooks of pytest
     pytest_ignore_collect,
     pytest_terminal_summary,
 )
-from tests.ways import DJANGO, Connect
+from tests.ways import Connect
 
 application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
 running, service = served.running, served.service
@@ -141,6 +142,12 @@ def _limits_begin_at_zero() -> None:
     forget_signer()
 
 
+@pytest.fixture(autouse=True)
+def _facts_are_looked_up_anew() -> None:
+    """Empty the cache of checks that Django's test client makes."""
+    in_thread.forget_facts()
+
+
 @pytest.fixture
 def account(db: None) -> Account:
     return factories.account()
@@ -149,11 +156,6 @@ def account(db: None) -> Account:
 @pytest.fixture
 def other_account(db: None) -> Account:
     return factories.account(name="Other")
-
-
-@pytest.fixture
-def way() -> str:
-    return DJANGO
 
 
 @pytest.fixture

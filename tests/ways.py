@@ -1,8 +1,4 @@
-"""The two request paths of a check: Django in a thread, and the server's event loop.
-
-The latter is licensing.access.event_loop.gateway. A module or test marked `both_ways` runs on each; others use the
-path that their folder's `way` fixture gives.
-"""
+"""Clients of checks: by Django's test client, or on an event loop as in a server (GatewayClient)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,14 +9,12 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import InThread
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.blocking_calls import changes_now, find_grants_now, record_now, reserve_now
-from licensing.access.event_loop.stock import Numbers
+from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.gateway import Gateway
 from tests.client import ApiClient, Reply
 
-DJANGO, EVENT_LOOP = "django", "event loop"
-both_ways = pytest.mark.parametrize("way", [DJANGO, EVENT_LOOP])
 Connect = Callable[[str | None], ApiClient]
 
 
@@ -96,22 +90,13 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
 
 def make_application() -> CheckApplication:
     """Create a check application as another process has it, within the fixture `application`."""
-    made = CheckApplication()
     # Connections of the loop's own do not see the test's transaction; tests/faults covers those.
-    made.gateway.write = InThread("recorder", record_now)
-    made.gateway.facts.quick_lookups = None
-    made.gateway.facts.numbers = Numbers(InThread("numbers", reserve_now))
-    made.gateway.facts.changes = MicroBatch(InThread("changes", changes_now))
+    made = CheckApplication(Gateway(Calls(on_loop=False)))
     made.gateway.callers.limits = None
-    made.gateway.callers.keys = MicroBatch(InThread("keys", find_grants_now))
-    made.gateway.retries = None
     return made
 
 
 @pytest.fixture
-def connect(way: str, request: pytest.FixtureRequest) -> Connect:
-    """Create a client with a key, whose checks use this request path."""
-    if way == DJANGO:
-        return ApiClient
-    application = request.getfixturevalue("application")
-    return lambda key: GatewayClient(key, application)
+def connect() -> Connect:
+    """Create a client with a key."""
+    return ApiClient

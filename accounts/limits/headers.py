@@ -33,7 +33,7 @@ class RateLimitHeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if is_of_api(request):
+        if is_of_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
                 state = limiter.consume(consume_of(None, client_address_of(request), cost=0))

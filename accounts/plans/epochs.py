@@ -10,9 +10,10 @@ by its key in hex (licensing.content.url_key). A process that has missed some ep
 decision that depends on none of them is recorded anyway. An epoch without a row means that anything may have changed.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 import orjson
@@ -35,11 +36,13 @@ GONE = -1  # epoch of a deleted account; no key is valid at it
 MAX_MISSED = 1_000  # epochs whose changes are read; beyond that, dropping the whole cache is cheaper
 LIFETIME = timedelta(minutes=10)  # of a recorded change
 
+listeners: list[Callable[[str, int], None]] = []  # called in any thread, after a commit of this process
+
 RAISE = "UPDATE accounts_account SET epoch = epoch + 1 WHERE id = %s"
 # An existing row for the same epoch means that somebody reset the epoch, so anything may have changed.
 NOTE = """
 INSERT INTO accounts_epochchange (account_id, epoch, names, created) SELECT {row}
-ON CONFLICT (account_id, epoch) DO UPDATE SET names = NULL, created = excluded.created"""
+ON CONFLICT (account_id, epoch) DO UPDATE SET names = NULL, created = excluded.created RETURNING epoch"""
 POSTGRESQL = f"WITH raised AS ({RAISE} RETURNING id, epoch){NOTE.format(row='id, epoch, %s::jsonb, %s FROM raised')}"
 SQLITE = NOTE.format(row="id, epoch, %s, %s FROM accounts_account WHERE id = %s")
 
@@ -94,13 +97,20 @@ def bump(account_id: str, names: Collection[str] | None) -> None:
     key = account_key(account_id)
     told = None if names is EVERYTHING else orjson.dumps(sorted(names)).decode()
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    with prepared_cursor() as cursor:
+    with transaction.atomic(savepoint=False), prepared_cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL, [key, told, now])
-            return
-        with transaction.atomic(savepoint=False):
+        else:
             cursor.execute(RAISE, [key])
             cursor.execute(SQLITE, [told, now, key])
+        for [epoch] in cursor.fetchall():
+            transaction.on_commit(partial(notify, account_id, epoch))
+
+
+def notify(account_id: str, epoch: int) -> None:
+    """Tell the caches of this process that the account has reached an epoch, so that their next use reads on."""
+    for hear in listeners:
+        hear(account_id, epoch)
 
 
 def account_key(account_id: str) -> object:

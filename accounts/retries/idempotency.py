@@ -46,6 +46,13 @@ MAX_REPLY = 2 * 1024 * 1024
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
 
+class KeyTaken(IdempotencyConflict):
+    """Another request holds the key; nothing was done."""
+
+    def __init__(self) -> None:
+        super().__init__("The first request with this Idempotency-Key is still running.", retry_after=1)
+
+
 def check_key(key: str | None) -> str | None:
     """Return the key, which may be quoted, or None. Raises InvalidRequest if it is not a valid key."""
     quoted = None if key is None else QUOTED(key)
@@ -104,7 +111,7 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
                 mine = record is not None and record.has_expired(now)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
-            raise still_running() from None
+            raise KeyTaken from None
         raise
     if mine:
         record.fingerprint, record.created = digest, now
@@ -115,15 +122,23 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
 
 
 def lock_key(account_id: str, key: str) -> None:
-    """Lock the key until the transaction ends. The event loop skips locked keys instead of waiting for the row."""
+    """Lock the key until the transaction ends. Checks skip locked keys instead of waiting for the row."""
     if connection.vendor == "postgresql":
-        name = str(UUID(ids.hex_of("acc", account_id))) + key
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name_of_lock(account_id, key)])
 
 
-def still_running() -> IdempotencyConflict:
-    return IdempotencyConflict("The first request with this Idempotency-Key is still running.", retry_after=1)
+def try_to_lock_key(account_id: str, key: str) -> bool:
+    """Lock the key until the transaction ends. Returns False if another transaction holds it."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name_of_lock(account_id, key)])
+        return bool(cursor.fetchone()[0])
+
+
+def name_of_lock(account_id: str, key: str) -> str:
+    return str(UUID(ids.hex_of("acc", account_id))) + key
 
 
 def seal_reply(reply: bytes) -> bytes:
@@ -156,6 +171,43 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
     return body, {**told, **REPLAYED}
 
 
+def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
+    """Do the same for a record of the ORM."""
+    headers = bytes(record.headers) if record.headers else None
+    return open_reply(bytes(record.fingerprint), bytes(record.reply), headers, digest)
+
+
+def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes]) -> tuple[bytes, dict[str, str]]:
+    """Return the body that `act` makes, or the stored one with its headers. Call it inside a transaction.
+
+    Does not wait for another request with the key. Raises KeyTaken, IdempotencyMismatch and IdempotencyConflict.
+    """
+    if not try_to_lock_key(account_id, key):
+        raise KeyTaken
+    record, mine = claim(account_id, key, digest)
+    if not mine:
+        reply = open_record(record, digest)
+        replays.inc()
+        return reply
+    body = act()
+    record.status, record.reply, record.headers = HTTPStatus.OK, seal_reply(body), None
+    record.save()
+    return body, {}
+
+
+def stored_reply(account_id: str, key: str, digest: bytes) -> tuple[bytes, dict[str, str]] | None:
+    """Return the stored reply with its headers, or None if the key is free.
+
+    Raises IdempotencyMismatch and IdempotencyConflict.
+    """
+    record = IdempotencyRecord.objects.filter(account_id=account_id, key=key).first()
+    if record is None or record.has_expired(timezone.now()):
+        return None
+    reply = open_record(record, digest)
+    replays.inc()
+    return reply
+
+
 def answer_once(
     request: Request,
     key: str,
@@ -176,8 +228,7 @@ def answer_once(
     if mine:
         response = act()
         return keep_reply(record, response, is_part=response.status_code == HTTPStatus.PROCESSING)
-    kept_headers = bytes(record.headers) if record.headers else None
-    reply, headers = open_reply(bytes(record.fingerprint), bytes(record.reply), kept_headers, digest)
+    reply, headers = open_record(record, digest)
     check_replay(reply)
     if record.status == HTTPStatus.PROCESSING and resume is not None:
         resume(reply)

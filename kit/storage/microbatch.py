@@ -55,7 +55,7 @@ class MicroBatch(Generic[T, R]):
         self.next_answers: asyncio.Future[None] | None = None
 
     @traced(role="submission")
-    def submit(self, item: T, work: Work | None = None) -> "asyncio.Future[R]":
+    def submit(self, item: T, work: Work | None = None) -> Awaitable[R]:
         """Queue an item and return a future of its result. Raises ServiceUnavailable if the queue is full."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self.add(item, future, work)
@@ -129,18 +129,17 @@ class MicroBatch(Generic[T, R]):
 class MicroBatches(Generic[T, R]):
     """A micro-batch for each owner of items, so that nobody waits in the batch of an owner whose items take long.
 
-    The batches share `call`. Give it several threads if it blocks: a batch uses one of them at a time.
+    `make` creates the batch of a call. All batches share `call`: give it several threads if it blocks, because a batch
+    uses one of them at a time.
     """
 
     def __init__(
         self,
         call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
         owner_of: Callable[[T], Hashable],
-        *,
-        max_items: int,
-        gather: Callable[[], Awaitable[None]] | None = None,
+        make: "Callable[[Callable[[Sequence[T]], Awaitable[Sequence[R]]]], MicroBatch[T, R]]",
     ) -> None:
-        self.call, self.owner_of, self.max_items, self.gather = call, owner_of, max_items, gather
+        self.call, self.owner_of, self.make = call, owner_of, make
         self.batches: dict[Hashable, MicroBatch[T, R]] = {}
 
     def result_of(self, item: T) -> Awaitable[R]:
@@ -150,7 +149,7 @@ class MicroBatches(Generic[T, R]):
         if batch is None:
             if len(self.batches) >= MAX_OWNERS:
                 self.batches = {known: batch for known, batch in self.batches.items() if batch.tasks}
-            batch = self.batches[owner] = MicroBatch(self.run, max_items=self.max_items, gather=self.gather)
+            batch = self.batches[owner] = self.make(self.run)
         return batch.result_of(item)
 
     def run(self, items: Sequence[T]) -> Awaitable[Sequence[R]]:

@@ -1,21 +1,25 @@
-"""Check access on facts read from the database, in the caller's transaction (docs/reference/api.md).
+"""Check access in a transaction, on facts read in it (docs/reference/api.md).
 
-licensing.access.event_loop.gateway does the same on cached facts.
+For operators, and for the checks of licensing.access.event_loop.gateway that one statement cannot record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.keys.authentication import unknown_key
 from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
+from accounts.retries.idempotency import reply_once
 from analytics.recording import recorder
+from analytics.recording.entries import KeyClaim
 from analytics.recording.outcomes import RECORDED_WITHIN, too_late
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
+from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import record_spending, rehearse_observed
@@ -30,7 +34,7 @@ from licensing.requesters.numbers import reserve
 
 def check_access(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None = None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     """Decide and record checks; return their answers in order.
 
     An answer is NotFound if the item does not exist. Dry runs are decided but not recorded. The number of queries does
@@ -45,10 +49,37 @@ def check_access(
     return check_and_record(account_id, checks, now, caller)
 
 
+def check_for_caller(caller: Caller, checks: Sequence[Check], now: datetime) -> Sequence[Answer | ApiError]:
+    return check_access(caller.grant.account_id, checks, now, caller)
+
+
+def check_once(
+    caller: Caller,
+    checks: Sequence[Check],
+    now: datetime,
+    claim: KeyClaim,
+    render: Callable[[Sequence[Answer | ApiError]], bytes],
+) -> tuple[bytes, dict[str, str]]:
+    """Do the same for a request with an Idempotency-Key, and store the reply that `render` makes.
+
+    Returns the reply's body and its additional headers. It is the stored one if the key was used before. Raises
+    KeyTaken and what `render` raises; nothing is recorded then.
+    """
+
+    def act() -> bytes:
+        return render(check_for_caller(caller, checks, now))
+
+    account_id = caller.grant.account_id
+    with turn_to_write(), transaction.atomic():
+        if not epochs.keep(account_id):  # deleted since authentication
+            raise unknown_key()
+        return reply_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
+
+
 @transaction.atomic
 def check_and_record(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     try:
         try:
             with transaction.atomic():  # releases the requesters' locks: the account must be locked first
@@ -65,7 +96,7 @@ class Stale(Exception):
 
 def attempt(
     account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
-) -> list[Answer | ApiError]:
+) -> Sequence[Answer | ApiError]:
     """Decide and record the checks once. Raises Stale if the account's epoch has advanced."""
     grant = None if caller is None else caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
@@ -75,9 +106,9 @@ def attempt(
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
     account = ids.hex_of("acc", account_id)
     if grant is None:
-        batch = decide_checks(checks, found, account, now)
+        made = decide_checks(checks, found, account, now)
     else:
-        batch = decide_checks(
+        made = decide_checks(
             checks,
             found,
             account,
@@ -86,13 +117,13 @@ def attempt(
             unlisted_signers_pay=grant.unlisted_signers_pay,
             stores_full_addresses=grant.stores_full_addresses,
         )
-    if batch.rehearsals:
-        rehearse_observed(batch)
-    outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
+    if made.rehearsals:
+        made = rehearse_observed(made)
+    made, outcomes = record_spending(made) if made.spends else (made, recorder.record(made.entries))
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     if caller is not None:
         caller.check_presence()
-        if batch.entries and timezone.now() - now > RECORDED_WITHIN:
+        if made.entries and timezone.now() - now > RECORDED_WITHIN:
             raise too_late()
-    return batch.settle(outcomes)
+    return made.settle(outcomes)

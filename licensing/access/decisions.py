@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from secrets import token_urlsafe
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.recording.entries import Case, Claim, Entry, Reply
@@ -32,12 +33,66 @@ VISITOR_BYTES = 16  # of random ids
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
 
 
-class DecisionBatch:
+class Decisions(Struct, frozen=True, gc=False):
     """The decisions of one request: answers for the reply, and entries to be recorded.
 
     `answers` are in the order of the checks: NotFound if the item does not exist, InvalidToken if the licence token is
     no longer valid. Dry runs have no entry.
     """
+
+    account: str  # UUID in hex
+    now: datetime
+    answers: Sequence[Answer | ApiError]
+    entries: Sequence[Entry]
+    shared: Sequence[SharedDecision]  # one per entry, in the same order
+    claims: bool  # whether recording may change an answer, because an entry claims part of a rate limit
+    spends: Mapping[int, tuple[Spend, ...]]  # wallet debits, by index of the entry
+    rehearsals: Mapping[int, tuple[Spend, ...]]  # what observed decisions would spend, likewise
+    unwritten: Mapping[str, RequesterSnapshot]  # new or newly named requesters, stored with the decisions
+
+    def need_transaction(self, *, keep_reply: bool) -> bool:
+        """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has
+        two of these: a spend, a limit's claim, a stored reply.
+        """
+        two = bool(self.spends) + self.claims + keep_reply > 1
+        return not self.entries or bool(self.rehearsals) or two
+
+    def with_reply(self, reply: Reply) -> "Decisions":
+        """Let the record store this reply, too."""
+        return replace(self, entries=[replace(entry, reply=reply) for entry in self.entries])
+
+    def while_awaited(self, is_awaited: Callable[[], bool]) -> "Decisions":
+        """Record charged and counted decisions only if `is_awaited` still returns true when they are written."""
+        entries = [
+            replace(entry, is_awaited=is_awaited) if entry.charge or entry.spends or entry.claim else entry
+            for entry in self.entries
+        ]
+        return replace(self, entries=entries)
+
+    def settle(self, outcomes: Sequence[Outcome]) -> Sequence[Answer | ApiError]:
+        """Return the answers, adjusted by the outcomes of recording."""
+        answers = list(self.answers)
+        for number, (shared, outcome) in enumerate(zip(self.shared, outcomes, strict=True)):
+            if outcome.available is not None:
+                [place] = shared.places
+                answers[place] = with_credits(answers[place], self.spends[number][-1], outcome.available)
+            for count, place in enumerate(shared.places if outcome.room is not None else ()):
+                answer = answers[place]
+                if isinstance(answer, Answer):
+                    answers[place] = answer = settle(answer, outcome.counted(count))
+                    if answer.rate_remaining == 0:
+                        self.note_limit(answer)
+        return answers
+
+    def note_limit(self, answer: Answer) -> None:
+        """Emit the event of a rate limit that this decision has used up."""
+        rate_limits.note_used_up(
+            self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
+        )
+
+
+class Deciding:
+    """Makes the decisions of one request, one check after the other."""
 
     def __init__(
         self,
@@ -51,15 +106,28 @@ class DecisionBatch:
         self.stores_full_addresses = stores_full_addresses
         self.account, self.epoch, self.now, self.key_id = account, found.epoch, now, key_id
         self.items, self.requesters = found.items, found.requesters
-        self.answers: list[Answer | ApiError] = []
         self.entries: list[Entry] = []
-        self.shared: list[SharedDecision] = []  # one per entry, in the same order
+        self.shared: list[SharedDecision] = []
         self.alike: dict[Likeness, SharedDecision] = {}  # of checks that only name their item
-        self.claims = False  # whether recording may change an answer, because an entry claims part of a rate limit
-        self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
-        self.rehearsals: dict[int, tuple[Spend, ...]] = {}  # what observed decisions would spend, likewise
-        self.unwritten: dict[str, RequesterSnapshot] = {}  # new or newly named requesters, stored with the decisions
+        self.claims = False
+        self.spends: dict[int, tuple[Spend, ...]] = {}
+        self.rehearsals: dict[int, tuple[Spend, ...]] = {}
+        self.unwritten: dict[str, RequesterSnapshot] = {}
         self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
+
+    def decisions(self, answers: Sequence[Answer | ApiError]) -> Decisions:
+        """Return the decisions with these answers to all checks."""
+        return Decisions(
+            self.account,
+            self.now,
+            answers,
+            self.named_entries() if self.unwritten else self.entries,
+            self.shared,
+            self.claims,
+            self.spends,
+            self.rehearsals,
+            self.unwritten,
+        )
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
         """Decide the check at this index, and add its entry under this id unless it is a dry run."""
@@ -162,44 +230,11 @@ class DecisionBatch:
         counter = rate_limits.counter_of(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
-    def add_naming(self) -> None:
-        """Add the new and newly named requesters to the entries, so that the record stores them."""
+    def named_entries(self) -> list[Entry]:
+        """Return the entries with the new and newly named requesters, so that the record stores them."""
         named = [NamedRequester(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
-        self.entries = [replace(entry, naming=naming) for entry in self.entries]
-
-    def keep(self, reply: Reply) -> None:
-        """Store this reply together with the entries."""
-        self.entries = [replace(entry, reply=reply) for entry in self.entries]
-
-    def record_if(self, is_awaited: Callable[[], bool]) -> None:
-        """Record charged and counted decisions only if `is_awaited` still returns true when they are written."""
-        self.entries = [
-            replace(entry, is_awaited=is_awaited) if entry.charge or entry.spends or entry.claim else entry
-            for entry in self.entries
-        ]
-
-    def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
-        """Return the answers, adjusted by the outcomes of recording."""
-        for number, (shared, outcome) in enumerate(zip(self.shared, outcomes, strict=True)):
-            if outcome.available is outcome.room is None:
-                continue
-            if outcome.available is not None:
-                [place] = shared.places
-                self.answers[place] = with_credits(self.answers[place], self.spends[number][-1], outcome.available)
-            for count, place in enumerate(shared.places if outcome.room is not None else ()):
-                answer = self.answers[place]
-                if isinstance(answer, Answer):
-                    self.answers[place] = answer = settle(answer, outcome.counted(count))
-                    if answer.rate_remaining == 0:
-                        self.note_limit(answer)
-        return self.answers
-
-    def note_limit(self, answer: Answer) -> None:
-        """Emit the event of a rate limit that this decision has used up."""
-        rate_limits.note_used_up(
-            self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
-        )
+        return [replace(entry, naming=naming) for entry in self.entries]
 
 
 def with_new_visitor(answer: Answer, item: Item, edge: EdgeTerms) -> Answer:
@@ -248,7 +283,7 @@ def decide_checks(
     *,
     unlisted_signers_pay: bool = False,
     stores_full_addresses: bool = False,
-) -> "DecisionBatch":
+) -> Decisions:
     """Decide the checks of one request on facts of a single epoch.
 
     `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
@@ -256,11 +291,10 @@ def decide_checks(
     """
     if unlisted_signers_pay:
         checks = [admit_payer(check) for check in checks]
-    batch = DecisionBatch(found, account, now, key_id, stores_full_addresses=stores_full_addresses)
-    checks, batch.requesters = by_current_ids(checks, found.requesters)
+    checks, requesters = by_current_ids(checks, found.requesters)
+    current = LookupResult(found.epoch, found.items, requesters)
+    making = Deciding(current, account, now, key_id, stores_full_addresses=stores_full_addresses)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
-    batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
-    if batch.unwritten:
-        batch.add_naming()
-    return batch
+    answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
+    return making.decisions(answers)

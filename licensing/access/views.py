@@ -7,94 +7,50 @@ from functools import partial
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.authentication import license_token
-from accounts.keys.callers import Caller
 from accounts.keys.permissions import allows
 from accounts.viewsets import AccountViewSet
 from analytics.archive.horizon import remembered
 from analytics.models import AccessEvent
-from kit.http.errors import ApiError, NotFound, ServiceUnavailable
-from kit.http.middleware import client_address_of
-from kit.http.parsing import read_object
+from kit.http.errors import NotFound
 from kit.rest.filters import OperatorFilter
 from kit.rest.lists.counting import CountMode, Total
 from kit.rest.lists.mixin import Given
 from kit.rest.pagination import KeysetPagination
 from kit.rest.sparse import pick_fields, requested_fields
+from kit.rest.views import Handler
 from kit.storage.limited import TookTooLong
 from kit.storage.loading import join
 from kit.values.json_values import Rendered
-from licensing.access.answers import Answer
-from licensing.access.bodies import (
-    POLICIES_READ,
-    BatchBody,
-    CheckBody,
-    parse_batch,
-    parse_check,
-    require_policy_access,
-)
-from licensing.access.check_values import Check
-from licensing.access.checks import check_access
-from licensing.access.event_loop.metrics import count_checks_in_thread
-from licensing.access.event_loop.outcomes import outcomes_of
+from licensing.access.bodies import POLICIES_READ, BatchBody, CheckBody
+from licensing.access.event_loop.in_thread import answer_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.history.lists import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
+from licensing.access.rendering import present_recorded, present_refunds
 from licensing.access.selected_decisions import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
-from licensing.access.tokens.license_tokens import attach_license, verify_now
-from licensing.access.tokens.signing import current_signer
-from licensing.access.tokens.unsigned import decidable, with_unsigned
 from licensing.policies.schemas import body_schema
 
 
 class AccessViewSet(AccountViewSet):
-    """Checks that the event loop does not serve. Same steps as licensing.access.event_loop.gateway, on facts read from
-    the database.
-    """
+    """Checks that reach Django. The server answers checks before Django, by the same application."""
 
     permissions_required = {"check": "access:check", "check_batch": "access:check"}
     cache_control = "no-store"
-    may_be_compressed = False  # as on the event loop
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        self.outcomes: list[str] = []  # empty for a replay, which decides nothing
-        response = super().dispatch(request, *args, **kwargs)
-        if response.status_code in (200, 404):  # the decisions are committed
-            count_checks_in_thread(self.outcomes)
+        if request.method != "POST":
+            return super().dispatch(request, *args, **kwargs)
+        handler: Handler = getattr(self, request.method.lower())
+        response = handler(request)
+        request._body = b""  # the view's cycles keep the request until the next garbage collection
         return response
-
-    async def read_body(self) -> None:
-        await super().read_body()
-        require_policy_access(self.grant, read_object(self.request._request))  # also for a replay
-
-    def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
-        """Parse the body, with the licence token sent in the header. Raises ApiError."""
-        fields = read_object(self.request._request)
-        token = license_token(self.request.META.get("HTTP_AUTHORIZATION", ""))
-        if token is None:
-            return parse(fields)
-        claims = verify_now(token, self.account_id, timezone.now())
-        return attach_license(parse(fields, requester=claims.sub), claims)
-
-    def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
-        caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
-        answers = check_access(self.account_id, checks, timezone.now(), caller)
-        self.outcomes = outcomes_of(answers)
-        return answers
-
-    def sign(self) -> Sign:
-        """Return the function that signs decisions. Raises ServiceUnavailable."""
-        request = self.request._request
-        return current_signer().at(f"{request.scheme}://{request.get_host()}")
 
     @extend_schema(
         summary="Check access",
@@ -102,16 +58,11 @@ class AccessViewSet(AccountViewSet):
         responses=DecisionSerializer,
     )
     @action(detail=False, methods=["post"])
-    def check(self, request: Request) -> Response:
+    def check(self, request: HttpRequest) -> HttpResponse:
         """Check whether a requester may access an item. Returns 200 for allow and for deny, once the decision is
         stored.
         """
-        [check] = self.checks_of(lambda fields, **known: [parse_check(fields, **known)])
-        sign = self.sign() if check.sign else None
-        [answer] = self.decide([check])
-        if isinstance(answer, ApiError):
-            raise answer
-        return Response(present_check(answer, check, sign))
+        return answer_in_thread(request)
 
     @extend_schema(
         summary="Check access to many items",
@@ -127,20 +78,9 @@ class AccessViewSet(AccountViewSet):
         ),
     )
     @action(detail=False, methods=["post"], url_path="check/batch")
-    def check_batch(self, request: Request) -> Response:
+    def check_batch(self, request: HttpRequest) -> HttpResponse:
         """A batch counts as one request for the plan limit. Decisions come in the order of `checks`."""
-        checks = self.checks_of(parse_batch)
-        sign, error = None, None
-        if any(check.sign for check in checks):
-            try:
-                sign = self.sign()
-            except ServiceUnavailable as unreadable:
-                error = unreadable
-        if error is None:
-            answers: Sequence[Answer | ApiError] = self.decide(checks)
-        else:
-            answers = with_unsigned(self.decide(decidable(checks, error)), checks, error)
-        return Response(present_batch(answers, checks, sign))
+        return answer_in_thread(request)
 
 
 EXPAND = OpenApiParameter(

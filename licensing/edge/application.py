@@ -31,9 +31,10 @@ from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import decide_check, strictest_page
-from licensing.access.event_loop.application import CheckApplication, Head, respond
+from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.head import Head
 from licensing.access.event_loop.headers import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.access.event_loop.outcomes import outcomes_of

@@ -9,7 +9,7 @@ import re
 
 from kit.hot_settings import hot_setting
 from licensing.access.answers import Answer
-from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.head import Head
 from licensing.access.lifetimes import is_counted, seconds_until_change
 from licensing.edge.answers import is_for_sale
 from licensing.edge.current_crawlers import current_table

@@ -13,7 +13,7 @@ from django.core.signing import BadSignature, Signer
 from msgspec import Struct
 
 from licensing.access.answers import Answer
-from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.head import Head
 from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, mark_of, window
 
 NAME = "licensing_visitor"

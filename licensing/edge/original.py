@@ -15,7 +15,7 @@ from kit.http.headers import check_lengths
 from kit.http.middleware import Address, TrustedProxies, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.paths import read_once
-from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.head import Head
 from licensing.edge.cookies import VisitorCookie
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import from_millionths, plain, to_millionths
-from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.head import Head
 from licensing.policies.offers import Offer, Payment
 
 PRICE, EXACT, MOST, CHARGED, ERROR = (

@@ -10,9 +10,9 @@ from accounts.keys.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from licensing.access.check_values import Check, EdgeTerms, Payer, PresentedToken
-from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.head import Head
 from licensing.access.tokens.challenges import invalid_token_error
 from licensing.access.tokens.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler

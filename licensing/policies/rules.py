@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import orjson
 
+from kit.bounded_cache import cached_by_json
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
@@ -157,9 +158,7 @@ def parse_counted(value: object, path: str) -> str:
 
 def parse_rate_limit(value: object, path: str) -> RateLimit:
     names = ("requests", "period")
-    fields = Fields(
-        value, path, (*names, "per"), names, """Must be an object such as {"requests": 100, "period": "hour"}."""
-    )
+    fields = Fields(value, path, (*names, "per"), names, RATE_LIMIT_SHAPE)
     requests = fields.read("requests", integer_of(1, MAX_REQUESTS), 0)
     period = fields.read("period", parse_period, "")
     per = fields.read("per", parse_counted, REQUESTER)
@@ -264,6 +263,12 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
     return None
 
 
+def size_of(rules: tuple[Rule, ...]) -> int:
+    return 500 + sum(rule.size for rule in rules)
+
+
+# A change of a policy is validated, tested and compiled, each time with the same rules.
+@cached_by_json(size_of, most=4 * 1024 * 1024)
 def parse_rules(value: object) -> tuple[Rule, ...]:
     """Parse a policy's rules, in list order. Raises Fault with everything that is invalid."""
     if not isinstance(value, Sequence) or isinstance(value, str):

@@ -21,7 +21,6 @@ from licensing.access.tokens import signing
 from licensing.clients.services import authenticate
 from operators.login import second_factor, totp
 from tests import factories
-from tests.ways import both_ways
 
 pytestmark = pytest.mark.django_db
 NEW = sha256(b"another pepper").digest()
@@ -45,8 +44,7 @@ def accept_pepper():
     return json.loads(out.getvalue())
 
 
-@both_ways
-def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, connect, way, settings, change_pepper):
+def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, connect, settings, change_pepper):
     api, text = connect(used := factories.key_text(account)), factories.key_text(account)
     fault_of_database()
     change_pepper()

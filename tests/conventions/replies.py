@@ -12,7 +12,7 @@ ERROR_MEMBERS = {"code", "message", "type", "docUrl", "param", "kind", "retryAft
 
 def assert_has_all_headers(reply: Reply) -> None:
     """Assert that a reply has every header that docs/reference/api.md promises."""
-    headers = dict(reply.headers)
+    headers = reply.headers
     limit, remaining, reset = (int(headers[name]) for name in RATE_LIMIT_HEADERS)
     assert 0 <= remaining <= limit
     assert time.time() - 1 <= reset <= time.time() + 86_401

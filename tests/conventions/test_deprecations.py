@@ -9,7 +9,6 @@ from prometheus_client import REGISTRY
 from config.pages import openapi_document
 from kit.http.deprecations import parse
 from tests import factories
-from tests.ways import both_ways
 
 LINK = "https://docs.example/moving"
 HEADERS = ("Deprecation", "Sunset", "Link")
@@ -75,7 +74,6 @@ def test_a_deprecated_field_is_reported_to_its_senders(api, deprecate, field, bo
     assert api.post("/v1/content", b"{").status == 400
 
 
-@both_ways
 @pytest.mark.django_db(transaction=True)
 def test_a_check_reports_deprecations(connect, account, deprecate):
     api, item = connect(factories.key_text(account)), factories.content(account)

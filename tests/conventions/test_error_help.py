@@ -11,7 +11,6 @@ from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, each_read, each_with_body, known_to_the_resolver
-from tests.ways import both_ways
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
 
@@ -134,7 +133,6 @@ def test_a_misspelled_condition_is_corrected(api: ApiClient):
     assert error["message"].endswith(" Did you mean `licenseType`?")
 
 
-@both_ways
 def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, account):
     item = factories.content(account)
     error = api.post("/v1/access/check", {"contentID": item.pk, "requester": {"naem": "x"}}).error
@@ -146,7 +144,6 @@ def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, accoun
     assert api.post("/v1/access/check", {"contentId": item.pk}).error["kind"] == "missing"
 
 
-@both_ways
 def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
     settings.ALLOWED_HOSTS = ["api.pub.example"]
     error = api.post("/v1/access/check", {}, headers={"Host": "x.example"}).error

@@ -7,7 +7,6 @@ import pytest
 from kit.rest.resources import models_by_prefix
 from tests import factories
 from tests.conventions.endpoints import ENDPOINTS
-from tests.ways import both_ways
 
 FIND_ITEM = " An id begins with cnt_. Find it with GET /v1/content?externalId=ext-17."
 FIND_POLICY = (
@@ -113,7 +112,6 @@ def test_another_identifier_in_a_filter(api):
     assert refused.error["message"] == f"Must be an id, not 'My policy'.{FIND_POLICY}"
 
 
-@both_ways
 def test_a_check_by_the_wrong_field(api, account):
     item = factories.content(account, external_id="ext-17")
     for name, value, hint in (

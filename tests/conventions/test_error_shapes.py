@@ -8,7 +8,6 @@ import pytest
 from licensing.models import Requester
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
 RULE = {"action": "allow", "conditions": {"default": True}}
@@ -111,7 +110,6 @@ def test_headers_of_a_webhook_are_not_shown(api: ApiClient):
     assert "hush" not in refused.content.decode()
 
 
-@both_ways
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -133,7 +131,6 @@ def test_something_else_instead_of_a_part_of_a_check(api, name, value, message):
     assert (error["param"], error["message"]) == (name, message)
 
 
-@both_ways
 @pytest.mark.parametrize(("checks", "param"), [({}, "checks"), ("x", "checks"), ([{}] * 3 + ["x"], "checks[3]")])
 def test_something_else_instead_of_checks(api, checks, param):
     error = api.post("/v1/access/check/batch", {"contentId": "x", "requester": "a", "checks": checks}).error
@@ -166,7 +163,6 @@ def test_a_field_unlike_any_other_names_those_there_are(api: ApiClient):
     assert second["message"] == "There is no such field."  # the list is given once
 
 
-@both_ways
 def test_a_field_unlike_any_other_of_a_check_names_those_there_are(api):
     error = api.post("/v1/access/check", {"contentId": "x", "requester": {"id": "a", "zzz": 1}}).error
     assert error["param"] == "requester.zzz"
@@ -186,7 +182,6 @@ def test_limits_are_in_the_same_words(api, ids, path, body, message):
     assert api.post(f"/v1/{path.format(**ids)}", body).error["message"] == message
 
 
-@both_ways
 @pytest.mark.parametrize(("name", "part"), [("licenseType", "requester"), ("ip", "context"), ("rules", "policy")])
 def test_a_field_of_another_part_of_a_check(api, name, part):
     for path, more in (("check", {}), ("check/batch", {"checks": [{}]})):
@@ -195,7 +190,6 @@ def test_a_field_of_another_part_of_a_check(api, name, part):
         assert error["message"] == f"There is no such field. It belongs in `{part}`."
 
 
-@both_ways
 def test_a_body_that_is_a_string_is_not_shown(api):
     """It may be a key."""
     for path in ("/v1/api-keys/find", "/v1/access/check"):

@@ -5,7 +5,6 @@ import pytest
 from kit.values.faults import MAX_FAULTS
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 RULES = [
     {"action": "allow", "conditions": {"licenseType": ["a", ""], "country": "DE"}, "rateLimit": {"requests": 0}},
@@ -65,7 +64,6 @@ def test_every_invalid_rule_of_a_draft_is_reported(api: ApiClient, account, draf
     assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
 
 
-@both_ways
 def test_every_fault_of_a_check_is_reported(api: ApiClient):
     body = {
         "contentId": 5,
@@ -82,7 +80,6 @@ def test_every_fault_of_a_check_is_reported(api: ApiClient):
     ]  # fmt: skip
 
 
-@both_ways
 def test_every_fault_of_a_batch_is_reported_once(api: ApiClient):
     body = {
         "context": {"ip": "nowhere"},
@@ -102,13 +99,11 @@ def test_every_fault_of_a_request_for_offers_is_reported(api: ApiClient):
     assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
 
 
-@both_ways
 @pytest.mark.parametrize("body", [{"contentId": 5, "requester": "org"}, {"contentId": "a"}])
 def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):
     assert sorted(api.post("/v1/access/check", body).error) == ["code", "docUrl", "kind", "message", "param", "type"]
 
 
-@both_ways
 def test_a_reply_reports_at_most_a_hundred_faults(api: ApiClient):
     check = {"contentId": 5, "requester": "", "permission": "?", "more": 1}
     error = api.post("/v1/access/check/batch", {"checks": [check] * 100}).error

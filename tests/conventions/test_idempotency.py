@@ -296,3 +296,13 @@ def test_a_reply_too_large_to_be_stored_rolls_its_request_back(api, account, mon
     assert api.get("/v1/access/decisions")["totalCount"] == 0
     batch["checks"] = batch["checks"][:50]
     assert api.post("/v1/access/check/batch", batch, headers={"Idempotency-Key": "large"}).status == 200
+
+
+def test_a_key_of_another_check_is_refused_before_an_error_of_the_body(api, account):
+    check = {"contentId": factories.content(account).pk, "requester": "org_acme"}
+    others = [{"contentId": check["contentId"]}, {**check, "contentId": "cnt_no"}]
+    first, *further = (
+        api.post("/v1/access/check", body, headers={"Idempotency-Key": "used"}) for body in (check, *others)
+    )
+    assert first.status == 200
+    assert [reply.error["code"] for reply in further] == ["idempotency_mismatch"] * 2

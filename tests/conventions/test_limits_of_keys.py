@@ -8,7 +8,6 @@ from accounts.limits.limiter import limiter
 from accounts.limits.throttling import caller_of, plan_consume
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 CHECK = {"contentId": "cnt_00000000000000000000000000", "requester": "org_acme"}
 
@@ -106,8 +105,7 @@ def test_public_keys_take_no_thread_of_the_accounts_secret_keys(account, clock):
     assert caller_of(f"Bearer {text}", address) == f"public:account:{account.pk}"
 
 
-@both_ways
-def test_every_request_of_a_public_key_counts_in_its_share(connect, plan, way):
+def test_every_request_of_a_public_key_counts_in_its_share(connect, plan):
     account = plan(4, 100)
     page = connect(key_of(account, type="public"))
     assert [page.post("/v1/access/check", CHECK).status for _ in range(3)] == [403, 403, 429]
@@ -117,8 +115,7 @@ def test_every_request_of_a_public_key_counts_in_its_share(connect, plan, way):
     assert [asking.post("/v1/access/check", CHECK).status for _ in range(5)] == [404] * 4 + [429]
 
 
-@both_ways
-def test_a_key_may_have_a_limit_of_its_own_below_the_plans(connect, plan, way):
+def test_a_key_may_have_a_limit_of_its_own_below_the_plans(connect, plan):
     account = plan(5, 100)
     limited = connect(key_of(account, rate_limit={"requests": 2, "period": "minute"}))
     replies = [limited.post("/v1/access/check", CHECK) for _ in range(3)]
@@ -132,8 +129,7 @@ def test_a_key_may_have_a_limit_of_its_own_below_the_plans(connect, plan, way):
     assert [other.post("/v1/access/check", CHECK).status for _ in range(4)] == [404] * 3 + [429]
 
 
-@both_ways
-def test_a_request_that_the_plan_refuses_consumes_nothing_of_its_keys_limit(connect, plan, way, clock):
+def test_a_request_that_the_plan_refuses_consumes_nothing_of_its_keys_limit(connect, plan, clock):
     account = plan(1, 100)
     limited = connect(key_of(account, rate_limit={"requests": 2, "period": "hour"}))
     assert [limited.post("/v1/access/check", CHECK).status for _ in range(3)] == [404, 429, 429]

@@ -6,7 +6,6 @@ from accounts.events.types import PERMISSIONS, TYPES
 from accounts.keys.permissions import PERMISSIONS as KNOWN
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 HOOK_URL = "https://hooks.example/in"
 DRAFT = {"rules": [factories.ALLOW_ALL]}
@@ -30,8 +29,7 @@ def assert_refused(reply, name):
     assert reply.error["message"] == expected
 
 
-@both_ways
-def test_explanations_and_proposed_policies_need_the_permission_to_read_policies(connect, account, item, way):
+def test_explanations_and_proposed_policies_need_the_permission_to_read_policies(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
     check = {"contentId": item.pk, "requester": "org_acme"}
@@ -51,8 +49,7 @@ def test_explanations_and_proposed_policies_need_the_permission_to_read_policies
     assert checking.post("/v1/access/check", {**check, "explain": "yes"}).status == 422
 
 
-@both_ways
-def test_a_large_explained_check_needs_it_too(connect, account, item, way):
+def test_a_large_explained_check_needs_it_too(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     checks = [{"contentId": item.pk, "correlationId": "x" * 255} for _ in range(100)]
     checks[-1]["explain"] = True
@@ -60,8 +57,7 @@ def test_a_large_explained_check_needs_it_too(connect, account, item, way):
     assert_refused(checking.post("/v1/access/check/batch", batch), "explain")
 
 
-@both_ways
-def test_a_retry_with_a_key_that_cannot_read_policies_gets_no_kept_trace(connect, account, item, way):
+def test_a_retry_with_a_key_that_cannot_read_policies_gets_no_kept_trace(connect, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
     once = {"Idempotency-Key": "once"}

@@ -19,7 +19,6 @@ from operators.policies.trial import TrialForm, typed_fields
 from tests.decisions.fact_values import sent_in
 from tests.decisions.facts_seen import REQUESTERS, RULES, Seen, make_items, recorded_and_replayed, sayable
 from tests.examples import examples
-from tests.ways import both_ways
 
 MADE_UP = settings(
     max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -66,7 +65,6 @@ def test_the_made_up_items_have_each_fact_that_an_item_can_have(api, items, seen
     assert known == {fact.attribute for fact in OF_ITEM} - of_pages
 
 
-@both_ways
 @MADE_UP
 @given(place=ITEMS, body=checks())
 def test_a_check_is_recorded_and_replayed_on_the_facts_that_it_was_decided_on(api, items, seen, place, body):
@@ -75,7 +73,6 @@ def test_a_check_is_recorded_and_replayed_on_the_facts_that_it_was_decided_on(ap
     assert recorded_and_replayed(reply["id"]) == (seen.answers[-1].facts,) * 2
 
 
-@both_ways
 @MADE_UP
 @given(defaults=checks(), own=st.lists(st.tuples(ITEMS, st.none() | checks()), min_size=1, max_size=4))
 def test_so_is_each_check_of_a_batch(api, items, seen, defaults, own):

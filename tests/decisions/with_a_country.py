@@ -7,7 +7,6 @@ import pytest
 
 from licensing.policies.facts import FACTS
 from tests import factories
-from tests.ways import both_ways
 
 IN_GERMANY = {
     "action": "allow",
@@ -31,7 +30,6 @@ def test_the_row_is_there():
     assert "requesterCountry" in {fact.name for fact in FACTS}
 
 
-@both_ways
 def test_a_rule_that_looks_at_it_decides(api, item):
     check = {"contentId": item.pk, "permission": "read"}
     allowed = api.post("/v1/access/check", {**check, "requester": REQUESTER})
@@ -40,7 +38,6 @@ def test_a_rule_that_looks_at_it_decides(api, item):
     assert [one["allowed"] for one in (allowed, elsewhere, unknown)] == [True, False, False]
 
 
-@both_ways
 def test_a_simulation_of_the_unchanged_policy_changes_nothing(api, item, policy):
     for country in ("DE", "FR"):
         api.post("/v1/access/check", {"contentId": item.pk, "requester": {**REQUESTER, "country": country}})
@@ -53,7 +50,6 @@ def test_a_recorded_decision_shows_it(api, item):
     assert api.get(f"/v1/access/decisions/{made['id']}")["requester"]["country"] == "DE"
 
 
-@both_ways
 def test_a_value_that_is_none_is_refused_by_its_path(api, item):
     reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": {**REQUESTER, "country": "Germany"}})
     assert (reply.status, reply.error["param"]) == (422, "requester.country")

@@ -18,7 +18,6 @@ from licensing.licenses.services import revoke_license, update_license
 from tests import factories
 from tests.edge.asking import LICENSED, event, told
 from tests.edge.tokens import ask_token
-from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -177,7 +176,6 @@ def check(account, client, connect):
     return send
 
 
-@both_ways
 def test_a_check_with_a_token_is_its_requesters(check, token, held):
     reply = check(token)
     assert reply.status == 200
@@ -187,7 +185,6 @@ def test_a_check_with_a_token_is_its_requesters(check, token, held):
     assert [one["allowed"] for one in batch["data"]] == [True, True]
 
 
-@both_ways
 def test_a_check_with_a_token_whose_licence_has_ended_is_401(check, token, held):
     assert check(token)["allowed"]
     revoke_license(held)
@@ -196,14 +193,12 @@ def test_a_check_with_a_token_whose_licence_has_ended_is_401(check, token, held)
     assert reply.headers["WWW-Authenticate"].startswith('License error="invalid_token"')
 
 
-@both_ways
 def test_a_check_with_a_token_needs_the_key_beside_it(check, token):
     assert check(token, key=None).error["code"] == "missing_api_key"
     ApiKey.objects.update(permissions=["content:read"])
     assert check(token).error["code"] == "insufficient_permissions"
 
 
-@both_ways
 def test_a_check_with_a_token_is_about_an_address_it_is_for(check, token, account):
     policy = factories.policy(account, LICENSED)
     item = factories.content(account, source="https://pub.example/other", policy_id=policy.pk)

@@ -13,7 +13,6 @@ from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 from tests.edge.spellings import spelled_host, spelled_uri
 from tests.examples import examples
-from tests.ways import both_ways
 
 CLOSED = ["/premium/a", "/premium/", "/free/closed", "/article?id=5", "/list?page=2&tag=x"]
 SEEDS = st.integers(0, 2**32).map(Random)
@@ -56,7 +55,6 @@ def test_no_spelling_opens_a_closed_page_at_a_proxy(ask, raw, key, site, chance)
     assert (uri, raw(f"/v1/access/envoy{uri}", host=host, x_licensing_key=key).status in REFUSED) == (uri, True)
 
 
-@both_ways
 @many
 @given(chance=SEEDS)
 def test_no_spelling_opens_a_closed_item_in_a_check(api, site, chance):

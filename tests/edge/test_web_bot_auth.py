@@ -18,7 +18,7 @@ from accounts.limits.windows import DAY
 from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
 from kit.http.headers import LIMITS
-from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.head import Head
 from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table

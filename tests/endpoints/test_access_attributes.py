@@ -3,7 +3,6 @@
 import pytest
 
 from tests import factories
-from tests.ways import both_ways
 
 STAFF = {
     "action": "allow",
@@ -32,7 +31,6 @@ def check(api, item):
     return send
 
 
-@both_ways
 def test_rules_match_attributes_of_the_caller(check):
     assert check(KNOWN)["allowed"]
     assert check({**KNOWN, "seats": 10.0})["allowed"]
@@ -41,7 +39,6 @@ def test_rules_match_attributes_of_the_caller(check):
     assert not check()["allowed"]
 
 
-@both_ways
 def test_the_requesters_metadata_counts_where_the_caller_says_nothing(api, account, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     assert check()["allowed"]
@@ -50,7 +47,6 @@ def test_the_requesters_metadata_counts_where_the_caller_says_nothing(api, accou
     assert not check(requester="org_other")["allowed"]
 
 
-@both_ways
 def test_a_change_of_the_metadata_decides_the_next_check(api, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     assert check()["allowed"]
@@ -62,14 +58,12 @@ def test_a_change_of_the_metadata_decides_the_next_check(api, check):
     assert check()["allowed"]
 
 
-@both_ways
 def test_metadata_of_a_requester_that_was_asked_for_before_it_was_known_counts(api, check):
     assert not check(dryRun=True)["allowed"]
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     assert check(dryRun=True)["allowed"]
 
 
-@both_ways
 def test_the_checks_of_a_batch_look_at_their_own_attributes(api, item):
     checks = [
         {"contentId": item.pk},
@@ -81,7 +75,6 @@ def test_the_checks_of_a_batch_look_at_their_own_attributes(api, item):
     assert [one["allowed"] for one in reply["data"]] == [True, False, True]
 
 
-@both_ways
 def test_so_do_those_of_a_batch_by_metadata(api, item):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     checks = [{"contentId": item.pk}, {"contentId": item.pk, "requester": "org_other"}, {"contentId": item.pk}]
@@ -89,7 +82,6 @@ def test_so_do_those_of_a_batch_by_metadata(api, item):
     assert [one["allowed"] for one in reply["data"]] == [True, False, True]
 
 
-@both_ways
 @pytest.mark.parametrize(
     ("attributes", "param"),
     [
@@ -110,7 +102,6 @@ def test_invalid_attributes_are_refused_by_name(check, attributes, param):
     assert (reply.status, reply.error["param"]) == (422, param)
 
 
-@both_ways
 def test_every_invalid_attribute_of_a_batch_is_reported_by_its_place(api, item):
     wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
     reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
@@ -121,7 +112,6 @@ def test_every_invalid_attribute_of_a_batch_is_reported_by_its_place(api, item):
     }
 
 
-@both_ways
 def test_a_recorded_decision_keeps_its_attributes(api, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     said, stored = check({"country": "FR"})["id"], check()["id"]
@@ -130,7 +120,6 @@ def test_a_recorded_decision_keeps_its_attributes(api, check):
     assert [one["attributes"] for one in shown] == [{"country": "FR"}, KNOWN]
 
 
-@both_ways
 def test_a_simulation_decides_on_the_recorded_attributes(api, policy, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     check()

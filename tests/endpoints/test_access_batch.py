@@ -4,9 +4,6 @@ import pytest
 
 from tests import factories
 from tests.factories import LICENSED_REQUESTER
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 @pytest.fixture

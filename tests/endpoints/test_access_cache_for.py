@@ -8,9 +8,6 @@ from django.utils import timezone
 
 from kit.values.timestamps import render_timestamp
 from tests import factories
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 def kept_for(api, account, rules, *, default_action="deny", requester="org", **fields: Any) -> int:

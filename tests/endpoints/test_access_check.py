@@ -8,9 +8,6 @@ import pytest
 from tests import factories
 from tests.endpoints.check_fields import FIELDS
 from tests.endpoints.content_fields import A_TIMESTAMP
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 @pytest.fixture

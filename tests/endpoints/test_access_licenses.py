@@ -12,9 +12,6 @@ from kit.values.timestamps import parse_timestamp
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 LIMITED = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
 

@@ -7,9 +7,6 @@ import pytest
 
 from tests import factories
 from tests.factories import ALLOW_ALL, DENY_ALL
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 def limited(requests: int, period: str, **fields: Any) -> dict[str, Any]:

@@ -6,9 +6,6 @@ import pytest
 
 from tests import factories
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from tests import factories
-from tests.ways import both_ways
 
 WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 IN_WORKING_HOURS = {"action": "allow", "conditions": {"schedule": WORK}, "permissions": ["read"]}
@@ -20,7 +19,6 @@ def check(api, account, policy):
     return lambda **fields: api.post("/v1/access/check", {**body, **fields})
 
 
-@both_ways
 def test_the_time_of_the_week_decides_and_no_answer_is_kept_past_its_change(check, clock):
     seen = []
     for moment in (
@@ -36,7 +34,6 @@ def test_the_time_of_the_week_decides_and_no_answer_is_kept_past_its_change(chec
     assert seen == [(False, 30), (True, 60), (True, 10), (False, 60), (False, 60)]
 
 
-@both_ways
 def test_no_answer_is_kept_past_a_clock_change_that_ends_the_hours(api, account, clock):
     conditions = {"schedule": {"from": "02:30", "to": "04:00", "timeZone": "Europe/Berlin"}}
     policy = factories.policy(account, {**IN_WORKING_HOURS, "conditions": conditions})
@@ -48,7 +45,6 @@ def test_no_answer_is_kept_past_a_clock_change_that_ends_the_hours(api, account,
     assert [(one["allowed"], one["cacheFor"]) for one in (first, again)] == [(True, 15), (False, 60)]
 
 
-@both_ways
 def test_a_signed_decision_ends_with_the_hours(check, clock):
     clock.set("2026-06-01T15:59:50Z")
     assert check(sign=True)["cacheFor"] == 10

@@ -19,9 +19,6 @@ from licensing.access.models import SigningKey
 from licensing.access.tokens import signing
 from licensing.access.tokens.signing import current_signer, forget_signer
 from tests import factories
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 ISSUERS = ["http://testserver", "http://localhost"]  # the service's address in the test clients
 

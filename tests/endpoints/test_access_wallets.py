@@ -11,9 +11,6 @@ from licensing.policies.facts import Shortfall
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.decisions.facts_seen import recorded_and_replayed
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from kit.values.timestamps import render_timestamp
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.endpoints.key_fields import assert_beyond_key
-from tests.ways import both_ways
 
 HERE = "127.0.0.0/8"
 
@@ -49,7 +48,6 @@ def test_null_and_an_empty_list_take_the_bounds_away(api, account, clock):
     assert (reply["expiresAt"], reply["allowedIps"]) == (None, [])
 
 
-@both_ways
 def test_the_next_request_is_held_to_the_new_addresses(api, account, connect):
     item = factories.content(account)
     key, text = factories.api_key(account)

@@ -4,7 +4,6 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -38,7 +37,6 @@ def test_a_decision_is_read_as_it_was_answered_with_its_trace(api, item, fields)
     assert (reply.status, reply.body) == (200, {**made, **given})
 
 
-@both_ways
 def test_a_recorded_decision_names_the_key_that_asked(api, account, item, connect):
     key, text = factories.api_key(account)
     gateway = connect(text)

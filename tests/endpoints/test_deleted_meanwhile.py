@@ -7,7 +7,6 @@ from licensing.account_deletion import delete_account
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from tests import factories
-from tests.ways import both_ways
 
 
 def test_content_that_is_deleted_meanwhile_is_not_changed(account) -> None:
@@ -24,7 +23,6 @@ def test_a_policy_that_is_deleted_meanwhile_is_not_changed(account) -> None:
         policy_services.update_policy(policy, {"name": "Changed"})
 
 
-@both_ways
 def test_the_keys_of_an_account_that_is_deleted_are_refused_at_once(api, account) -> None:
     item = factories.content(account, policy_id=factories.policy(account).pk)
     check = {"contentId": item.pk, "requester": "org_acme"}

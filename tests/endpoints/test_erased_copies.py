@@ -12,10 +12,8 @@ from analytics.events import summaries
 from analytics.models import AccessEvent
 from tests import factories
 from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
-from tests.ways import both_ways
 
 
-@both_ways
 def test_replies_kept_for_checks_lose_names_trace_and_token(api, account):
     rule = {"action": "allow", "priority": 1, "conditions": {"ip": ["10.0.0.0/8"]}, "permissions": ["full_access"]}
     page = factories.content(account, policy_id=factories.policy(account, rule).pk).pk

@@ -14,7 +14,6 @@ from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.ways import both_ways
 
 BODY = {
     "requesterId": "org_acme",
@@ -212,7 +211,6 @@ def test_a_revoked_licence_keeps_its_revenue(revoke):
     assert RequesterRevenue.objects.get().amount == Decimal("12.5")
 
 
-@both_ways
 def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):  # noqa: F811
     item = factories.content(account, policy_id=factories.policy(account).pk, tags=["law"]).pk
 

@@ -6,7 +6,6 @@ import pytest
 
 from analytics.statements.closing import close_due
 from tests import factories
-from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -46,7 +45,6 @@ def assert_carried_on(found):
 
 @pytest.mark.parametrize("is_closed", [True, False])
 @pytest.mark.parametrize("has_own", [True, False])
-@both_ways
 def test_statements_carry_credit_from_the_one_to_the_other(api, account, licensed_item, clock, is_closed, has_own):
     for one in ("org_a", "org_b"):
         api.post("/v1/requesters", {"id": one})
@@ -91,7 +89,6 @@ def test_credit_that_moves_twice_is_on_the_statement_of_the_last(api, clock):
     assert closing == {"org_a": {"EUR": 0}, "org_b": {"EUR": 0}, "org_c": {"EUR": 10}}
 
 
-@both_ways
 @pytest.mark.usefixtures("pair")
 def test_a_refund_and_new_credit_reach_the_wallet_that_got_the_credit(api, account, licensed_item):
     price = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}

@@ -4,9 +4,6 @@ import pytest
 
 from analytics.models import AccessEvent, LedgerEntry
 from tests import factories
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 LIMITED = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "day"}}
 

@@ -28,7 +28,6 @@ from tests.endpoints.traces import (
     tables_with_traces,
 )
 from tests.templates import copy_on_postgresql
-from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -114,7 +113,6 @@ def test_decisions_totals_licences_wallets_and_the_ledger_stay(api, account):
     assert (decision["allowed"], decision["requester"]["name"]) == (True, None)
 
 
-@both_ways
 def test_an_erased_id_is_a_new_requester_afterwards(api, account):
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
     factories.license(account, ID)
@@ -130,7 +128,6 @@ def allow(*requesters, **terms):
     return {"action": "allow", "conditions": {"requesterId": [*requesters]}, **terms}
 
 
-@both_ways
 def test_rules_that_named_the_person_do_not_match_the_same_id_afterwards(api, account):
     policy = factories.policy(account, allow(ID, "org_b"))
     check = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": ID}
@@ -169,7 +166,6 @@ def test_a_policy_that_named_the_person_gets_a_new_version(api):
     assert api.get(f"/v1/policies/{other}")["version"] == 1
 
 
-@both_ways
 def test_rate_limits_of_rules_that_named_the_person_continue_for_others(api, account):
     rule = allow(ID, "org_b", rateLimit={"requests": 1, "period": "month"})
     check = {"contentId": factories.content(account, policy_id=factories.policy(account, rule).pk).pk}
@@ -184,7 +180,6 @@ def test_rate_limits_of_rules_that_named_the_person_continue_for_others(api, acc
     assert sum(one["data"]["requester"]["id"] == "org_b" for one in reached) == 1
 
 
-@both_ways
 def test_explanations_of_others_decisions_do_not_name_the_person(api, account):
     item = factories.content(account, policy_id=factories.policy(account, allow(ID)).pk).pk
     api.post("/v1/requesters", {"id": ID})

@@ -10,7 +10,6 @@ from accounts.models import AuditEntry
 from analytics.models import RuleUsage, WalletEntry
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.ways import both_ways
 
 LIMITED = {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}}
 
@@ -45,7 +44,6 @@ def test_the_reply_is_the_requester_that_gets_everything(api):
 
 
 @pytest.mark.usefixtures("pair")
-@both_ways
 def test_checks_of_either_id_are_decided_and_recorded_as_the_others(api, licensed_item):
     held = api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial"})["id"]
     assert (check(api, licensed_item)["allowed"], check(api, licensed_item, "org_b")["allowed"]) == (True, False)
@@ -58,7 +56,6 @@ def test_checks_of_either_id_are_decided_and_recorded_as_the_others(api, license
 
 
 @pytest.mark.usefixtures("pair")
-@both_ways
 def test_a_rule_that_names_a_requester_sees_the_current_id(api, account):
     rule = {"action": "allow", "conditions": {"requesterId": ["org_b"]}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk).pk
@@ -85,7 +82,6 @@ def test_history_is_found_under_both_ids(api, licensed_item):
 
 
 @pytest.mark.usefixtures("pair")
-@both_ways
 def test_a_rules_limit_is_not_renewed_by_a_merge(api, account):
     item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk).pk
     assert [check(api, item, one)["allowed"] for one in ("org_a", "org_b")] == [True, True]
@@ -113,7 +109,6 @@ def test_wallets_move_and_those_of_one_unit_become_one(api):
     assert api.post(f"/v1/wallets/{got}/grants", {"amount": 30, "externalId": given}).status == 200
 
 
-@both_ways
 @pytest.mark.usefixtures("pair")
 def test_credit_of_both_pays_for_checks_of_both_ids(api, account, licensed_item):
     api.post(
@@ -185,7 +180,6 @@ def test_to_repeat_it_changes_nothing(api):
 
 
 @pytest.mark.usefixtures("pair")
-@both_ways
 def test_merges_of_merged_requesters_lead_to_the_last(api, licensed_item):
     api.post("/v1/licenses", {"requesterId": "org_c", "licenseType": "commercial"})
     merge(api)

@@ -4,7 +4,6 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -16,8 +15,7 @@ def name_of(api, requester_id="org_n"):
     return api.get(f"/v1/requesters/{requester_id}")["name"]
 
 
-@both_ways
-def test_a_check_names_only_unnamed_requesters(connect, api, account, item, way):
+def test_a_check_names_only_unnamed_requesters(connect, api, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
 
     def check(**requester):
@@ -36,8 +34,7 @@ def test_a_check_names_only_unnamed_requesters(connect, api, account, item, way)
     assert check(name="Third Ltd") == name_of(api) == "Third Ltd"
 
 
-@both_ways
-def test_of_several_names_in_a_batch_the_first_counts(connect, api, account, item, way):
+def test_of_several_names_in_a_batch_the_first_counts(connect, api, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     checks = [{"requester": {"id": "org_n", "name": name} if name else "org_n"} for name in (None, "One", "Two")]
     reply = checking.post("/v1/access/check/batch", {"contentId": item.pk, "checks": checks})
@@ -45,8 +42,7 @@ def test_of_several_names_in_a_batch_the_first_counts(connect, api, account, ite
     assert name_of(api) == "One"
 
 
-@both_ways
-def test_a_dry_run_shows_the_stored_name_and_stores_nothing(connect, api, account, item, way):
+def test_a_dry_run_shows_the_stored_name_and_stores_nothing(connect, api, account, item):
     checking = connect(factories.key_text(account, permissions=["access:check"]))
     body = {"contentId": item.pk, "requester": {"id": "org_n", "name": "Rehearsed"}, "dryRun": True}
     assert checking.post("/v1/access/check", body)["requester"]["name"] == "Rehearsed"

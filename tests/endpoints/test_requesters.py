@@ -7,7 +7,6 @@ import pytest
 from accounts.models import AuditEntry
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.ways import both_ways
 
 FIELDS = {"id", "object", "name", "email", "notes", "metadata", "created", "updated", "stats"}
 NOBODY = {"allowed": 0, "denied": 0, "lastSeenAt": None}
@@ -43,7 +42,6 @@ def test_an_id_that_a_check_or_a_licence_created_is_a_conflict(api, account):
         assert (reply.status, reply.error["code"], reply.error["param"]) == (409, "resource_already_exists", "id")
 
 
-@both_ways
 def test_stats_count_every_decision(api, account):
     """`stats` are exact at once, whichever path decided."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
@@ -132,7 +130,6 @@ def test_the_audit_log_names_the_customer_by_its_own_id(api):
     assert changed["changes"] == {"email": [None, "ada@acme.example"]}
 
 
-@both_ways
 def test_the_next_check_knows_the_new_name(api, account):
     item = factories.content(account)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": {"id": "org", "name": "Old"}})

@@ -11,9 +11,6 @@ from accounts.events.models import Event
 from analytics.wallets.upkeep import settle_due
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.ways import both_ways
-
-pytestmark = both_ways
 
 
 @pytest.fixture

@@ -13,12 +13,13 @@ from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.ways import EVENT_LOOP
+from tests.ways import Connect, GatewayClient
 
 
 @pytest.fixture
-def way() -> str:
-    return EVENT_LOOP
+def connect(application: CheckApplication) -> Connect:
+    """Create clients whose checks run on an event loop, as in a server."""
+    return lambda key: GatewayClient(key, application)
 
 
 class Ask:

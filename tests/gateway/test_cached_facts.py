@@ -96,14 +96,14 @@ def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_aga
 ):
     monkeypatch.setattr(microbatch, "MANY_WORKS", works)
     gateway = application.gateway
-    write = gateway.write
+    write = gateway.commits.write
 
     async def write_after_the_policy_has_changed(entries):
-        monkeypatch.setattr(gateway, "write", write)
+        monkeypatch.setattr(gateway.commits, "write", write)
         await sync_to_async(policy_services.update_policy)(policy, {"rules": [factories.DENY_ALL]})
         return await write(entries)
 
-    monkeypatch.setattr(gateway, "write", write_after_the_policy_has_changed)
+    monkeypatch.setattr(gateway.commits, "write", write_after_the_policy_has_changed)
     assert check()["reason"] == "policy_denied"
     assert api.get("/v1/access/decisions")["totalCount"] == 2
 

@@ -168,10 +168,10 @@ RELATED = {name: CHANGES[name][0] for name in CHANGES if {URL, "org_acme"} & set
 def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[..., int]:
     """Return a function that counts how often one check is decided if a change comes before its record."""
     gateway, times = application.gateway, []
-    write, decide = gateway.write, gateway.decide
+    write, decide = gateway.commits.write, gateway.decide
 
     async def write_after(change, entries):
-        monkeypatch.setattr(gateway, "write", write)
+        monkeypatch.setattr(gateway.commits, "write", write)
         await sync_to_async(change)(made)
         return await write(entries)
 
@@ -181,7 +181,7 @@ def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[...
 
     def decided(change: Callable[[SimpleNamespace], object]) -> int:
         before = AccessEvent.objects.count()
-        monkeypatch.setattr(gateway, "write", partial(write_after, change))
+        monkeypatch.setattr(gateway.commits, "write", partial(write_after, change))
         monkeypatch.setattr(gateway, "decide", noted)
         answer = ask(Check(BY_URL, "org_acme"))
         assert AccessEvent.objects.count() == before + isinstance(answer, Answer)

@@ -11,7 +11,7 @@ from accounts.limits.limiter import limiter
 from kit.http.admission import admit
 from kit.storage.microbatch import MicroBatch
 from licensing.access.check_values import Check
-from licensing.access.event_loop import gateway as module
+from licensing.access.event_loop import commits as module
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.callers import Sender
 from tests import factories
@@ -53,7 +53,7 @@ def gateway(application, commits, lookups_may_end, commits_may_end):
 
     gateway = application.gateway
     gateway.facts.quick_lookups = MicroBatch(look_up)
-    record, gateway.write = gateway.write, write
+    record, gateway.commits.write = gateway.commits.write, write
     return gateway
 
 
@@ -115,7 +115,7 @@ def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_ma
 
 
 def test_a_look_up_in_a_thread_waits_for_checks_that_are_being_counted(gateway, api, account, monkeypatch):
-    monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
+    monkeypatch.setattr("licensing.access.event_loop.gateway.MAX_SECONDS_TO_GATHER", 60)
     factories.requester(account, requester_id="org_acme")
     policy = factories.policy(account, factories.ALLOW_ALL)
     for name in "ab":
@@ -214,7 +214,7 @@ def test_decisions_that_arrive_during_a_commit_share_the_next_one(
     async def scenario():
         begun = await begin_commit()
         others = asyncio.gather(check(check.items[0]), check(check.items[0]))
-        await until(lambda: len(gateway.records.waiting) == 2)
+        await until(lambda: len(gateway.commits.records.waiting) == 2)
         assert commits == [1, 1]
         commits_may_end.set()
         await asyncio.gather(begun, others)
@@ -262,7 +262,7 @@ def test_checks_that_spend_wait_for_a_commit_that_spends_and_hold_no_others_up(
         begun = [await begin_to_spend()]
         await until(lambda: len(commits) == 3)
         begun += [await begin_to_spend(), await begin_to_spend()]
-        await until(lambda: len(gateway.spending.waiting) == 2)
+        await until(lambda: len(gateway.commits.spending.waiting) == 2)
         begun.append(asyncio.ensure_future(check(check.items[0])))
         await until(lambda: len(commits) == 4)
         commits_may_end.set()
@@ -300,7 +300,7 @@ def test_clients_of_two_commits_that_spend_share_the_next(
         first = await begin_to_spend()
         await until(lambda: len(commits) == 3)
         others = asyncio.gather(*(ask_twice() for _ in range(module.SEVERAL)))
-        await until(lambda: len(gateway.spending.waiting) == module.SEVERAL)
+        await until(lambda: len(gateway.commits.spending.waiting) == module.SEVERAL)
         commits_may_end.set()
         await first
         await until(lambda: len(commits) == 4)

@@ -10,6 +10,8 @@ from kit.storage import microbatch
 from kit.storage.microbatch import MANY_WORKS, MicroBatch, MicroBatches
 from tests.gateway.batches import Calls, turn
 
+IN_PAIRS = partial(MicroBatch, max_items=2)
+
 
 def test_items_that_arrive_during_a_call_share_the_next_one() -> None:
     async def scenario() -> list[list[int]]:
@@ -160,7 +162,7 @@ def test_a_failed_call_fails_all_of_its_items() -> None:
 def test_owners_do_not_wait_for_each_others_batches() -> None:
     async def scenario() -> list[list[int]]:
         calls = Calls()
-        batches = MicroBatches(calls, owner_of=lambda number: number % 2, max_items=2)
+        batches = MicroBatches(calls, owner_of=lambda number: number % 2, make=IN_PAIRS)
         odd = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 3, 5)]
         await turn()
         even = asyncio.ensure_future(batches.result_of(2))
@@ -181,7 +183,7 @@ def test_only_batches_of_waiting_owners_are_kept_beyond_the_limit(monkeypatch) -
 
     async def scenario() -> set[int]:
         calls = Calls()
-        batches = MicroBatches(calls, owner_of=int, max_items=2)
+        batches = MicroBatches(calls, owner_of=int, make=IN_PAIRS)
         answers = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 2)]
         await turn()
         calls.ends[0].set_result(None)

@@ -64,14 +64,14 @@ class TestACheck:
         self, account, application, ask: Ask, monkeypatch
     ):
         item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk)
-        write, issued = application.gateway.write, []
+        write, issued = application.gateway.commits.write, []
 
         async def write_after_licence(entries):
             if not issued:
                 issued.append(await sync_to_async(factories.license)(account, "org_new", starts_at=YESTERDAY))
             return await write(entries)
 
-        monkeypatch.setattr(application.gateway, "write", write_after_licence)
+        monkeypatch.setattr(application.gateway.commits, "write", write_after_licence)
         answer = ask(check(item))
         assert answer.decision.allowed
         assert answer.facts.licenses[0].id == issued[0].pk
@@ -121,7 +121,7 @@ def test_of_two_records_that_make_one_requester_the_later_is_left_to_be_decided_
 def test_of_two_requests_of_a_batch_too(account, item, application):
     gateway: Gateway = application.gateway
     requests = [entries_of(account, check(item, name=name)) for name in ("First", "Second")]
-    outcomes = list(chain(*async_to_sync(gateway.record)(requests)))
+    outcomes = list(chain(*async_to_sync(gateway.commits.record)(requests)))
     assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
     assert (names(account), used(account)) == ({"org_new": "First"}, {"org_new": 1})
 
@@ -134,10 +134,10 @@ def test_a_request_whose_requester_is_somebody_elses_by_now_takes_nothing_of_ano
     Requester.objects.create(account=account, requester_id="org_new")
     alone = entries_of(account, check(item, "org_known"))
     gateway: Gateway = application.gateway
-    first, second = async_to_sync(gateway.record)([mixed, alone])
+    first, second = async_to_sync(gateway.commits.record)([mixed, alone])
     assert [outcome.retry for outcome in first] == [True, True]
     while second[0].retry:
-        [second] = async_to_sync(gateway.record)([alone])
+        [second] = async_to_sync(gateway.commits.record)([alone])
     assert (second[0].room, used(account)) == (100, {"org_known": 1})
     assert AccessEvent.objects.count() == 1
 
@@ -147,7 +147,7 @@ def test_of_the_names_that_two_requests_of_a_batch_give_the_first_is_written(acc
     free = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     requests = [entries_of(account, check(free, "org_known", name)) for name in ("Acme", "Ajax", None)]
     gateway: Gateway = application.gateway
-    outcomes = async_to_sync(gateway.record)(requests)
+    outcomes = async_to_sync(gateway.commits.record)(requests)
     assert not any(outcome.stale for of_request in outcomes for outcome in of_request)
     assert names(account) == {"org_known": "Acme"}
 

@@ -12,9 +12,9 @@ from accounts.keys.callers import Caller
 from accounts.models import ApiKey
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
-from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Head, Request
+from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Request
+from licensing.access.event_loop.head import Head
 from tests import factories
-from tests.ways import both_ways
 
 # Refusals in the order of the steps: status, code and param.
 REFUSALS = {
@@ -51,7 +51,6 @@ def sender(db, connect, clock):
     return send
 
 
-@both_ways
 @pytest.mark.parametrize("wrong", TABLE, ids=" and ".join)
 def test_the_error_is_that_of_the_first_refusing_step(sender, wrong):
     reply = sender(wrong)

@@ -4,7 +4,6 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
 from kit.http.admission import admit
-from kit.storage.postgresql.timelines import Promoted
 from licensing.access.check_values import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.content.models import Content
@@ -20,7 +19,7 @@ def test_a_check_is_decided_on_facts_of_the_new_primary_alone(application, api, 
 
     async def after_a_promotion(many):
         monkeypatch.setattr(quick, "call", read)
-        gateway.forget(Promoted())
+        gateway.forget()
         await sync_to_async(Content.objects.filter(pk=item.pk).update)(policy_id=denying.pk)
         return await read(many)
 

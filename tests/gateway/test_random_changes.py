@@ -59,7 +59,7 @@ class World:
         self.keys = [factories.api_key(account) for _ in range(2)]
         self.processes = [[Ask(gateway, *key) for key in self.keys] for gateway in gateways]
         for gateway in gateways:
-            gateway.write = self.changing_before(gateway.write)
+            gateway.commits.write = self.changing_before(gateway.commits.write)
         self.recorded = 0
 
     def changing_before(self, write: Any) -> Any:

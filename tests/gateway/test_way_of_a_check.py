@@ -29,7 +29,7 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 # The event loop reads PostgreSQL on its own connection, which sees committed data only.
 pytestmark = pytest.mark.django_db(transaction=ON_POSTGRESQL)
 
-MOST_FILES, MOST_TIMES = 19, 3
+MOST_FILES, MOST_TIMES = 22, 3
 ARCHITECTURE = Path(settings.BASE_DIR, "docs/explanation/architecture.md")
 
 
@@ -92,7 +92,7 @@ def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
     request = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
     trace = Trace(item.pk, ids.hex_of("cnt", item.pk))
     monkeypatch.setattr(asgi, "checks", application)
-    recorder, in_thread = AsyncRecorder(), application.gateway.write
+    recorder, in_thread = AsyncRecorder(), application.gateway.commits.write
     record = in_thread.call
 
     def record_traced(entries: Any) -> Any:
@@ -105,7 +105,7 @@ def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
     is_traced = threading.Event()
     monkeypatch.setattr(in_thread, "call", record_traced)
     if ON_POSTGRESQL:
-        application.gateway.write = recorder.record
+        application.gateway.commits.write = recorder.record
 
     async def exchange() -> list[bytes]:
         replies = []

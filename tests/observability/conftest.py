@@ -9,7 +9,7 @@ from accounts.models import Account
 from kit.telemetry.logs import JsonLines
 from licensing.content.models import Content
 from tests import factories
-from tests.gateway.conftest import way  # noqa: F401 - a fixture
+from tests.gateway.conftest import connect  # noqa: F401 - a fixture
 from tests.observability.log_output import Log
 
 

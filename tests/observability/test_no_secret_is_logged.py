@@ -45,7 +45,7 @@ def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, appl
 
         monkeypatch.setattr("licensing.content.services.save_content", fail)
         monkeypatch.setattr(application.gateway.facts, "look_up", fail)
-        monkeypatch.setattr("licensing.access.views.check_access", fail)
+        monkeypatch.setattr("licensing.access.checks.check_access", fail)
     client = GatewayClient(text, application)
     places = {"X-Request-Id": other, "User-Agent": other, "Cookie": f"sessionid={other}", "X-Api-Key": other}
     body = {"externalId": other, "requester": {"id": other, "name": text}, "context": {"userAgent": text}}

@@ -98,7 +98,7 @@ def test_a_reply_in_one_write_is_seen_too(spans, traced, item):
 
 
 def test_requests_that_share_a_commit_are_linked_to_it(spans, traced, item):
-    records = traced.application.gateway.records
+    records = traced.application.gateway.commits.records
 
     async def two_at_once() -> None:
         futures = [records.submit([]), records.submit([])]

@@ -37,7 +37,7 @@ class Shop:
         found = LookupResult(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
         checks = [Check(("contentId", self.item.pk), name) for name in names]
         batch = decide_checks(checks, found, ids.hex_of("acc", self.account.pk), timezone.now())
-        spend_in_record(batch)
+        batch = spend_in_record(batch)
         return batch.entries
 
     def balance(self, name):

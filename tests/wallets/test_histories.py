@@ -13,7 +13,6 @@ from analytics.wallets.upkeep import settle_due
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.wallets.machine import HISTORIES, Wallets
-from tests.ways import both_ways
 
 MADE_UP = settings(
     max_examples=HISTORIES,
@@ -25,7 +24,6 @@ MADE_UP = settings(
 
 
 @pytest.mark.slow
-@both_ways
 def test_balances_grants_and_entries_are_those_of_the_model_in_every_history(db, connect, clock):  # noqa: F811
     begin = clock.now
 

@@ -1,6 +1,6 @@
 """Checks that share a commit spend the same as one by one, whatever their wallets need.
 
-The event loop records the former, spending in one statement; Django the latter, in a transaction each.
+The former spend in one statement, the latter in a transaction each.
 """
 
 import asyncio
@@ -18,10 +18,13 @@ from accounts.events.models import Event
 from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
 from analytics.recording.batch import Batch
 from analytics.recording.outcomes import Outcome
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.wallets.machine import HISTORIES
-from tests.ways import DJANGO, EVENT_LOOP, ApiClient, GatewayClient
+from tests.ways import GatewayClient
 
 PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}
 UNITS = st.sampled_from(["USD", "access"])
@@ -50,14 +53,20 @@ WAITS = st.tuples(st.just("wait"), st.sampled_from([1, 6, 24]))
 STEPS = st.lists(CHECKS | CHECKS | GRANTS | WAITS, min_size=2, max_size=12)
 
 
-class Publisher:
-    """An account whose checks use one request path, and their records."""
+class InTransactions(Gateway):
+    """A gateway that decides every check in a transaction."""
 
-    def __init__(self, way: str, time: Any, application: Any) -> None:
-        self.way, self.clock = way, time
+    async def check_on_cached_facts(self, *arguments: Any, **options: Any) -> None:
+        return None
+
+
+class Publisher:
+    """An account whose checks are made together or one by one, and their records."""
+
+    def __init__(self, time: Any, application: CheckApplication, *, together: bool) -> None:
+        self.together, self.clock = together, time
         self.account = factories.account()
-        key = factories.key_text(self.account)
-        self.api = ApiClient(key) if way == DJANGO else GatewayClient(key, application)
+        self.api = GatewayClient(factories.key_text(self.account), application)
         policy = factories.policy(self.account)
         self.items = {name: factories.content(self.account, policy_id=policy.pk).pk for name in PRICES}
         self.licenses = {
@@ -93,10 +102,10 @@ class Publisher:
             {"requester": "org_acme", "checks": [{"contentId": self.items[name]} for name in names]}
             for names in requests
         ]
-        if self.way == DJANGO:
-            replies = [self.api.post("/v1/access/check/batch", body) for body in bodies]
-        else:
+        if self.together:
             replies = self.send_together(bodies)
+        else:
+            replies = [self.api.post("/v1/access/check/batch", body) for body in bodies]
         return sorted([self.shown(one) for one in reply["data"]] for reply in replies)
 
     def send_together(self, bodies: Sequence[Any]) -> list[Any]:
@@ -185,7 +194,8 @@ DOWN_TO_NOTHING = [
 @example(wallets=[(PREPAID, False)], steps=DOWN_TO_NOTHING)
 def compare(clock, application, wallets, steps):  # noqa: F811
     begin = clock.now
-    together, one_by_one = (Publisher(way, clock, application) for way in (EVENT_LOOP, DJANGO))
+    together = Publisher(clock, application, together=True)
+    one_by_one = Publisher(clock, CheckApplication(InTransactions(Calls(on_loop=False))), together=False)
     for publisher in (together, one_by_one):
         for terms, of_license in wallets:
             publisher.open(terms, of_license)

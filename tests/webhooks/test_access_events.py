@@ -14,7 +14,6 @@ from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
 from tests.lock_waits import late_copy
-from tests.ways import both_ways
 
 PATH = "/v1/webhooks"
 
@@ -43,7 +42,6 @@ def closed(account):
     return factories.content(account, policy_id=factories.policy(account).pk)
 
 
-@both_ways
 @pytest.mark.django_db(transaction=True)
 def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect, account, clock):
     api = connect(factories.key_text(account))

@@ -10,7 +10,6 @@ from accounts.limits import events as limit_events
 from accounts.limits.models import LimitNotice
 from accounts.plans.services import update_account
 from tests import factories
-from tests.ways import both_ways
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +34,6 @@ def small():
     return factories.account(plan="enterprise", requests_per_minute=10, requests_per_day=15)
 
 
-@both_ways
 def test_limits_of_plans_send_events_at_80_and_100_percent_once_a_window(connect, small, clock):
     api = connect(factories.key_text(small))
     item = factories.content(small)
@@ -68,7 +66,6 @@ def test_limits_of_plans_send_events_at_80_and_100_percent_once_a_window(connect
     }
 
 
-@both_ways
 def test_a_changed_plan_sends_events_again_in_the_same_window(connect, small, clock):
     api = connect(factories.key_text(small))
     item = factories.content(small)
@@ -92,7 +89,6 @@ def test_other_requests_count_likewise(small, clock):
     assert shares() == [("minute", 80, 8)]
 
 
-@both_ways
 def test_an_exhausted_rule_sends_one_event_for_each_window(connect, account, clock):
     api = connect(factories.key_text(account))
     rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "hour"}}

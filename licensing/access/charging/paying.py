@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from analytics.recording import recorder
-from analytics.recording.entries import Entry
+from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
@@ -13,28 +13,32 @@ from kit.http.errors import ApiError
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.charging.credits import MARK, deny_unpaid, paid_by, with_credits
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import Decisions
 
 
-def spend_in_record(batch: DecisionBatch) -> None:
-    """Let the record take what the decisions spend (analytics.recording.spending). Without a spend nothing changes."""
-    if not batch.spends:
-        return
-    wallets = dict.fromkeys(spend.wallet for spends in batch.spends.values() for spend in spends)
-    spending, nanoseconds = Spending(tuple(wallets)), ids.nanoseconds_of(batch.now)
-    for number, entry in enumerate(batch.entries):
-        spends = batch.spends.get(number, ())
-        if spends:
-            entry.case.facts["credits"] = paid_by(spends[-1])
+def spend_in_record(made: Decisions) -> Decisions:
+    """Let the record take what the decisions spend (analytics.recording.spending)."""
+    wallets = dict.fromkeys(spend.wallet for spends in made.spends.values() for spend in spends)
+    spending, nanoseconds = Spending(tuple(wallets)), ids.nanoseconds_of(made.now)
+    entries = []
+    for number, entry in enumerate(made.entries):
+        spends = made.spends.get(number, ())
+        case = with_fact(entry.case, credits=paid_by(spends[-1])) if spends else entry.case
         keyed = tuple((ids.new_key(nanoseconds), spend) for spend in spends)
-        batch.entries[number] = replace(entry, spending=spending, spends=keyed)
+        entries.append(replace(entry, case=case, spending=spending, spends=keyed))
+    return replace(made, entries=entries)
 
 
-def foresee_answers(batch: DecisionBatch) -> Sequence[Answer | ApiError]:
+def with_fact(case: Case, **facts: object) -> Case:
+    """Return the case with further recorded facts."""
+    return replace(case, facts={**case.facts, **facts})
+
+
+def foresee_answers(made: Decisions) -> Sequence[Answer | ApiError]:
     """Return the answers that the record will confirm, with a mark in place of the credit that remains."""
-    answers = list(batch.answers)
-    for number, spends in batch.spends.items():
-        [place] = batch.shared[number].places
+    answers = list(made.answers)
+    for number, spends in made.spends.items():
+        [place] = made.shared[number].places
         answers[place] = with_credits(answers[place], spends[-1], None)
     return answers
 
@@ -46,33 +50,36 @@ def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
     return reply.replace(MARK.encode(), str(answer.credits["remaining"]).encode())
 
 
-def rehearse_observed(batch: DecisionBatch) -> None:
+def rehearse_observed(made: Decisions) -> Decisions:
     """Let observed decisions say which wallet would not cover them. Each is compared with the balance as it is."""
-    purses = Purses.look({one.wallet for spends in batch.rehearsals.values() for one in spends}, batch.now)
-    for number, spends in batch.rehearsals.items():
-        [place] = batch.shared[number].places
-        answer, entry = batch.answers[place], batch.entries[number]
+    purses = Purses.look({one.wallet for spends in made.rehearsals.values() for one in spends}, made.now)
+    answers, entries = list(made.answers), list(made.entries)
+    for number, spends in made.rehearsals.items():
+        [place] = made.shared[number].places
+        answer, entry = answers[place], entries[number]
         lacking = purses.lacking(spends)
         if lacking is None or not isinstance(answer, Answer):
             continue
-        batch.answers[place] = answer = deny_unpaid(answer, lacking, purses)
-        entry.case.facts["credits"] = purses.missing(lacking)
+        answers[place] = answer = deny_unpaid(answer, lacking, purses)
         case = replace(entry.case, observed=answer.decision.observed, rate_reset=None)
-        batch.entries[number] = replace(entry, case=case, claim=None)
+        entries[number] = replace(entry, case=with_fact(case, credits=purses.missing(lacking)), claim=None)
+    return replace(made, answers=answers, entries=entries)
 
 
-def record_spending(batch: DecisionBatch) -> list[Outcome]:
-    """Record the decisions of a batch that spend, in the caller's transaction, each in its turn.
+def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
+    """Record decisions that spend, in the caller's transaction, each in its turn.
 
     The wallets are locked first. A check that its wallet does not cover is denied and claims nothing else; one that a
-    rule's limit denies spends nothing. If an outcome is stale, the transaction is to be rolled back.
+    rule's limit denies spends nothing. Returns the decisions as they were recorded, and the outcomes. If an outcome is
+    stale, the transaction is to be rolled back.
     """
-    purses = Purses.lock({one.wallet for spends in batch.spends.values() for one in spends}, batch.now)
+    purses = Purses.lock({one.wallet for spends in made.spends.values() for one in spends}, made.now)
+    answers = list(made.answers)
     outcomes: list[Outcome] = []
     waiting: list[Entry] = []
-    for number, shared in enumerate(batch.shared):
-        entry, spends = batch.entries[number], batch.spends.get(number, ())
-        answer = batch.answers[shared.places[0]]
+    for number, shared in enumerate(made.shared):
+        entry, spends = made.entries[number], made.spends.get(number, ())
+        answer = answers[shared.places[0]]
         if not spends or not isinstance(answer, Answer):
             waiting.append(entry)
             continue
@@ -84,19 +91,18 @@ def record_spending(batch: DecisionBatch) -> list[Outcome]:
             entry = replace(entry, case=denied, claim=None, charge=None)
         else:
             answer = replace(answer, credits=purses.remaining(spends[-1]))
-        entry.case.facts["credits"] = answer.credits
-        waiting.append(entry)
+        waiting.append(replace(entry, case=with_fact(entry.case, credits=answer.credits)))
         if lacking is None and entry.claim is not None:  # whether it spends depends on the rule's limit
             outcomes += recorder.record(waiting)
             waiting = []
             if outcomes[-1].stale:
-                return outcomes
+                return made, outcomes
             if not outcomes[-1].counted(0).granted:
-                batch.answers[shared.places[0]] = replace(answer, credits=None)
+                answers[shared.places[0]] = replace(answer, credits=None)
                 continue
         if lacking is None:
             purses.pay(spends, answer.id or "")
-        batch.answers[shared.places[0]] = answer
+        answers[shared.places[0]] = answer
     outcomes += recorder.record(waiting)
     purses.save()
-    return outcomes
+    return replace(made, answers=answers), outcomes

@@ -1,6 +1,6 @@
 """ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
@@ -10,12 +10,11 @@ from django.utils import timezone
 
 from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.retries.idempotency import check_key, fingerprint, seal_reply
+from accounts.retries.idempotency import check_key, fingerprint, seal_reply, stored_reply
 from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, as_api_error, forget_frames, render_error
-from kit.http.headers import check_lengths, read_headers
 from kit.http.middleware import TrustedProxies, request_id, request_id_of, unknown_host
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
@@ -26,16 +25,19 @@ from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import has_draft, parse_batch, parse_check, require_policy_access
 from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.check_values import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.checks import check_once
+from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.head import Head
 from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
 from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request
 from licensing.access.event_loop.outcomes import outcomes_of
-from licensing.access.event_loop.retries import LeftToDjango, Unsure
+from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
 from licensing.access.tokens.unsigned import decidable, with_unsigned
@@ -45,48 +47,6 @@ KEY_HEADER = b"x-licensing-key"
 MAX_QUICK_BYTES = 32 * 1024  # of a body: 100 checks take 15 kB; the slowest JSON of this size parses in 10 ms
 MAX_BYTES_AHEAD = 1024  # of a body that is parsed before rate limiting
 Parse = Callable[..., list[Check]]  # called with the fields of a body
-
-
-class Head:
-    """A request's head: headers by lower-case name, client address, and whether it came by https.
-
-    Only the headers in kit.http.headers are kept; those in `too_long` read as empty. `body` is None until it is read.
-    """
-
-    def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
-        self.scope = scope
-        self.path: str = scope["path"]
-        self.query: bytes = scope["query_string"]
-        self.body: bytes | None = scope.get("extensions", {}).get(
-            "body"
-        )  # set if it arrived with the head (config.server)
-        self.headers, self.too_long = read_headers(scope["headers"])
-        peer = scope["client"][0] if scope.get("client") else ""
-        forwarded_for = self.headers.get(b"x-forwarded-for")
-        self.address = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
-        # Uses the first of several values, like Django; only trusted proxies may set it.
-        protocol = self.headers.get(b"x-forwarded-proto")
-        if protocol is not None and proxies.include(peer):
-            self.is_secure = protocol.partition(b",")[0].strip() == b"https"
-        else:
-            self.is_secure = scope.get("scheme") == "https"
-
-    @property
-    def host(self) -> str:
-        if b"host" not in self.headers and self.scope.get("server"):  # HTTP/1.0 needs none
-            return str(self.scope["server"][0])
-        return self.header(b"host")
-
-    @property
-    def base_url(self) -> str:
-        return f"{'https' if self.is_secure else 'http'}://{self.host}"
-
-    def check_lengths(self) -> None:
-        """Raises InvalidRequest if a header or the query is too long."""
-        check_lengths(self.too_long, self.query)
-
-    def header(self, name: bytes) -> str:
-        return self.headers.get(name, b"").decode("latin-1")
 
 
 class Request(Sender):
@@ -145,16 +105,10 @@ class CheckApplication:
         self.logs_access = settings.ACCESS_LOG
 
     def serves(self, scope: Scope) -> bool:
-        return (
-            scope["type"] == "http"
-            and scope["path"] in (CHECK, BATCH)
-            and scope["method"] == "POST"
-            and (self.gateway.retries is not None or IDEMPOTENCY_KEY not in dict(scope["headers"]))
-        )
+        return scope["type"] == "http" and scope["path"] in (CHECK, BATCH) and scope["method"] == "POST"
 
     @traced(role="request on the loop")
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. Raises LeftToDjango if Django must serve it."""
         begun = perf_counter()
         head = Head(scope, self.proxies)
         token = request_id.set(request_id_of(head.header(b"x-request-id")))
@@ -171,10 +125,6 @@ class CheckApplication:
                 body, headers = await request.serve(partial(decide, request))
             except Disconnected:
                 return
-            except LeftToDjango as left:
-                extensions = {**scope.get("extensions", {}), "body": head.body, "limit_state": request.limit_state}
-                left.scope = {**scope, "extensions": extensions}
-                raise
             except Exception as exc:  # as_api_error logs unexpected errors
                 error = as_api_error(exc)
                 status, headers = error.status_code, error.headers
@@ -200,19 +150,27 @@ class CheckApplication:
     async def decide_keyed(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Do what `decide` does for a request with an Idempotency-Key."""
         key, retries = request.idempotency_key, self.gateway.retries
-        if key is None or retries is None:
+        if key is None:
             return await self.decide(request)
         body = request.head.body or b""
-        if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
-            raise LeftToDjango
-        request.plain = request.plain or parse_plain(body)
-        fields = parse_object(body, exact=True) if request.plain is None else request.plain
-        if has_draft(fields):
-            raise LeftToDjango
-        require_policy_access(request.grant, fields)  # also for a replay
-        digest = fingerprint("POST", request.head.path, fields)
-        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
-        return once.body, once.headers
+        if len(body) <= MAX_QUICK_BYTES:
+            request.plain = request.plain or parse_plain(body)
+            digest = digest_of(request, body)
+        else:
+            digest = await self.gateway.parse(request.grant.account_id, partial(digest_of, request, body))
+        act = partial(self.decide_once, request, key, digest.hex())
+        if retries is not None:
+            return await retries.once(request, key, digest, act)
+        try:
+            return await act(True)
+        except ApiError as refusal:  # the key may have been used for another request
+            if refusal.status_code >= 500:
+                raise
+            find = partial(stored_reply, request.grant.account_id, key, digest)
+            kept = await self.gateway.in_transaction(request, moment(), lambda _: find())
+            if kept is None:
+                raise
+            return kept
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
@@ -220,46 +178,62 @@ class CheckApplication:
         sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
         decided = checks if error is None else decidable(checks, error)
         is_batch = request.head.path != CHECK
-        ahead: tuple[DecisionBatch, bytes] | None = None
+        ahead: tuple[Decisions, bytes] | None = None
 
-        def render(batch: DecisionBatch) -> None:
+        def render(made: Decisions) -> None:
             nonlocal ahead
-            if not batch.claims:
-                foreseen = foresee_answers(batch) if batch.spends else batch.answers
-                ahead = batch, render_reply(foreseen, checks, sign, is_batch=is_batch)
+            if not made.claims:
+                foreseen = foresee_answers(made) if made.spends else made.answers
+                ahead = made, render_reply(foreseen, checks, sign, is_batch=is_batch)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
         early = None if is_batch else render
         answers = await self.gateway.check(request, decided, moment(), render=early)
         count_checks(outcomes_of(answers))
-        if ahead is None or ahead[0].answers is not answers:  # they were decided again
+        if ahead is None or not is_of(answers[0], ahead[0]):  # it was decided again
             given = answers if error is None else with_unsigned(answers, checks, error)
             return render_reply(given, checks, sign, is_batch=is_batch), {}
         return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
 
-    async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
-        """Decide with an Idempotency-Key, and store the reply under it.
+    async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> KeyedReply:
+        """Decide with an Idempotency-Key, and store the reply under it: with the record, or else in a transaction.
 
         `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
         """
         checks = request.checks or await self.checks_of(request)
         sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
         decided, now = checks if error is None else decidable(checks, error), moment()
+        claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
         is_batch = request.head.path != CHECK
-        body = b""
+        body, headers = b"", dict[str, str]()
+        answers: Sequence[Answer | ApiError] = ()  # none for a stored reply
 
-        def keep(batch: DecisionBatch) -> Reply:
+        def render(made: Sequence[Answer | ApiError]) -> bytes:
+            nonlocal answers
+            answers = made
+            given = made if error is None else with_unsigned(made, checks, error)
+            return render_reply(given, checks, sign, is_batch=is_batch)
+
+        def keep(made: Decisions) -> Reply:
             nonlocal body
-            if batch.unwritten and not is_free:
+            if made.unwritten and not is_free:
                 raise Unsure
-            given = batch.answers if error is None else with_unsigned(batch.answers, checks, error)
-            body = render_reply(given, checks, sign, is_batch=is_batch)
-            claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
+            body = render(made.answers)
             return Reply(claim, seal_reply(body))
 
-        answers = await self.gateway.check(request, decided, now, keep)
-        count_checks(outcomes_of(answers))
-        return body
+        recorded = None
+        if self.gateway.retries is not None:
+            recorded = await self.gateway.check_on_cached_facts(request, decided, now, keep)
+        if recorded is None:
+            answers, act = (), partial(check_once, checks=decided, now=now, claim=claim, render=render)
+            try:
+                body, headers = await self.gateway.in_transaction(request, now, act)
+            except ApiError as refusal:
+                if refusal in answers:  # of a single check, which `render` raises
+                    count_checks(outcomes_of([refusal]))
+                raise
+        count_checks(outcomes_of(recorded or answers))
+        return body, headers
 
     async def checks_of(self, request: Request) -> list[Check]:
         """Parse the request's checks: small bodies on the event loop, others in a thread."""
@@ -288,6 +262,22 @@ class CheckApplication:
         """Return the function that signs decisions, or why none can be signed."""
         signer = await self.gateway.signers.current()
         return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
+
+
+def is_of(answer: Answer | ApiError, made: Decisions) -> bool:
+    """Return whether the answer to a check is one of these decisions."""
+    [own] = made.answers
+    return isinstance(answer, Answer) and isinstance(own, Answer) and answer.id == own.id
+
+
+def digest_of(request: Request, body: bytes) -> bytes:
+    """Return the fingerprint of a request with an Idempotency-Key.
+
+    Raises InsufficientPermissions if the key may not read policies and the request needs it, also for a replay.
+    """
+    fields = parse_object(body, exact=True) if request.plain is None else request.plain
+    require_policy_access(request.grant, fields)
+    return fingerprint("POST", request.head.path, fields, request.license_token)
 
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:

@@ -1,25 +1,20 @@
 """Blocking calls of the gateway, run in threads. Each call serves all waiting requests."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from functools import wraps
+import logging
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grant, note_use
-from accounts.keys.callers import Caller
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
-from licensing.access.answers import Answer
-from licensing.access.check_values import Check
-from licensing.access.checks import check_access
-from licensing.access.decisions import DecisionBatch
+from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.newcomers import keep_requesters
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
@@ -31,32 +26,16 @@ from licensing.requesters.numbers import reserve
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
 
-SlowPath = tuple[Caller, Sequence[Check], datetime]
 Since = tuple[str, int]  # (account id, epoch)
 AtHost = tuple[str, str]  # (account id, host)
 Named = tuple[str, dict[str, str | None]]  # (account id, names by requester id): arguments of keep_requesters
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
-    """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
-
-    @wraps(call)
-    def wrapped(items: Sequence[T]) -> list[R]:
-        if connection.vendor == "postgresql" and not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
-        try:
-            return call(items)
-        except Exception:
-            connection.close_if_unusable_or_obsolete()
-            raise
-
-    return wrapped
-
-
-@on_own_connection
 def look_up_now(many: Sequence[LookupRequest]) -> list[LookupResult]:
     """Look up the facts of all requests, once per account."""
     together: dict[str, tuple[set[Selector], set[str]]] = {}
@@ -74,13 +53,11 @@ def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: 
     return LookupResult(epoch, items, find_requesters(account_id, requesters) if requesters else {})
 
 
-@on_own_connection
 def changes_now(many: Sequence[Since]) -> list[Changes | None]:
     found = {since: changes_since(*since) for since in set(many)}
     return [found[since] for since in many]
 
 
-@on_own_connection
 def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapshot]]:
     together: dict[str, dict[str, str | None]] = {}
     for account_id, named in many:
@@ -91,13 +68,11 @@ def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapsh
     return [{requester_id: kept[account_id][requester_id] for requester_id in named} for account_id, named in many]
 
 
-@on_own_connection
 def reserve_now(counts: Sequence[int]) -> list[int]:
     """Reserve the sum of these counts of requester numbers."""
     return reserve(sum(counts))
 
 
-@on_own_connection
 def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
     grants: dict[str, Grant | ApiError] = {}
     for text in set(texts):
@@ -108,7 +83,6 @@ def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
     return [grants[text] for text in texts]
 
 
-@on_own_connection
 def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
     """Return the active signer for each waiting request."""
     try:
@@ -117,27 +91,27 @@ def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
         return [error] * len(many)
 
 
-@on_own_connection
 def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
     """Return the keys that verify licence tokens, by their ids."""
     found = {kid: find_key(kid) for kid in set(kids)}
     return [found[kid] for kid in kids]
 
 
-@on_own_connection
 def note_uses_now(grants: Sequence[Grant]) -> list[None]:
-    for grant in {grant.key_id: grant for grant in grants}.values():
-        note_use(grant, timezone.now())
+    """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
+    try:
+        for grant in {grant.key_id: grant for grant in grants}.values():
+            note_use(grant, timezone.now())
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(grants)
 
 
-@on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """Record the entries of all requests in one commit."""
     return recorder.commit(entries)
 
 
-@on_own_connection
 def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     """Create the items that visits of hosts without a site are recorded under."""
     for account_id in set(account_ids):
@@ -145,7 +119,6 @@ def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     return [None] * len(account_ids)
 
 
-@on_own_connection
 def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
     """Return all hosts of the site that each host belongs to; empty without a site."""
     found = {}
@@ -155,37 +128,19 @@ def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
     return [found[one] for one in many]
 
 
-@on_own_connection
-def check_now(many: Sequence[SlowPath]) -> list[list[Answer | ApiError] | ApiError]:
-    return [check_one(*one) for one in many]
+def run_each(works: Sequence[Work]) -> list[Exception | None]:
+    """Run the works of all requests; return the error of each."""
+    return [error_of(work) for work in works]
 
 
-def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
-    """Return the answers of one request, or its error, so that other requests continue."""
+def error_of(work: Work) -> Exception | None:
     try:
-        return check_access(caller.grant.account_id, checks, now, caller)
+        work()
     except ApiError as error:
+        forget_frames(error)
         return error
     except Exception as exc:
-        connection.close_if_unusable_or_obsolete()
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
         return as_api_error(exc)
-
-
-def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
-    """Parse large bodies; return the checks or the error of each."""
-    parsed: list[list[Check] | ApiError] = []
-    for parse in many:
-        try:
-            parsed.append(parse())
-        except ApiError as error:
-            forget_frames(error)
-            parsed.append(error)
-    return parsed
-
-
-def needs_thread(batch: DecisionBatch, *, keeps: bool) -> bool:
-    """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
-    these: a spend, a limit's claim, a kept reply.
-    """
-    two = bool(batch.spends) + batch.claims + keeps > 1
-    return not batch.entries or bool(batch.rehearsals) or two
+    return None

@@ -2,11 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-
-from django.db import connection
+from functools import partial
 
 from accounts.plans.epochs import GONE, Changes
-from kit.storage.microbatch import InThread, MicroBatch, MicroBatches
+from kit.storage.microbatch import MicroBatch, MicroBatches
 from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import (
     Named,
@@ -16,6 +15,7 @@ from licensing.access.event_loop.blocking_calls import (
     look_up_now,
     reserve_now,
 )
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
@@ -35,22 +35,25 @@ def account_of(wanted: LookupRequest) -> str:
 class CachedFacts:
     """Facts from the snapshot, else from the database in shared calls. Every method is called on the event loop."""
 
-    def __init__(self, snapshot: Snapshot, gather: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, calls: Calls, gather: Callable[[], Awaitable[None]] | None = None) -> None:
         self.snapshot = snapshot
-        on_postgresql = connection.vendor == "postgresql"
         self.lookups: MicroBatches[LookupRequest, LookupResult] = MicroBatches(
-            InThread("lookups", look_up_now, LOOKUP_THREADS), account_of, max_items=MAX_LOOKUPS, gather=gather
+            calls.blocking("lookups", look_up_now, LOOKUP_THREADS),
+            account_of,
+            partial(calls.shared, max_items=MAX_LOOKUPS, gather=gather),
         )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
-        if on_postgresql:
-            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
-        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
-            AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
+        if calls.on_loop:
+            self.quick_lookups = calls.shared(AsyncLookup().find_facts)
+        self.changes: MicroBatch[Since, Changes | None] = calls.shared(
+            AsyncChanges().since if calls.on_loop else calls.blocking("changes", changes_now)
         )
-        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
-            InThread("requesters", keep_requesters_now)
+        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = calls.shared(
+            calls.blocking("requesters", keep_requesters_now)
         )
-        self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
+        self.numbers = Numbers(
+            AsyncNumbers().reserve if calls.on_loop else calls.blocking("numbers", reserve_now), calls
+        )
 
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.

@@ -1,13 +1,12 @@
 """Callers of checks on the event loop: API keys, plan limits, and the steps of admission."""
 
-import logging
-from asyncio import Future, sleep
+from asyncio import sleep
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
@@ -17,13 +16,12 @@ from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
-from kit.storage.microbatch import InThread, MicroBatch, Work
+from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
-
-logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -35,16 +33,15 @@ class Outdated(Exception):
 class Callers:
     """The API keys and plan limits of this process. Call every method on the event loop."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, calls: Calls) -> None:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
-        if settings.REDIS_URL:
-            self.limits = MicroBatch(AsyncLimiter(limiter).consume_many, gather=read_on)
-        on_postgresql = connection.vendor == "postgresql"
-        self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(
-            AsyncKeys().find if on_postgresql else InThread("keys", find_grants_now)
+        if settings.REDIS_URL and calls.are_shared:
+            self.limits = calls.shared(AsyncLimiter(limiter).consume_many, gather=read_on)
+        self.keys: MicroBatch[str, Grant | ApiError] = calls.shared(
+            AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
+        self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
 
     def cached_grant(self, text: str) -> Grant | None:
         """Return the key's cached grant, or None if it is missing or out of date."""
@@ -98,11 +95,11 @@ class Callers:
 
     def note_use(self, grant: Grant, now: datetime) -> None:
         if uses_to_note(grant, now):
-            self.uses.submit(grant).add_done_callback(log_failure)
+            self.uses.submit(grant)
 
 
 async def count_here(wanted: Consume) -> LimitState:
-    """Count in this process, which takes microseconds and needs no thread."""
+    """Count at once: in this process, which takes microseconds, or in a thread of Django."""
     return limiter.consume(wanted)
 
 
@@ -219,9 +216,3 @@ class Sender(GrantSteps):
         await self.reconsider(refusal)
         self.limit_state = state = await self.callers.consume(None, self.address)
         refuse_beyond(state)
-
-
-def log_failure(future: Future[None]) -> None:
-    """Log a failure to store a key's last use. The request succeeds; the next use after a minute tries again."""
-    if not future.cancelled() and (error := future.exception()) is not None:
-        logger.warning("The last use of a key could not be written: %s", error)

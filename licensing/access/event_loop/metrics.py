@@ -6,20 +6,18 @@ from time import perf_counter
 
 from analytics.recording.outcomes import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
-from kit.telemetry.observing import REFUSED_AT, WAYS, refused
+from kit.telemetry.observing import REFUSED_AT, refused
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 FORWARDED = "/v1/access/forward"  # also stands for Envoy's path
 ALLOWED, DRY_RUN, ERROR = "allowed", "dry_run", "error"
 OUTCOMES = (ALLOWED, *map(str, Reason), DRY_RUN, ERROR)
-GATEWAY, DJANGO = WAYS
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 checks = Counter(
     "licensing_access_checks",
     "Access checks answered: allowed, denied for a reason, decided as a dry run, or in error (no such item).",
-    way=WAYS,
     outcome=OUTCOMES,
 )
 durations = Histogram(
@@ -50,12 +48,12 @@ waiting = Gauge("licensing_recorder_waiting_requests", "Requests whose decisions
 loop_delay = WorstGauge("licensing_event_loop_delay_seconds", "How much later than asked the event loop last woke up.")
 
 # Looked up once.
-OUTCOME_AT = {outcome: checks.place(GATEWAY, outcome) for outcome in OUTCOMES}
+OUTCOME_AT = {outcome: checks.place(outcome) for outcome in OUTCOMES}
 looked_up, HIT, MISS = facts.values, facts.place("hit"), facts.place("miss")
 DURATION_AT = {
     (path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH, FORWARDED) for status in (2, 4, 5)
 }
-REFUSED_HERE = REFUSED_AT[GATEWAY]
+REFUSED_HERE = REFUSED_AT["gateway"]
 
 
 # --- On the event loop -----------------------------------------------------------------------------------------------
@@ -94,11 +92,3 @@ async def sample(note_state: Callable[[], None], every: float = 1.0) -> None:
         await asyncio.sleep(every)
         loop_delay.values[0] = max(perf_counter() - begun - every, 0.0)
         note_state()
-
-
-# --- In threads ------------------------------------------------------------------------------------------------------
-
-
-def count_checks_in_thread(outcomes: Iterable[str]) -> None:
-    for outcome in outcomes:
-        checks.add(checks.place(DJANGO, outcome))

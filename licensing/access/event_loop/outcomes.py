@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from accounts.retries.idempotency import KeyTaken
 from analytics.recording.outcomes import Outcome, too_late
 from kit.http.errors import ApiError, ClientGone
 from licensing.access.answers import Answer
 from licensing.access.event_loop.metrics import ALLOWED, DRY_RUN, ERROR
-from licensing.access.event_loop.retries import KeyTaken
 from licensing.access.event_loop.snapshot import Snapshot
 
 

@@ -1,7 +1,6 @@
-"""`Idempotency-Key` on the event loop with PostgreSQL, by the rules of accounts.retries.idempotency.
+"""`Idempotency-Key` of checks on PostgreSQL, by the rules of accounts.retries.idempotency.
 
-The statement that records a decision also claims its key and stores its reply, so a crash leaves both or neither.
-Django serves requests whose reply depends on counts, that leave no record, or whose key has expired.
+The transaction that records a decision also claims its key and stores its reply, so a crash leaves both or neither.
 """
 
 import asyncio
@@ -12,8 +11,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from accounts.models import IdempotencyRecord
-from accounts.retries.idempotency import WAIT_SECONDS, open_reply, replays, still_running
-from kit.http.bodies import Scope
+from accounts.retries.idempotency import WAIT_SECONDS, KeyTaken, open_reply, replays
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.storage.microbatch import MicroBatch
@@ -21,6 +19,7 @@ from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.lookup import PLANNED_ONCE
 
 FIND = """
@@ -35,24 +34,12 @@ JOIN LATERAL (
 SECONDS_BETWEEN_LOOKS = 0.05
 
 
-class LeftToDjango(Exception):
-    """Django must serve this request, which has been counted and its body read.
-
-    The application sets `scope`, which carries both to Django.
-    """
-
-    scope: Scope
-
-
-class KeyTaken(Exception):
-    """Another request holds the key; nothing was recorded."""
-
-
 class Unsure(Exception):
     """The key must be looked up first: recording would write requesters even if the key turns out to be used."""
 
 
 Name = tuple[str, str]  # (account's UUID in hex, key)
+KeyedReply = tuple[bytes, dict[str, str]]  # body and additional headers
 
 
 class StoredKey(Struct, frozen=True):
@@ -63,6 +50,11 @@ class StoredKey(Struct, frozen=True):
     headers: bytes | None
     created: int
 
+    @property
+    def has_expired(self) -> bool:
+        age = (timezone.now() - EPOCH) // MICROSECOND - self.created
+        return age >= IdempotencyRecord.LIFETIME // MICROSECOND
+
     @classmethod
     def of(cls, row: Row) -> "StoredKey":
         fingerprint, reply, headers, created = row
@@ -70,29 +62,21 @@ class StoredKey(Struct, frozen=True):
         return cls(digest, b64decode(reply or b""), None if headers is None else b64decode(headers), int(created or 0))
 
 
-class KeyedReply(Struct, frozen=True):
-    """The body of a reply, and its additional headers."""
-
-    body: bytes
-    headers: dict[str, str]
-
-
 class Retries:
     """The idempotency keys of this process. Call every method on the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: Calls) -> None:
         self.sessions = Sessions(PLANNED_ONCE)
-        self.lookups: MicroBatch[Name, StoredKey | None] = MicroBatch(self.find)
+        self.lookups: MicroBatch[Name, StoredKey | None] = calls.shared(self.find)
         self.running: dict[Name, asyncio.Future[None]] = {}
 
     async def once(
-        self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[bytes]]
+        self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[KeyedReply]]
     ) -> KeyedReply:
-        """Return the result of `act`, which stores the key or raises Taken; or the stored reply.
+        """Return the result of `act`, which stores the key or raises KeyTaken; or the stored reply.
 
         Most keys are new, so `act` runs before any lookup. Its argument is whether the key was looked up; `act` raises
-        Unsure if it needs that first. Raises IdempotencyMismatch, IdempotencyConflict, LeftToDjango and what `act`
-        raises.
+        Unsure if it needs that first. Raises IdempotencyMismatch, IdempotencyConflict and what `act` raises.
         """
         name = sender.grant.account_key, key
         deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
@@ -103,17 +87,17 @@ class Retries:
         try:
             while True:
                 try:
-                    return KeyedReply(await act(is_looked_up), {})
-                except (ApiError, LeftToDjango, KeyTaken, Unsure) as outcome:
+                    return await act(is_looked_up)
+                except (ApiError, Unsure) as outcome:
                     kept = await self.lookups.result_of(name)
-                    if kept is not None:
+                    if kept is not None and not kept.has_expired:
                         return await self.replay(sender, kept, digest)
-                    if isinstance(outcome, ApiError | LeftToDjango):
-                        raise
                     if isinstance(outcome, KeyTaken):
                         if asyncio.get_running_loop().time() > deadline:
-                            raise still_running() from None
+                            raise
                         await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+                    elif isinstance(outcome, ApiError):
+                        raise
                     is_looked_up = True
         finally:
             del self.running[name]
@@ -127,17 +111,15 @@ class Retries:
         deadline = loop.time() + WAIT_SECONDS
         while (other := self.running.get(name)) is not None:
             if loop.time() > deadline:
-                raise still_running()
+                raise KeyTaken
             await asyncio.wait([other], timeout=deadline - loop.time())
 
-    async def replay(self, sender: Sender, kept: StoredKey, digest: bytes) -> "KeyedReply":
-        if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
-            raise LeftToDjango
+    async def replay(self, sender: Sender, kept: StoredKey, digest: bytes) -> KeyedReply:
         reply, headers = open_reply(kept.fingerprint, kept.reply, kept.headers, digest)
         await sender.confirm()  # the body may have taken long to arrive, and another request with the key to end
         await sender.readmit()
         replays.inc()
-        return KeyedReply(reply, headers)
+        return reply, headers
 
     @traced("SELECT replies", system="postgresql")
     async def find(self, many: Sequence[Name]) -> list[StoredKey | None]:

@@ -86,6 +86,12 @@ class Snapshot:
             of.newest = epoch
         return of
 
+    def hear(self, account_id: str, epoch: int) -> None:
+        """Note that an account whose facts are cached has reached this epoch. Threads may call it."""
+        of = self.accounts.get(account_id)
+        if of is not None and epoch > of.newest:
+            of.newest = epoch
+
     def advance(self, account_id: str, changes: Changes | None) -> None:
         """Invalidate what has changed since the account's epoch; everything if the account was deleted."""
         of = self.accounts.get(account_id)

@@ -9,8 +9,9 @@ from cachetools import TTLCache
 from jwt import PyJWK
 
 from kit.http.errors import ApiError
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import MicroBatch
 from licensing.access.event_loop.blocking_calls import find_keys_now, find_signer_now
+from licensing.access.event_loop.calls import Calls
 from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
 from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
 
@@ -22,10 +23,11 @@ Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves as man
 class Numbers:
     """A pool of requester numbers, so that only one new requester in a hundred costs a statement."""
 
-    def __init__(self, reserve: Reserve) -> None:
+    def __init__(self, reserve: Reserve, calls: Calls) -> None:
         self.reserve = reserve
+        self.extra = [AT_ONCE] if calls.are_shared else []
         self.free: deque[int] = deque()
-        self.orders: MicroBatch[int, None] = MicroBatch(self.fill)
+        self.orders: MicroBatch[int, None] = calls.shared(self.fill)
 
     async def take(self, count: int) -> list[int]:
         while len(self.free) < count:
@@ -33,15 +35,15 @@ class Numbers:
         return [self.free.popleft() for _ in range(count)]
 
     async def fill(self, counts: Sequence[int]) -> list[None]:
-        self.free += await self.reserve([*counts, AT_ONCE])
+        self.free += await self.reserve([*counts, *self.extra])
         return [None] * len(counts)
 
 
 class Signers:
     """The cached key that signs decisions."""
 
-    def __init__(self) -> None:
-        self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(InThread("signers", find_signer_now))
+    def __init__(self, calls: Calls) -> None:
+        self.lookups: MicroBatch[None, Signer | ApiError] = calls.shared(calls.blocking("signers", find_signer_now))
 
     async def current(self) -> Signer | ApiError:
         """Return the active signer, or why it cannot be used."""
@@ -55,8 +57,8 @@ class LicenseKeys:
     key may be created at any moment.
     """
 
-    def __init__(self) -> None:
-        self.lookups: MicroBatch[str, PyJWK | None] = MicroBatch(InThread("licence keys", find_keys_now))
+    def __init__(self, calls: Calls) -> None:
+        self.lookups: MicroBatch[str, PyJWK | None] = calls.shared(calls.blocking("licence keys", find_keys_now))
         self.kept: TTLCache[str, PyJWK] = TTLCache(100, KEPT_SECONDS, monotonic)
 
     async def verify(self, token: str, account_id: str, now: datetime) -> Claims:

@@ -24,8 +24,8 @@ from msgspec import Struct
 from accounts.limits.windows import DAY, Consume, Window
 from kit.http.headers import LIMITS
 from kit.outbound.destinations import DestinationRefused
-from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
+from licensing.access.event_loop.head import Head
 from licensing.edge.original import Original
 from licensing.edge.verification.directories import Directories, origin_of
 

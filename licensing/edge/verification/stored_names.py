@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.access.event_loop.blocking_calls import on_own_connection
+from licensing.access.event_loop.calls import on_own_connection
 from licensing.edge.verification.models import AddressName
 
 VALID = timedelta(days=1)

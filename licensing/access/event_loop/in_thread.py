@@ -1,0 +1,80 @@
+"""Checks in a thread of Django: the ASGI application on the request's own thread, connection and transaction.
+
+The server answers checks before they reach Django. This is for `manage.py runserver` and for Django's test client.
+"""
+
+from threading import local
+
+from django.http import HttpRequest, HttpResponse
+
+from kit.http.admission import run_blocking
+from kit.http.bodies import Message, Scope
+from kit.http.middleware import request_id
+from kit.http.parsing import MAX_BYTES
+from kit.storage.postgresql.timelines import empty_on_promotion
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.calls import DirectCalls
+from licensing.access.event_loop.gateway import Gateway
+
+
+class Exchange:
+    """A request of Django as ASGI sees it, and its reply. `headers` replace those of the request."""
+
+    def __init__(self, request: HttpRequest, **headers: str) -> None:
+        self.request, self.headers = request, headers
+
+    def respond(self, status: int, lines: bytes, body: bytes) -> bool:
+        headers = (line.split(": ", 1) for line in lines.decode("latin-1").splitlines())
+        self.response = HttpResponse(body, status=status, headers=dict(headers))
+        return True
+
+    async def receive(self) -> Message:
+        raise AssertionError("the body is there")
+
+    async def send(self, message: Message) -> None:
+        raise AssertionError("`respond` takes the reply")
+
+    @property
+    def scope(self) -> Scope:
+        request, meta = self.request, self.request.META
+        is_long = int(meta.get("CONTENT_LENGTH") or 0) > MAX_BYTES
+        headers = {**request.headers, **self.headers}
+        return {
+            "type": "http",
+            "method": request.method,
+            "scheme": request.scheme,
+            "path": request.path,
+            "query_string": meta.get("QUERY_STRING", "").encode("latin-1", "replace"),
+            "headers": [(name.lower().encode(), text.encode("latin-1", "replace")) for name, text in headers.items()],
+            "client": (meta.get("REMOTE_ADDR", ""), 0),
+            "server": (meta.get("SERVER_NAME", ""), meta.get("SERVER_PORT", "")),
+            "extensions": {"body": bytes(MAX_BYTES + 1) if is_long else request.body, "respond": self.respond},
+        }
+
+
+class Engines(local):
+    """The gateway of each thread, with the facts that it has cached."""
+
+    def __init__(self) -> None:
+        self.gateway = Gateway(DirectCalls())
+
+
+engines = Engines()
+
+
+def forget_facts() -> None:
+    """Let every thread cache its facts anew."""
+    global engines  # noqa: PLW0603 - threads find their own gateway by it
+    engines = Engines()
+
+
+empty_on_promotion(forget_facts)
+
+
+def answer_in_thread(request: HttpRequest) -> HttpResponse:
+    """Answer a request for checks."""
+    exchange = Exchange(request, **{"X-Request-Id": request_id.get()})
+    application = CheckApplication(engines.gateway)
+    application.logs_access = False  # a middleware does it
+    run_blocking(application(exchange.scope, exchange.receive, exchange.send))
+    return exchange.response
