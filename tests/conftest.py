@@ -18,7 +18,6 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
-from licensing.access.event_loop import in_thread
 from licensing.access.tokens.signing import forget_signer
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
@@ -140,12 +139,6 @@ def _limits_begin_at_zero() -> None:
     """Reset rate limits before each test, in Redis too."""
     limiter.forget_all()
     forget_signer()
-
-
-@pytest.fixture(autouse=True)
-def _facts_are_looked_up_anew() -> None:
-    """Empty the cache of checks that Django's test client makes."""
-    in_thread.forget_facts()
 
 
 @pytest.fixture

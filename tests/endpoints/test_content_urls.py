@@ -10,7 +10,6 @@ from django.core.management import CommandError, call_command
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from accounts.plans.epochs import EVERYTHING, bump
 from kit.values.same_page import SamePage
 from licensing.access.lookup.items import find_items
 from licensing.content.models import Content
@@ -271,7 +270,6 @@ def test_items_of_before_are_found_by_url_and_by_page_after_the_migrations(accou
     assert keys[without.pk] is None
     assert found("https://pub.example/news/%63") == newer.pk
     Content.objects.filter(pk=newer.pk).update(status="archived")
-    bump(account.pk, EVERYTHING)
     assert found("https://pub.example/news/%63") == older.pk
 
     keys = dict(Content.objects.values_list("pk", "page_key"))

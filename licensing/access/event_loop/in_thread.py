@@ -3,15 +3,12 @@
 The server answers checks before they reach Django. This is for `manage.py runserver` and for Django's test client.
 """
 
-from threading import local
-
 from django.http import HttpRequest, HttpResponse
 
 from kit.http.admission import run_blocking
 from kit.http.bodies import Message, Scope
 from kit.http.middleware import request_id
 from kit.http.parsing import MAX_BYTES
-from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.calls import DirectCalls
 from licensing.access.event_loop.gateway import Gateway
@@ -52,29 +49,10 @@ class Exchange:
         }
 
 
-class Engines(local):
-    """The gateway of each thread, with the facts that it has cached."""
-
-    def __init__(self) -> None:
-        self.gateway = Gateway(DirectCalls())
-
-
-engines = Engines()
-
-
-def forget_facts() -> None:
-    """Let every thread cache its facts anew."""
-    global engines  # noqa: PLW0603 - threads find their own gateway by it
-    engines = Engines()
-
-
-empty_on_promotion(forget_facts)
-
-
 def answer_in_thread(request: HttpRequest) -> HttpResponse:
-    """Answer a request for checks."""
+    """Answer a request for checks. Nothing stays cached, so that what the thread's transaction has changed holds."""
     exchange = Exchange(request, **{"X-Request-Id": request_id.get()})
-    application = CheckApplication(engines.gateway)
+    application = CheckApplication(Gateway(DirectCalls()))
     application.logs_access = False  # a middleware does it
     run_blocking(application(exchange.scope, exchange.receive, exchange.send))
     return exchange.response
