@@ -19,11 +19,12 @@ DAYS = 30
 HOST = SITE.removeprefix("https://")
 ROBOTS = "User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /archive/\n\nUser-agent: *\nDisallow: /search\n"
 BROWSER = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
+CCBOT = "CCBot/2.0 (https://commoncrawl.org/faq/)"
 # User-Agent, Referer and requests per day; crawlers read more of the archive than people do.
 VISITORS = (
     ("Mozilla/5.0 (compatible; GPTBot/1.3; +https://openai.com/gptbot)", "", 24),
     ("Mozilla/5.0 (compatible; ClaudeBot/1.0; +claudebot@anthropic.com)", "", 17),
-    ("CCBot/2.0 (https://commoncrawl.org/faq/)", "", 5),
+    (CCBOT, "", 5),
     ("Mozilla/5.0 (compatible; ChatGPT-User/1.0; +https://openai.com/bot)", "", 6),
     ("Mozilla/5.0 (compatible; PerplexityBot/1.0; +https://perplexity.ai/perplexitybot)", "", 5),
     ("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "", 15),
@@ -37,9 +38,15 @@ VISITORS = (
 RISE = 1.6  # by which visits of the last day exceed those of the first
 
 
-async def unnamed(address: Address) -> str | None:
-    """Return no name: the log's addresses are invented, so no name server is asked."""
-    return None
+NETWORK = "203.0.113."  # for documentation (RFC 5737), so no name server is asked
+OF_CCBOT, OF_OTHERS = range(1, 10), range(10, 255)  # the last parts of addresses
+
+
+class InventedNames(AddressNames):
+    """Names of the log's addresses: those of CCBot verify it, visitors at others prove nothing."""
+
+    async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
+        return "crawl.commoncrawl.org" in hosts and int(address.exploded.removeprefix(NETWORK)) in OF_CCBOT
 
 
 def make_site(account: Account, policies: dict[str, str | None]) -> Site:
@@ -64,7 +71,7 @@ def make_site(account: Account, policies: dict[str, str | None]) -> Site:
 def import_log(site: Site, paths: list[str], random: Random, end: datetime, days: int) -> None:
     """Record the requests of the last `days`, at most DAYS."""
     text = "\n".join(lines(paths, random, end, min(days, DAYS)))
-    LogImport(site, "combined", names=AddressNames(unnamed)).run(io.BytesIO(text.encode()))
+    LogImport(site, "combined", names=InventedNames()).run(io.BytesIO(text.encode()))
 
 
 def lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterator[str]:
@@ -78,6 +85,6 @@ def lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterato
                 is_crawler = agent != BROWSER
                 in_archive = random.random() < (0.6 if is_crawler else 0.2)
                 path = f"/archive/{random.randrange(SITE_PAGES)}" if in_archive else random.choice(["/", *paths])
-                address = f"203.0.113.{random.randrange(1, 255)}"
+                address = f"{NETWORK}{random.choice(OF_CCBOT if agent == CCBOT else OF_OTHERS)}"
                 request = f'[{moment:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1"'
                 yield f'{address} - - {request} 200 5120 "{referer or "-"}" "{agent}"'

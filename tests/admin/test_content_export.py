@@ -53,7 +53,8 @@ def test_an_export_can_be_imported_without_changes(admin, account, tmp_path):
     item = factories.content(account, external_id="a", tags=["x", "y,z"], metadata=metadata, source="https://e.com/a")
     path = tmp_path / "content.csv"
     path.write_bytes(b"".join(admin.get(EXPORT).streaming_content))
-    plan = Plan(account.pk, "csv", columns_by_name(columns_of(path, "csv")))
+    columns, _ = columns_of(path, "csv")
+    plan = Plan(account.pk, "csv", columns_by_name(columns))
     with (tmp_path / "bad").open("wb") as bad:
         outcome = carry_out(path, plan, bad, dry_run=False)
     assert (outcome.problem, outcome.tally["unchanged"], outcome.bad) == (None, 1, [])

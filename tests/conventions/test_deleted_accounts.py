@@ -7,6 +7,7 @@ import pytest
 from accounts.models import Account
 from accounts.viewsets import AccountViewSet, ReadingViewSet
 from kit.rest.heavy import view_at
+from licensing.access.event_loop.application import Request as CheckRequest
 from licensing.account_deletion import delete_account, in_order_of_deletion
 from tests.conventions.endpoints import WITH_KEY, WRITES, each
 
@@ -26,14 +27,17 @@ each_reading_post = each([endpoint for endpoint in POSSIBLE_WRITES if only_reads
 def deleted_meanwhile(account, monkeypatch):
     """Delete the account after a request's body was read."""
     Account.objects.filter(pk=account.pk).update(is_demo=True)  # or its ledger would keep it
-    read_body = AccountViewSet.read_body
 
-    async def read_then_delete(self):
-        await read_body(self)
-        account.refresh_from_db()
-        delete_account(account)
+    def delete_after(read_body):
+        async def read_then_delete(self):
+            await read_body(self)
+            for found in Account.objects.filter(pk=account.pk):  # a check reads its body once more
+                delete_account(found)
 
-    monkeypatch.setattr(AccountViewSet, "read_body", read_then_delete)
+        return read_then_delete
+
+    for request in (AccountViewSet, CheckRequest):
+        monkeypatch.setattr(request, "read_body", delete_after(request.read_body))
     return account
 
 

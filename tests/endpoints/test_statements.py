@@ -47,6 +47,7 @@ def test_a_statement_has_its_month_and_the_opening_balance(api, booked):
         "status": "open",
         "opening": 100.1,
         "licenses": 0,
+        "fees": 0,
         "usage": 0,
         "adjustments": -30,
         "total": -30,

@@ -2,6 +2,7 @@
 
 import logging
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from uvicorn import Config
@@ -22,7 +23,7 @@ class Clock:
 class StandIn:
     """A worker without a process. It lives until the test sets its exit code."""
 
-    started: list["StandIn"]
+    started: ClassVar[list["StandIn"]] = []
 
     def __init__(self, config: Config, sockets: list[object]) -> None:
         self.exitcode: int | None = None
@@ -48,6 +49,10 @@ class StandIn:
         self.is_stopped = True
 
 
+class BackgroundStandIn(StandIn):
+    pass
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
@@ -58,8 +63,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
     """All workers that were started."""
-    StandIn.started = []
+    StandIn.started.clear()
     monkeypatch.setattr(workers, "Worker", StandIn)
+    monkeypatch.setattr(workers, "BackgroundWorker", BackgroundStandIn)
     monkeypatch.setattr(workers.signal, "signal", lambda *_: None)
     return StandIn.started
 
@@ -68,7 +74,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
 def parent(started: list[StandIn], clock: Clock) -> Workers:
     parent = Workers(Config("config.asgi:application", workers=2, log_config=None), [])
     parent.init_processes()
-    assert len(started) == 2
+    assert [type(worker) for worker in started] == [BackgroundStandIn, StandIn, StandIn]
     return parent
 
 
@@ -78,8 +84,8 @@ def test_a_worker_that_dies_is_replaced_at_once(
     before = worker_deaths.values[0]
     started[1].die(-7)
     parent.keep_subprocess_alive()
-    assert len(started) == 3
-    assert parent.processes == [started[0], started[2]]
+    assert len(started) == 4
+    assert parent.processes == [started[0], started[3], started[2]]
     assert worker_deaths.values[0] == before + 1
     [record] = [record for record in caplog.records if record.name == "config.server.workers"]
     assert record.levelno == logging.WARNING
@@ -98,7 +104,7 @@ def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses
             clock.now += 0.5
         pauses.append(started[-1].started_at - died_at)
     assert pauses == [0, 1, 2, 4]
-    assert caplog.messages[-1] == "Worker 4 died: it exited with status 1. Another one starts in 4 s."
+    assert caplog.messages[-1] == "Worker 5 died: it exited with status 1. Another one starts in 4 s."
     assert not started[0].exitcode
 
 
@@ -109,22 +115,22 @@ def test_a_worker_that_lived_for_a_while_is_replaced_at_once(
         clock.now += QUICK_SECONDS
         started[-1].die(-9)
         parent.keep_subprocess_alive()
-        assert len(started) == 2 + number
+        assert len(started) == 3 + number
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(
     parent: Workers, started: list[StandIn], caplog: pytest.LogCaptureFixture
 ) -> None:
-    started[0].is_silent = True
+    started[2].is_silent = True
     parent.keep_subprocess_alive()
-    assert parent.processes == [started[2], started[1]]
+    assert parent.processes == [*started[:2], started[3]]
     assert "it was killed, because it did not answer for" in caplog.text
 
 
 def test_without_room_for_a_process_the_next_attempt_is_later(
     parent: Workers, started: list[StandIn], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse() -> StandIn:
+    def refuse(kind: type[StandIn]) -> StandIn:
         raise BlockingIOError("Resource temporarily unavailable")
 
     started[0].die(-9)
@@ -132,10 +138,11 @@ def test_without_room_for_a_process_the_next_attempt_is_later(
         full.setattr(parent, "start_worker", refuse)
         parent.keep_subprocess_alive()
     parent.keep_subprocess_alive()
-    assert len(started) == 2
+    assert len(started) == 3
     clock.now += LONGEST_PAUSE
     parent.keep_subprocess_alive()
-    assert parent.processes == [started[2], started[1]]
+    assert parent.processes == [started[3], started[1], started[2]]
+    assert type(started[3]) is BackgroundStandIn
 
 
 def test_a_parent_that_fails_lets_its_workers_stop(
