@@ -20,6 +20,7 @@ ELSEWHERE = {
     'copy_to "$TARGET"': "needs another database: tests/commands/test_copy_to.py",
     "create_api_key": "a name without its arguments",
     "reset_second_factor": "a name without its arguments",
+    "update_crawlers": "a name without its arguments",
     "delete_account acc_… --name NAME": "of one that others need: tests/admin/test_account_deletion.py",
     "remove_demo acc_…": "of a demo, which takes long to make: tests/commands/test_seed_demo.py",
     "import_access_log access.log --site pub.example": "tests/documentation/test_logs.py",
@@ -27,6 +28,7 @@ ELSEWHERE = {
     "report": "a name without its arguments",
     "report --engine sc://spark.internal:15002 --year 2026": "tests/analytics/test_archive_report.py",
     "serve": "has no end: it is what every test of this folder calls",
+    "runserver": "has no end: tests/edge/test_in_django.py",
     "deliver_webhooks": "has no end: tests/faults/test_webhooks.py",
 }
 REFUSED = {"flush": "couldn't be flushed"}  # for the audit log's sake
