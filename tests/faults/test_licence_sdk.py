@@ -71,7 +71,7 @@ def licence(api: httpx.Client) -> Iterator[dict[str, Any]]:
     """A licence for the pages of the site 127.0.0.1."""
     policy = api.post("/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
     rules = [{"pattern": "/premium/*", "policyId": policy}]
-    site = api.post("/sites", json={"host": "127.0.0.1", "rules": rules})
+    site = api.post("/sites", json={"host": "127.0.0.1", "mode": "enforce", "rules": rules})
     assert site.status_code == 201
     yield api.post("/licenses", json={"requesterId": "org", "licenseType": "commercial"}).json()
     api.delete(f"/sites/{site.json()['id']}")  # with two accounts, neither would publish terms

@@ -57,7 +57,7 @@ def caching(nginx: Proxy, deployment: Deployment, origin: int, directory: Path) 
         {"pattern": pattern, "policyId": policy}
         for pattern, policy in zip(("/open/", "/licensed/", "/metered/", "/near/"), ids, strict=True)
     ]
-    api.post("/sites", json={"host": HOST, "rules": rules}).raise_for_status()
+    api.post("/sites", json={"host": HOST, "mode": "enforce", "rules": rules}).raise_for_status()
     crawler = {"requesterId": "crawler:gptbot", "licenseType": "commercial"}
     api.post("/licenses", json=crawler).raise_for_status()
     at = Place(key, deployment.port, origin, free_port(), directory, behind_balancer=True)
