@@ -174,7 +174,7 @@ class Grammar:
             ),
             OpenApiParameter(
                 "timeZone",
-                str,
+                {"type": "string", "format": "time-zone"},
                 default="UTC",
                 description="The IANA name of the time zone whose days, weeks and months count, such as "
                 "`Europe/Berlin`. Timestamps in the reply stay in UTC.",

@@ -89,8 +89,8 @@ def test_a_page_of_one_and_its_actions_take_at_most_25(admin, account, api, mode
 @pytest.mark.parametrize(
     "query", ["", "?period=year", "?currency=CHF", "?period=year&currency=EUR", "?currency=EUR&account={account}"]
 )
-def test_the_overview_takes_at_most_25_for_everybody(sign_in, account, other_account, api, role, query):
-    """Roles and account scopes cost queries too."""
+def test_the_overview_takes_at_most_27_for_everybody(sign_in, account, other_account, api, role, query):
+    """Roles and account scopes cost queries too, and so does the look for fees that are due."""
     more(account, api, 3)
     look_after(account, api)
     who = {"superuser": True} if role is None else {"role": role, "accounts": [account, other_account]}
@@ -98,4 +98,4 @@ def test_the_overview_takes_at_most_25_for_everybody(sign_in, account, other_acc
     html = client.get(reverse("admin:index") + query.format(account=account.pk)).content.decode()
     assert "Who was refused most" in html
     assert "revenue-total" in html
-    assert queries(client, reverse("admin:index") + query.format(account=account.pk)) <= 25
+    assert queries(client, reverse("admin:index") + query.format(account=account.pk)) <= 27

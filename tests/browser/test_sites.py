@@ -54,7 +54,8 @@ def test_from_a_site_that_only_watches_to_one_that_refuses(admin, deployment, ac
         admin.get_by_role("link", name="Back to the site").click()
         admin.get_by_role("link", name="Enforce").click()
         admin.get_by_text("GPTBot (unverified)").wait_for()
-        admin.get_by_text("3, 0.75 EUR").wait_for()
+        admin.get_by_text("3 of 3").wait_for()
+        assert admin.get_by_text("Revenue at stake").count() == 0  # an unverified crawler cannot pay
         assert serious_problems(admin) == []
         admin.get_by_role("button", name="Enforce it").click()
         admin.get_by_text("are carried out").wait_for()
