@@ -215,7 +215,7 @@ class Host(ParsedField[str]):
         super().__init__(parse_host, **options)
 
 
-@extend_schema_field({"type": "string", "maxLength": MAX_NAME, "example": "Europe/Berlin"})
+@extend_schema_field({"type": "string", "format": "time-zone", "maxLength": MAX_NAME, "example": "Europe/Berlin"})
 class TimeZone(ParsedField[str]):
     """An IANA name of a time zone."""
 

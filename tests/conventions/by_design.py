@@ -75,6 +75,14 @@ BY_DESIGN = (
     ByDesign("What null and absent mean alike has no condition.", message="Only a (dry run|decision|denial) .*"),
     ByDesign("Which permissions a key may have hangs on its type.", message="A public key can only read: .*"),
     ByDesign("A file has no pages.", param="cursor", message="A file has everything that matches.*"),
+    ByDesign("A page has no byte order mark.", param="bom", message="bom is for CSV files.*"),
+    ByDesign(
+        "Nor what was charged.",
+        operation="POST /v1/(refunds|revenue)",
+        param="amount",
+        message=".* was not charged, so nothing can be refunded.*",
+    ),
+    ByDesign("Nor that an alias is another host.", param=r"aliases\[\d+\]", message=".* is the site's host.*"),
     ByDesign("A page has no place to go on from.", param="after", message="after is for files .*"),
     ByDesign(
         "A schema does not know which rows there are.", param="after", message=".*Export the file from its beginning."

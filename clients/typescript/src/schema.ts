@@ -1,4 +1,4 @@
-// Shapes: b8fb00b7e44830c5
+// Shapes: 9f0371f2d35346e0
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2145,6 +2145,7 @@ export interface components {
             /** @description How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are always stored in full. */
             visitorAddresses: "truncated" | "full" | (string & {});
             /**
+             * Format: time-zone
              * @description IANA name. Months of refills begin by its clock.
              * @example Europe/Berlin
              */
@@ -2588,6 +2589,7 @@ export interface components {
             /** @description How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are always stored in full. */
             visitorAddresses?: components["schemas"]["VisitorAddresses"];
             /**
+             * Format: time-zone
              * @description IANA name. Months of refills begin by its clock. Null: UTC.
              * @example Europe/Berlin
              */

@@ -1,4 +1,4 @@
-# Shapes: b8fb00b7e44830c5
+# Shapes: 9f0371f2d35346e0
 # Generated. See tests/clients.
 
 from __future__ import annotations
