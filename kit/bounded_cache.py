@@ -78,7 +78,10 @@ class BoundedCache(Generic[K, V]):
 
 
 def cached_by_json(weigh: Callable[[V], int], most: int) -> Callable[[Callable[[object], V]], Callable[[object], V]]:
-    """Decorate a pure function of a JSON value to return what it lately returned for an equal one."""
+    """Decorate a pure function of a JSON value to return what it lately returned for the same one.
+
+    The order of members counts: results may depend on it.
+    """
 
     def decorate(function: Callable[[object], V]) -> Callable[[object], V]:
         results: BoundedCache[bytes, V] = BoundedCache(weigh, most)
@@ -86,7 +89,7 @@ def cached_by_json(weigh: Callable[[V], int], most: int) -> Callable[[Callable[[
         @wraps(function)
         def cached(value: object) -> V:
             try:
-                text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+                text = orjson.dumps(value)
             except TypeError:  # JSON has no such value
                 return function(value)
             result = results.get(text)

@@ -160,3 +160,12 @@ def test_the_trace_names_for_each_rule_a_condition_that_fails_or_none_that_does(
 def test_no_policy_is_a_denial_of_its_own():
     facts = Facts(now=datetime(2026, 6, 1, tzinfo=UTC), requester_id="org_a", has_valid_license=True)
     assert decide(None, facts).reason == "no_policy"
+
+
+def test_the_trace_names_the_first_condition_that_fails_also_of_a_rule_that_was_parsed_in_another_order():
+    conditions = {"hasValidLicense": True, "requesterId": "org_b"}
+    facts = Facts(now=datetime(2026, 6, 1, tzinfo=UTC), requester_id="org_a", has_valid_license=False)
+    for names in (list(conditions), list(reversed(conditions))):
+        rules = [{"action": "allow", "conditions": {name: conditions[name] for name in names}, "permissions": ["read"]}]
+        [step] = trace(compiled(rules, "deny"), facts)
+        assert step["failed"]["condition"] == names[0]
