@@ -1,1 +1,1 @@
-"""How `migrate` and `start` change the tables."""
+"""Parts of the commands `migrate` and `start`: replaced migrations, and turns of processes."""

@@ -1,1 +1,1 @@
-"""What a release consists of. Runs in a checkout with `run.py setup --dev`; no part of a release itself."""
+"""Build a release from a checkout, after `run.py setup --dev`. Releases do not contain this package."""

@@ -1,4 +1,4 @@
-"""What comes with the artefacts: the packages that an installation has, the notes, and checksums."""
+"""Records that accompany the artefacts: SBOM, release notes and checksums."""
 
 import hashlib
 import re

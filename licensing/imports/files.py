@@ -129,7 +129,7 @@ def temporary(stack: ExitStack) -> BinaryIO:
 
 
 def rewrite(content: Readable, spool: BinaryIO, look: FirstLook) -> None:
-    """Write the content as UTF-8, with line feeds where it has carriage returns alone."""
+    """Write the content as UTF-8. Replace carriage returns by line feeds if it has no line feeds."""
     decoder = getincrementaldecoder(look.encoding or "utf-8")("surrogateescape")
     content.seek(0)
     raw = b" "

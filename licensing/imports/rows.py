@@ -257,7 +257,7 @@ def json_rows(lines: Lines) -> Iterator[ImportRow]:
 
 
 def array_rows(lines: Lines) -> Iterator[ImportRow]:
-    """Yield the objects of a JSON array. Ends with a problem where the text is no JSON any more."""
+    """Yield the objects of a JSON array. At the first syntax error, yield a problem and stop."""
     decoder, decode = getincrementaldecoder("utf-8-sig")("surrogateescape"), json.JSONDecoder().raw_decode
     text, at, line, step, skip = "", 0, 1, CHUNK, ARRAY_BEGINS
     while True:

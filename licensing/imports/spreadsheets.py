@@ -15,7 +15,7 @@ class Readable(Protocol):
 
 
 class FirstLook:
-    """What a first pass over a file finds: its encoding, None for UTF-8, and whether it has line feeds."""
+    """The result of a first pass over a file: its encoding (None for UTF-8), and whether it has line feeds."""
 
     def __init__(self) -> None:
         self.encoding: str | None = None

@@ -166,6 +166,7 @@ def test_the_trace_names_the_first_condition_that_fails_also_of_a_rule_that_was_
     conditions = {"hasValidLicense": True, "requesterId": "org_b"}
     facts = Facts(now=datetime(2026, 6, 1, tzinfo=UTC), requester_id="org_a", has_valid_license=False)
     for names in (list(conditions), list(reversed(conditions))):
-        rules = [{"action": "allow", "conditions": {name: conditions[name] for name in names}, "permissions": ["read"]}]
+        ordered = {name: conditions[name] for name in names}
+        rules = [{"action": "allow", "conditions": ordered, "permissions": ["read"]}]
         [step] = trace(compiled(rules, "deny"), facts)
         assert step["failed"]["condition"] == names[0]

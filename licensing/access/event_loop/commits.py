@@ -53,7 +53,7 @@ class Commits:
         self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
 
     def result_of(self, entries: Sequence[Entry], work: Work | None, *, spends: bool) -> Awaitable[Sequence[Outcome]]:
-        """Record the entries of a request. `work` may run meanwhile. Await it at once."""
+        """Queue the entries of a request for a commit. Await the result at once; `work` may run during the commit."""
         return (self.spending if spends else self.records).result_of(entries, work)
 
     def count_waiting(self) -> int:

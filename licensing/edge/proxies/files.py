@@ -60,17 +60,17 @@ def pages(line: str, any_case: str) -> Write:
 
 
 def crawlers(line: str) -> Write:
-    """Return the writer of the line of crawlers, whom the service is asked about."""
+    """Return a writer of the line that matches known crawlers. The proxy asks the service about them."""
     return lambda site: [line.format(f"({CRAWLERS}|{naming(site.crawlers)})")]
 
 
 def refused(line: str) -> Write:
-    """Return the writer of the line of crawlers for whom no page stays open; of no line if there are none."""
+    """Return a writer of the line that matches crawlers for whom no page stays open. Writes nothing without any."""
     return lambda site: [line.format(naming(site.refused_crawlers))] if site.refused_crawlers else []
 
 
 def traefik_people(site: Description) -> list[str]:
-    """Return the condition on the paths of people whom the service is not asked about."""
+    """Return the condition that matches paths where the proxy does not ask the service about people."""
     return [
         f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN])}",
         *crawlers("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
