@@ -17,7 +17,7 @@ import httpx
 
 from accounts.keys import keytext
 
-RULES = 100
+RULES = BATCH = 100
 PATIENCE = 3  # seconds after which a client gives up
 
 

@@ -7,38 +7,40 @@ Elsewhere 64 KiB suffice for anonymous clients, including the login. Larger bodi
 import asyncio
 import logging
 from contextlib import aclosing
-from functools import cache
 from io import BytesIO
 from typing import BinaryIO
 
 from django.conf import settings
-from django.urls import reverse
+from django.urls import Resolver404, resolve
 
 from accounts.keys import keytext
 from accounts.keys.authentication import bearer_token
 from kit.http.bodies import Receive, Scope, declared_length, parts_of, read_body
 from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
 from kit.http.parsing import MAX_BYTES
-from licensing.imports.preview import LARGER, MOST_BYTES
 
 if settings.ADMIN:
-    from operators.base.uploads import temporary_file
+    from operators.base.uploads import LARGER_FILES, MOST_BYTES, temporary_file
     from operators.signed_in import is_operator
 
 logger = logging.getLogger(__name__)
 
 SMALL = 64 * 1024
 FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-UPLOAD = MOST_BYTES + SMALL  # a file, and the form around it
 MOST_ON_DISK = 8  # concurrent operator uploads per process
 
 on_disk = 0
 
 
-@cache
-def upload_paths() -> frozenset[str]:
-    """Return the paths of uploads."""
-    return frozenset({reverse("admin:licensing_content_import_items")})
+def limit_of_form(path: str) -> tuple[int, RequestTooLarge]:
+    """Return the most bytes of an operator's form at the path, and the error for a larger one."""
+    try:
+        larger = LARGER_FILES.get(resolve(path).view_name)
+    except Resolver404:
+        larger = None
+    if larger is None:
+        return FORM, RequestTooLarge(f"The form is larger than {FORM >> 20} MiB.")
+    return MOST_BYTES + SMALL, RequestTooLarge(f"The file is larger than {MOST_BYTES >> 20} MiB. {larger}")
 
 
 class Body:
@@ -97,9 +99,7 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
     path = scope["path"]
     if not (settings.ADMIN and path.startswith("/admin/") and await is_operator(scope["headers"])):
         raise RequestTooLarge("A body may have up to 64 KiB here, and more only from an operator who is signed in.")
-    most, what = (UPLOAD, "file") if path in upload_paths() else (FORM, "form")
-    larger = LARGER if most == UPLOAD else ""
-    too_large = RequestTooLarge(f"The {what} is larger than {most >> 20} MiB. {larger}".strip())
+    most, too_large = limit_of_form(path)
     if (declared_length(scope) or 0) > most:
         raise too_large
     if on_disk >= MOST_ON_DISK:

@@ -22,7 +22,6 @@ from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
 
-MOST_BYTES = 20 * 1024 * 1024  # upload size
 MOST_READ = 200 * 1024 * 1024  # decompressed size
 MOST_ROWS = 100_000
 MOST_LINES = 1_000_000  # not counting blank lines between rows

@@ -20,7 +20,15 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from kit.http.errors import ApiError
+from licensing.imports import preview
 from operators.base.requests import signed_in
+
+MOST_BYTES = 20 * 1024 * 1024  # of an uploaded file
+LARGER_LOGS = "Larger logs are for the command import_access_log (docs/guides/logs.md)."
+LARGER_FILES = {  # what to do with them, by the URL name of each page that takes a file
+    "admin:licensing_content_import_items": preview.LARGER,
+    "admin:licensing_site_import_log": LARGER_LOGS,
+}
 
 AboutT = TypeVar("AboutT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600

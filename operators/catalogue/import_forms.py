@@ -18,8 +18,9 @@ from kit.http.errors import InvalidRequest
 from licensing.content.models import CONTENT_TYPES, Content
 from licensing.imports.files import format_of
 from licensing.imports.mapping import is_target
-from licensing.imports.preview import LARGER, MOST_BYTES, TARGETS, Plan
+from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.scope import Scope
+from operators.base.uploads import MOST_BYTES
 from operators.catalogue.content_bulk import newest_policies
 
 MOST_COLUMNS = 500  # to choose from

@@ -29,13 +29,12 @@ from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.times.shown import shown_time
-from operators.base.uploads import Upload, purge
+from operators.base.uploads import LARGER_LOGS, MOST_BYTES, Upload, purge
 from operators.catalogue import log_process
 from operators.catalogue.observed_facts import format_sums
 from operators.catalogue.site_form import SiteFields
 
-MOST_BYTES, MOST_READ = 20 * 1024 * 1024, 100 * 1024 * 1024  # of the upload, and decompressed
-LARGER = "Larger logs are for the command import_access_log (docs/guides/logs.md)."
+MOST_READ = 100 * 1024 * 1024  # of the upload, decompressed
 MOST_SHOWN = 20  # problems
 GONE = "This import has expired: files are kept for a day. Upload the file again."
 
@@ -43,7 +42,8 @@ GONE = "This import has expired: files are kept for a day. Upload the file again
 class LogForm(forms.Form):
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(),
-        help_text=f"The log of a web server or CDN, plain or compressed, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+        help_text="The log of a web server or CDN, plain or compressed, "
+        f"of up to {MOST_BYTES >> 20} MiB. {LARGER_LOGS}",
     )
     format = forms.ChoiceField(
         choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
@@ -65,7 +65,7 @@ class LogForm(forms.Form):
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
         if (file.size or 0) > MOST_BYTES:
-            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
+            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER_LOGS}")
         return file
 
     def clean_format_string(self) -> str:

@@ -1,4 +1,4 @@
-"""No page shows its own markup as text."""
+"""No page shows its own markup as text, and large files reach the pages that take them."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from analytics.models import ExchangeRate
 from licensing.requesters.models import Requester
+from operators.base.uploads import LARGER_FILES
 from tests import factories
 from tests.admin.every_page import addresses
 from tests.admin.markup import markup_in
@@ -31,16 +32,20 @@ def test_what_people_write_is_no_markup():
     assert markup_in('<p title="1 &lt; 2">Fish &amp; chips</p><script>"<time>"</script><pre>{% if %}</pre>') == []
 
 
-def test_no_page_shows_its_own_markup(admin, api, account):
+def test_no_page_shows_its_own_markup_and_all_that_take_files_may_get_large_ones(admin, api, account):
     fill(api, account)
-    shown = {}
+    shown, take_files = {}, set()
     for name, address in addresses():
         reply = admin.get(address)
         if reply.status_code == 200 and "text/html" in reply.headers["Content-Type"]:
-            shown[name] = markup_in(reply.content.decode())
+            html = reply.content.decode()
+            shown[name] = markup_in(html)
+            if 'type="file"' in html:
+                take_files.add(f"admin:{name}")
     assert {name: found for name, found in shown.items() if found} == {}
     assert "licensing_requester_refund" in shown
     assert len(shown) > 50
+    assert take_files == set(LARGER_FILES)
 
 
 def fill(api, account):

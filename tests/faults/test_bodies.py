@@ -18,6 +18,7 @@ pytestmark = pytest.mark.faults
 
 KIB, MIB = 1024, 1024 * 1024
 IMPORT = reverse("admin:licensing_content_import_items")
+IMPORT_LOG = reverse("admin:licensing_site_import_log", args=["site_unknown"])
 TOO_LARGE = 413
 
 
@@ -149,10 +150,16 @@ def test_an_operator_brings_a_file_which_does_not_stay_in_memory(server: Deploym
     assert memory_of(server) - before < 20 * MIB
 
 
-def test_a_file_of_more_than_20_mib_is_refused_in_words(operator: httpx.Client) -> None:
-    reply = bring(operator, IMPORT, 21 * MIB)
+def test_a_log_may_be_as_large_as_a_file_of_items(operator: httpx.Client) -> None:
+    assert bring(operator, IMPORT_LOG, 20 * MIB).status_code == 404  # by the page, for the site
+
+
+@pytest.mark.parametrize(("path", "command"), [(IMPORT, "import_content"), (IMPORT_LOG, "import_access_log")])
+def test_a_file_of_more_than_20_mib_is_refused_in_words(operator: httpx.Client, path: str, command: str) -> None:
+    reply = bring(operator, path, 21 * MIB)
     assert reply.status_code == TOO_LARGE
     assert "larger than 20 MiB" in reply.json()["error"]["message"]
+    assert command in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("path", [IMPORT, "/admin/licensing/policy/add/"])
