@@ -52,12 +52,7 @@ def test_a_deprecated_parameter_or_field_is_reported_to_its_senders(api, account
     deprecate("GET /v1/content", parameter="type")
     assert [
         told(api.get(f"/v1/content{query}"))[0] for query in ("", "?type=article", "?type[ne]=video", "?limit=1")
-    ] == [
-        None,
-        "@1796083200",
-        "@1796083200",
-        None,
-    ]
+    ] == [None, "@1796083200", "@1796083200", None]
 
     for field, body in (
         ("source", {"source": "https://a.example/b"}),

@@ -27,17 +27,11 @@ def test_a_conflict_names_the_existing_resource(api, path, body, param):
 
 
 def test_a_parameter_of_other_apis_or_a_time_that_cannot_be_read_gets_a_hint(api):
-    for name in (
-        "page",
-        "offset",
-    ):
+    for name in ("page", "offset"):
         refused = api.get(f"/v1/content?{name}=2")
         assert (refused.status, refused.error["param"]) == (400, name)
         assert "`cursor`" in refused.error["message"]
-    for value, hint in (
-        ("2026-01-31T00:00:00+01:00", "%2B"),
-        ("2026-02-31", "no day 2026-02-31"),
-    ):
+    for value, hint in (("2026-01-31T00:00:00+01:00", "%2B"), ("2026-02-31", "no day 2026-02-31")):
         refused = api.get(f"/v1/content?created[gte]={value}")
         assert (refused.status, refused.error["param"]) == (400, "created[gte]")
         assert hint in refused.error["message"]

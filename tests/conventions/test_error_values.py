@@ -9,10 +9,7 @@ REPORTS = [f"/v1/analytics/{name}" for name in ("usage", "revenue", "pages", "cr
 
 
 def test_days_and_windows_of_reports_show_the_value_and_an_example(api):
-    for name in (
-        "startDate",
-        "endDate",
-    ):
+    for name in ("startDate", "endDate"):
         for path in REPORTS:
             refused = api.get(f"{path}?{name}=01/02/2026")
             assert (refused.status, refused.error["param"]) == (400, name)
@@ -45,12 +42,7 @@ def test_a_time_without_offset_gets_one(api, path, text):
 
 
 def test_a_parameter_or_operator_of_other_apis_names_the_known_ones(api):
-    for name in (
-        "from",
-        "to",
-        "since",
-        "until",
-    ):
+    for name in ("from", "to", "since", "until"):
         for path, limit in (("/v1/analytics/usage", "startDate"), ("/v1/content", "created[gte]")):
             refused = api.get(f"{path}?{name}=2026-01-01")
             assert (refused.status, refused.error["param"], refused.error["kind"]) == (400, name, "unknown")
@@ -96,11 +88,7 @@ def test_units_and_currencies_that_do_not_exist_are_corrected(api, account):
             f"Must be `access`, or the ISO 4217 code of a currency in use such as EUR, not {unit!r}.{hint}"
         )
 
-    for currency, hint in (
-        ("jpy", " Did you mean `JPY`?"),
-        ("Euro", " Did you mean `EUR`?"),
-        ("XXX", ""),
-    ):
+    for currency, hint in (("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")):
         message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
         report = api.get(f"/v1/analytics/revenue?currency={currency}")
         assert (report.status, report.error["param"], report.error["message"]) == (

@@ -41,10 +41,7 @@ def test_every_fault_of_a_body_and_of_each_row_is_reported(api: ApiClient):
 def test_one_fault_stands_alone(api: ApiClient):
     error = api.post("/v1/content", {"title": " "}).error
     assert sorted(error) == ["code", "docUrl", "kind", "message", "param", "type"]
-    for body in (
-        {"contentId": 5, "requester": "org"},
-        {"contentId": "a"},
-    ):
+    for body in ({"contentId": 5, "requester": "org"}, {"contentId": "a"}):
         assert sorted(api.post("/v1/access/check", body).error) == [
             "code", "docUrl", "kind", "message", "param", "type",
         ]  # fmt: skip
@@ -54,10 +51,7 @@ def test_every_fault_of_every_rule_is_reported(api: ApiClient, account):
     assert params(api.post("/v1/policies", {"name": " ", "rules": RULES}).error) == ["name", *RULE_FAULTS]
     policy = api.post("/v1/policies", {"name": "x"})["id"]
     assert params(api.patch(f"/v1/policies/{policy}", {"rules": RULES}).error) == RULE_FAULTS
-    for draft in (
-        "lint",
-        "{policy}/simulate",
-    ):
+    for draft in ("lint", "{policy}/simulate"):
         path = f"/v1/policies/{draft.format(policy=factories.policy(account).pk)}"
         assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
 

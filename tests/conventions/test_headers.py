@@ -37,12 +37,7 @@ def test_a_large_reply_is_compressed_if_the_client_accepts_it(api, many):
         assert len(packed.content) < len(plain.content) / 3
         assert UNPACKED[coding](packed.content) == plain.content
         assert "Content-Encoding" not in plain.headers
-    for accepted in (
-        "",
-        "identity",
-        "br;q=0",
-        "deflate",
-    ):
+    for accepted in ("", "identity", "br;q=0", "deflate"):
         assert "Content-Encoding" not in api.get("/v1/content", headers={"Accept-Encoding": accepted}).headers
     for coding, unpack in UNPACKED.items():
         packed = api.get("/v1/content?format=csv", headers={"Accept-Encoding": coding})
@@ -96,10 +91,7 @@ def test_a_post_must_not_be_a_merge_patch(api, ids, endpoint):
 def test_errors_have_the_envelope_or_are_problems(anonymous):
     for accept in NOT_PREFERRING:
         assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"
-    for path, host, status in (
-        ("/v1/nothing", "localhost", 404),
-        ("/v1/content", "x.example", 400),
-    ):
+    for path, host, status in (("/v1/nothing", "localhost", 404), ("/v1/content", "x.example", 400)):
         reply = anonymous.get(path, headers={"Accept": "application/problem+json", "Host": host})
         problem = orjson.loads(reply.content)
         assert (reply.status, problem["status"], problem["detail"]) == (status, status, problem["error"]["message"])

@@ -42,30 +42,16 @@ def heavy_ones(query=b"", accept=""):
 def test_reports_files_and_exact_counts_are_heavy():
     assert len(known_to_the_resolver()) == len(ENDPOINTS)
     assert heavy_ones() == reports() | SLOW_POSTS
-    for query, accept in (
-        (b"format=csv", ""),
-        (b"format=jsonl&allowed=true", ""),
-        (b"", "text/csv"),
-    ):
+    for query, accept in ((b"format=csv", ""), (b"format=jsonl&allowed=true", ""), (b"", "text/csv")):
         assert len(files()) >= 10
         assert heavy_ones(query, accept) == reports() | SLOW_POSTS | files()
     lists = {f"GET {re.sub(r'{[^}]+}', '{}', path)}" for path in LISTS}
     assert heavy_ones(b"limit=1&count=exact") == reports() | SLOW_POSTS | lists
     assert heavy_ones(b"count=none") == reports() | SLOW_POSTS
-    for query in (
-        b"format=json",
-        b"format=nonsense",
-        b"format=%FF",
-    ):
+    for query in (b"format=json", b"format=nonsense", b"format=%FF"):
         assert heavy_ones(query) == reports() | SLOW_POSTS
     assert is_heavy(view_at("/v1/analytics/usage"), "HEAD", b"", "")
-    for path in (
-        "/v1/nothing",
-        "/",
-        "/admin/login/",
-        "/nowhere",
-        "/livez",
-    ):
+    for path in ("/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"):
         assert not is_heavy(view_at(path), "GET", b"", "")
     for name, arguments in (
         ("licensing_content_import_items", []),

@@ -20,11 +20,7 @@ from tests import factories
 def test_queries_that_are_too_long_or_not_utf8_are_refused(api):
     reply = api.get("/v1/content?" + "&".join(f"a{number}=1" for number in range(1001)))
     assert (reply.status, reply.error["code"]) == (400, "invalid_request")
-    for text in (
-        "%FF",
-        "%ED%A0%80",
-        "%C3",
-    ):
+    for text in ("%FF", "%ED%A0%80", "%C3"):
         reply = api.get(f"/v1/content?title={text}")
         assert (reply.status, reply.error["param"]) == (400, "title")
 

@@ -65,26 +65,14 @@ def test_a_key_makes_a_retry_a_replay_and_another_key_another_request(api, ids, 
 
 
 def test_a_key_is_visible_ascii_bare_or_quoted(api):
-    for key in (
-        "x",
-        "x" * 255,
-        '!"#~',
-        "018f4c1e-0000-7000-8000-000000000000",
-    ):
+    for key in ("x", "x" * 255, '!"#~', "018f4c1e-0000-7000-8000-000000000000"):
         assert post_item(api, key).status == 201
         assert is_replay(post_item(api, key))
     # The draft of the header has a quoted string.
-    for bare, quoted in (
-        ("k1", '"k1"'),
-        ('a"b\\c', r'"a\"b\\c"'),
-    ):
+    for bare, quoted in (("k1", '"k1"'), ('a"b\\c', r'"a\"b\\c"')):
         first, again = post_item(api, bare), post_item(api, quoted)
         assert (again["id"], is_replay(first), is_replay(again)) == (first["id"], False, True)
-    for key in (
-        '""',
-        '"a b"',
-        f'"{"x" * 256}"',
-    ):
+    for key in ('""', '"a b"', f'"{"x" * 256}"'):
         assert post_item(api, key).error["param"] == "Idempotency-Key"
 
 

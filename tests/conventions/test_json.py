@@ -90,13 +90,7 @@ def test_size_and_nesting_have_limits_and_a_nul_is_named(api):
 
 
 def test_numbers_characters_and_media_types_that_fit_are_kept(api):
-    for number in (
-        2**63 - 1,
-        -(2**63),
-        0.1,
-        1e300,
-        -0.0,
-    ):
+    for number in (2**63 - 1, -(2**63), 0.1, 1e300, -0.0):
         reply = api.post("/v1/content", {"title": "x", "metadata": {"number": number}})
         assert reply["metadata"]["number"] == number
     for text in (

@@ -154,11 +154,7 @@ def test_uncounted_requests_cost_no_query_and_show_the_remaining_limit(tight, cl
     for reply in (api.get("/v1/nothing"), api.request("PUT", "/v1/content"), api.get("/v1/content/")):
         assert headers(reply)[:2] == (5, 4)
 
-    for method, path in (
-        ("GET", "/v1/nothing"),
-        ("PUT", "/v1/content"),
-        ("GET", "/v1/content/"),
-    ):
+    for method, path in (("GET", "/v1/nothing"), ("PUT", "/v1/content"), ("GET", "/v1/content/")):
         known, unknown = tight(5, 100), tight(5, 100)
         known.get("/v1/content")
         for api in (known, unknown):

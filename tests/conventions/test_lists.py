@@ -7,12 +7,7 @@ import pytest
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
-from tests.conventions.listed import (
-    grow,
-    identity,
-    make_simultaneous,
-    walk,
-)
+from tests.conventions.listed import grow, identity, make_simultaneous, walk
 from tests.conventions.replies import assert_parameter_refused
 
 
@@ -83,11 +78,7 @@ def test_a_cursor_belongs_to_its_account_list_and_filters(other_api, cursor, acc
     assert ApiClient(factories.key_text(account)).get("/v1/content", cursor=cursor).status == 200
     for path in ("/v1/policies", "/v1/access/decisions", "/v1/api-keys"):
         assert_cursor_refused(api.get(path, cursor=cursor))
-    for query in (
-        {"type": "image"},
-        {"status": "active"},
-        {"title": "x"},
-    ):
+    for query in ({"type": "image"}, {"status": "active"}, {"title": "x"}):
         assert_cursor_refused(api.get("/v1/content", cursor=cursor, **query))
     made = api.get("/v1/content", limit=1, type="image", status="active")["nextCursor"]
     assert api.get("/v1/content", cursor=made, status="active", type="image").status == 200

@@ -102,10 +102,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "fee": ({**MONEY, "every": "month"}, None),
         "metadata": ({"a": 1}, {}),
     },
-    "PATCH /v1/accounts/me": {
-        "unknownHost": ("deny", "allow"),
-        "timeZone": ("Europe/Berlin", "UTC"),
-    },
+    "PATCH /v1/accounts/me": {"unknownHost": ("deny", "allow"), "timeZone": ("Europe/Berlin", "UTC")},
     "PATCH /v1/api-keys/{key}": {
         "allowedIps": (["203.0.113.0/24"], []),
         "allowedHosts": (["pub.example"], []),

@@ -254,13 +254,7 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(
-        traefik,
-        503,
-        merges_slashes=True,
-        marks_paid_pages=False,
-        shows_headers=False,
-    ),
+    Proxy(traefik, 503, merges_slashes=True, marks_paid_pages=False, shows_headers=False),
     Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
