@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
-from accounts.limits.limiter import AsyncLimiter, limiter
+from accounts.limits.limiter import limiter
 from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
@@ -37,7 +37,7 @@ class Callers:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL and calls.are_shared:
-            self.limits = calls.shared(AsyncLimiter(limiter).consume_many, gather=read_on)
+            self.limits = calls.shared(limiter.for_event_loop(), gather=read_on)
         self.keys: MicroBatch[str, Grant | ApiError] = calls.shared(
             AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
         )
