@@ -13,9 +13,6 @@ VISITORS = {"reader": {200, 402, 403}, "crawler": {200, 402, 403}, "licensee": {
 
 UNLICENSED = {"no_license", "license_expired", "permission_not_granted"}
 UNPAID = {"credits_exhausted", "quota_exceeded"}
-    {"no_license", "license_expired", "permission_not_granted"},
-    {"credits_exhausted", "quota_exceeded"},
-)
 
 
 def visits(month: Expected) -> list[Question]:
