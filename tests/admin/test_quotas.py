@@ -79,18 +79,11 @@ def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(iss
     assert outcomes(check, 4) == {None: 3, "credits_exhausted": 1}
 
 
-def test_a_payment_that_tops_up_restores_the_full_quota_of_the_next_month(
-    issue,
-    check,
-    admin,
-    account,
-    api,
-    clock,  # noqa: F811
-):
-    issue(**THEN_CHARGED)
+def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin, clock):  # noqa: F811
+    held = issue(**THEN_CHARGED)
     outcomes(check, 5)
-    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "0.04", "currency": "USD"}
-    reply = submit(admin, reverse("admin:analytics_payment_add"), **paid, tops_up="on", confirmed="1")
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    reply = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
     assert reply.status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
