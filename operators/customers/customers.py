@@ -1,6 +1,8 @@
 """Customers: who they are, their balance, decisions and licences. Created here, or by their first check or licence."""
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -12,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
+from analytics.ledger.due import book_due
 from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
 from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
@@ -27,6 +30,13 @@ from operators.base.links import change_url, list_url, with_copy_button
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
 from operators.customers.customer_changes import CustomerChanges
+from operators.customers.customer_list import (
+    FIGURES,
+    BalanceFilter,
+    CustomerChangeList,
+    KindFilter,
+    ListFigures,
+)
 from operators.customers.customer_money import money_of, owed_fields
 from operators.customers.refundable import RefundPage
 from operators.customers.top_ups import top_up_page
@@ -45,11 +55,11 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         "licensing_license_add",
         ("licensing.add_license",),
     )
-    list_display = ("requester_id", "name", "account", "first_seen")
+    list_display = ("requester_id", "name", "licences", "owes", "last_seen", "account", "first_seen")
     list_select_related = ("account",)
-    row_facts = {"name": "", "first_seen": "since"}
+    row_facts = {"name": "", "licences": "", "owes": "owes"}
     groups = {"decisions": "Decisions"}
-    list_filter = (("account", RelatedFilter),)
+    list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")  # how: see operators.base.searching
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "first_seen")
@@ -68,6 +78,27 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         *IN_CARD,
     )
     rights = {"decisions": "analytics.view_accessevent"}
+    column_rights: ClassVar = {
+        "licences": "licensing.view_license",
+        "owes": "analytics.view_statement",
+        "last_seen": "analytics.view_accessevent",
+    }
+
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[CustomerChangeList]:
+        return CustomerChangeList
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[Requester], str | bool], ...]:
+        """Omit columns that the operator may not see."""
+        hidden = {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
+        return tuple(name for name in super().get_list_display(request) if name not in hidden)
+
+    def get_list_filter(self, request: HttpRequest) -> tuple[object, ...]:
+        may_see = request.user.has_perm(self.column_rights["owes"])
+        return tuple(one for one in self.list_filter if may_see or one is not BalanceFilter)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        book_due(None)
+        return super().changelist_view(request, extra_context)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Requester], search_term: str
@@ -134,6 +165,21 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         return {**shown, "who": who, "who_links": links}
 
     # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Licence", empty_value="none")
+    def licences(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.licences_in_words()
+
+    @display(description="Owes", empty_value="nothing")
+    def owes(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.owed_in_words()
+
+    @display(description="Last access", empty_value="never")
+    def last_seen(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.access_in_words()
 
     def balance(self, requester: Requester) -> str:
         """Return the current balance of each wallet."""

@@ -70,6 +70,35 @@ def test_a_customer_with_too_many_decisions_on_the_last_day_shows_no_outcomes(ad
         assert claim not in html
 
 
+def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, account, acme, staff, sign_in):
+    item = factories.content(account)
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    factories.license(account, "org_acme", license_type="press")
+    factories.payment(account, "7", requester_id=factories.requester(account, name="Payer").requester_id)
+    for requester in ("org_acme", "reader-1", "crawler:gptbot"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    factories.requester(account, name="Gone", requester_id="org_gone")
+    api.delete("/v1/requesters/org_gone")
+    listed = reverse("admin:licensing_requester_changelist")
+
+    def names(client=admin, **query):
+        return {str(one) for one in client.get(listed, query).context["cl"].result_list}
+
+    html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
+    seen = AccessEvent.objects.get(requester=acme).created
+    assert f"commercial, press 12.50 EUR {seen:%Y-%m-%d %H:%M}" in html
+    assert "7.00 USD paid in advance" in html
+    assert names(kind="customers") == {"Acme", "Payer"}
+    assert names(kind="crawlers") == {"crawler:gptbot"}
+    assert names(kind="others") == {"reader-1"}
+    assert [name.startswith("erased_") for name in names(kind="erased")] == [True]
+    assert names(balance="owes") == {"Acme"}
+    assert names(balance="advance") == {"Payer"}
+    viewer = sign_in(staff("licensing.view_requester", accounts=[account]))
+    assert viewer.get(listed, {"balance": "owes"}).status_code == 302  # statements are not theirs to see
+    assert "12.50 EUR" not in html_of(viewer, listed)
+
+
 def test_a_customer_is_added_and_found_by_its_name(admin, account):
     add = reverse("admin:licensing_requester_add_customer")
     assert add in html_of(admin, reverse("admin:licensing_requester_changelist"))
