@@ -15,7 +15,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
-from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
+from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
@@ -217,6 +217,13 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
 
     @display(description="All of them")
     def everything(self, requester: Requester) -> str:
-        models = ((License, "Licences"), (AccessEvent, "Decisions"), (LedgerEntry, "Ledger"))
+        models = (
+            (License, "Licences"),
+            (Wallet, "Wallets"),
+            (AccessEvent, "Decisions"),
+            (LedgerEntry, "Ledger"),
+            (Payment, "Payments"),
+            (Statement, "Statements"),
+        )
         rows = ((list_url(model, requester__id__exact=str(requester.pk)), name) for model, name in models)
         return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows)

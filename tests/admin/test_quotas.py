@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
+from accounts.models import Account
 from analytics.models import LedgerEntry, Payment, Wallet
 from licensing.licenses.models import License
 from operators.base.links import change_url
@@ -197,3 +198,11 @@ def test_a_licence_that_starts_later_has_its_first_quota_then(issue, clock):  # 
     issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
     wallet = Wallet.objects.get()
     assert (wallet.balance, wallet.next_refill_at) == (0, start.replace(microsecond=0))
+
+
+def test_templates_are_in_the_currency_of_the_account(admin, account):
+    Account.objects.filter(pk=account.pk).update(currency="EUR")
+    assert "10,000 accesses a month, then 0.02 EUR each" in admin.get(ADD).content.decode()
+    for template in ("quota_then_charged", "per_access"):
+        filled = form_values(admin.get(ADD, {"template": template}).content.decode())
+        assert filled["access_currency"] == ["EUR"]
