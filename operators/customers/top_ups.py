@@ -26,7 +26,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
 from operators.base.times.field import Moment
-from operators.customers.wallet_forms import choice, credit_in_words
+from operators.customers.wallet_forms import amount_in_words, choice
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -112,7 +112,8 @@ def top_up_page(
         obj=obj,
         title=f"Top up {holder}",
         facts=[
-            (wallet_name(wallet), f"{credit_in_words(wallet.available, wallet)} left") for wallet in by_value.values()
+            (wallet_name(wallet), f"{amount_in_words(wallet.available, wallet.unit)} left")
+            for wallet in by_value.values()
         ],
         effects=EFFECTS,
         button="Top up",
@@ -176,7 +177,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
     grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
-    added = credit_in_words(grant.amount, wallet)
+    added = amount_in_words(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."
     if not is_new:

@@ -91,11 +91,11 @@ class WalletFields(TermFields, total=False):
     own_unit: str
 
 
-def credit_in_words(amount: object, wallet: Wallet) -> str:
-    """Return an amount in words, such as "9,999 accesses" or "12.50 USD"."""
-    if wallet.unit == ACCESS:
+def amount_in_words(amount: Decimal | int, unit: str) -> str:
+    """Return text such as "9,999 accesses" or "12.50 USD"."""
+    if unit == ACCESS:
         return f"{amount:,.0f} access{'' if amount == 1 else 'es'}"
-    return in_full(amount, wallet.unit)  # type: ignore[arg-type]
+    return in_full(Decimal(amount), unit)
 
 
 def terms_of(wallet: Wallet) -> dict[str, object]:
