@@ -1,6 +1,6 @@
 """The crawler report: crawlers' requests, the answers to them, and the readers whom their operators sent."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -21,9 +21,9 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, prices_of
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.visits.counting import counted_until
-from licensing.visits.page_report import Choice, uncounted_visits
-from licensing.visits.pages import referrals_in
+from licensing.visits.figures import Visits
+from licensing.visits.models import Kind
+from licensing.visits.reading import Choice, Usage
 
 CENT = Decimal("0.01")
 CHARGES = 10_000  # of removed decisions that are looked up together
@@ -93,15 +93,16 @@ class CrawlerReport(Struct, frozen=True):
 def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
     with read_snapshot():
-        return report_until(choice, by, counted_until(), most_priced)
+        return report_on_crawlers(Usage(choice), by, most_priced)
 
 
-def report_until(choice: Choice, by: By, until: datetime | None, most_priced: int) -> CrawlerReport:
+def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
+    choice = usage.choice
     table = current_table.get()
     own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
     crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
-    by_day = crawls_by_day(choice, crawlers, until)
-    referrals = referrals_by_host(choice, until)
+    by_day = crawls_by_day(usage, crawlers)
+    referrals = referrals_by_host(usage)
     revenue = revenue_of(choice, crawlers)
     at_stake, is_truncated = stakes_of(choice, crawlers, most_priced)
 
@@ -162,43 +163,26 @@ def most_first(found: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
     return sorted(found.items(), key=lambda one: (-one[1].crawls.total, -(one[1].referrals or 0), one[0]))
 
 
-def crawls_by_day(
-    choice: Choice, crawlers: Mapping[int, Crawler], until: datetime | None
-) -> dict[tuple[date, int], Crawls]:
+def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Crawls]:
     """Return the numbers of requests of these crawlers by day and requester."""
-    rows = (
-        choice.rows()
-        .filter(requester_id__in=list(crawlers))
-        .values_list("day", "requester_id", "identified_by")
-        .annotate(Sum("allowed"), Sum("observed"), Sum("denied"), Sum("violations"))
+    kind = Kind.VISITOR_OF_PAGE if usage.choice.has_pages else Kind.VISITOR
+    sums = usage.sums(kind, "day", "requester", "identified_by")
+    return totals(
+        ((day, requester), crawls_of(Identification(identified_by), visits))
+        for (day, requester, identified_by), visits in sums.items()
+        if requester in crawlers
     )
-    counted = [((day, pk), crawls_of(by, *map(int, numbers))) for day, pk, by, *numbers in rows]
-    waiting = [
-        (
-            (one.day, one.requester),
-            crawls_of(
-                one.identified_by, found.visits.allowed, found.visits.observed, found.visits.denied, found.violations
-            ),
-        )
-        for one, found in uncounted_visits(choice, until).items()
-        if one.requester in crawlers
-    ]
-    return totals([*counted, *waiting])
 
 
-def crawls_of(identified_by: str, allowed: int, observed: int, denied: int, violations: int) -> Crawls:
-    verified = allowed + observed + denied if Identification(identified_by).verifies else 0
-    return Crawls(allowed, observed, denied, verified, violations)
+def crawls_of(identified_by: Identification, visits: Visits) -> Crawls:
+    verified = visits.total if identified_by.verifies else 0
+    return Crawls(visits.allowed, visits.observed, visits.denied, verified, visits.violations)
 
 
-def referrals_by_host(choice: Choice, until: datetime | None) -> dict[str, int]:
+def referrals_by_host(usage: Usage) -> dict[str, int]:
     """Return how many readers came from each host of the table of referrers."""
-    found = Counter[str]()
-    for host, number in choice.referrals().values_list("host").annotate(Sum("referrals")):
-        found[host] += int(number)
-    for referred, number in referrals_in(choice.events(until)).items():
-        found[referred.host] += number
-    return dict(found)
+    kind = Kind.REFERRER_OF_PAGE if usage.choice.has_pages else Kind.REFERRER
+    return {host: visits.total for (host,), visits in usage.sums(kind, "referrer").items()}
 
 
 def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:

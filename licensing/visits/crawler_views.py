@@ -22,8 +22,7 @@ from licensing.edge.crawler_views import CLASSES
 from licensing.edge.observed import shown as shown_sums
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.crawler_report import By, CrawlerReport, Crawls, Taker, crawler_report
-from licensing.visits.page_report import Choice
-from licensing.visits.report import whole_days
+from licensing.visits.reading import Choice, whole_days
 
 KINDS = ["ai", "search"]
 

@@ -21,8 +21,9 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import Choice, PageReport, page_report
-from licensing.visits.report import OTHER, TOP, whole_days
+from licensing.visits.page_report import PageReport, page_report
+from licensing.visits.reading import Choice, whole_days
+from licensing.visits.report import OTHER, TOP
 
 
 class PageCounts(serializers.Serializer):

@@ -16,7 +16,8 @@ from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report, whole_days
+from licensing.visits.reading import whole_days
+from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report
 
 
 class VisitCounts(serializers.Serializer):
