@@ -67,8 +67,8 @@ def end_of_step(begin: datetime, end: datetime) -> datetime:
 
     Ids have milliseconds, and `recorded` filters by them.
     """
-    made = recorded(begin, end).order_by("pk").values_list("created", flat=True)
-    further = made[MOST_DECISIONS : MOST_DECISIONS + 1].first()
+    moments = recorded(begin, end).order_by("pk").values_list("created", flat=True)
+    further = moments[MOST_DECISIONS : MOST_DECISIONS + 1].first()
     if further is None:
         return end
     moment = further.replace(microsecond=further.microsecond // 1_000 * 1_000)

@@ -101,7 +101,7 @@ class FormerCounts(models.Model):
 
 class FormerVisits(FormerCounts):
     requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    identified_by = models.CharField(max_length=20, choices=[(one.value, one.words) for one in Identification])
+    identified_by = models.CharField(max_length=20, choices=[(way.value, way.words) for way in Identification])
     allowed = models.BigIntegerField()
     observed = models.BigIntegerField()
     denied = models.BigIntegerField()

@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, Group, Usage, read_sums, sum_of
+from licensing.visits.reading import Choice, Group, Usage, add_up, read_sums
 from licensing.visits.report import TOP
 from licensing.visits.usage import add_visits
 
@@ -61,7 +61,7 @@ def report_on_pages(usage: Usage) -> PageReport:
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
     requesters = Requester.objects.in_bulk(shown)
     return PageReport(
-        total=sum_of(list(days.values())),
+        total=add_up(list(days.values())),
         days=dict(sorted(days.items())),
         visitors=[(requesters.get(pk), identified_by, visits) for (pk, identified_by), visits in visitors],
         pages=[
@@ -87,17 +87,17 @@ def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
     """Return URL and visits of the pages with most visits."""
     rows = usage.choice.rows(Kind.VISITOR_OF_PAGE)
     waiting: dict[str, Visits] = {}
-    for key, visits in usage.waiting_of(Kind.VISITOR_OF_PAGE).items():
+    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
         add_visits(waiting, key.url, visits)
     there = {page.pk: page.url for page in stored_pages({(key.account, key.url) for key in usage.waiting})}
     most = top_counted(rows, "page_id", set(there))
     urls = there | dict(Page.objects.filter(pk__in=most.keys() - there.keys()).values_list("pk", "url"))
-    found: dict[str, Visits] = {}
+    pages: dict[str, Visits] = {}
     for pk, visits in most.items():  # accounts of one operator may have pages of the same URL
-        add_visits(found, urls[pk], visits)
+        add_visits(pages, urls[pk], visits)
     for url, visits in waiting.items():
-        add_visits(found, url, visits)
-    return ranking(found)
+        add_visits(pages, url, visits)
+    return ranking(pages)
 
 
 def top_counted(rows: QuerySet[EdgeUsage], name: str, waiting: set[Key]) -> dict[Key, Visits]:
@@ -116,7 +116,7 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
     stored = [page.pk for page in stored_pages(names)]
     counted = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
     visits_by_group: dict[Group, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
-    for key, visits in usage.waiting_of(Kind.VISITOR_OF_PAGE).items():
+    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
         if key.url in urls:
             add_visits(visits_by_group, (key.url, key.requester), visits)
     visitors: dict[str, list[tuple[int, int]]] = {url: [] for url in urls}
@@ -138,8 +138,8 @@ def top_folders(usage: Usage) -> list[tuple[str, Visits]]:
         )
     )
     waiting: dict[str, Visits] = {}
-    for key, visits in usage.waiting_of(Kind.VISITOR_OF_PAGE).items():
-        add_visits(waiting, choice.folder_of(key.url), visits)
+    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
+        add_visits(waiting, choice.folder_above(key.url), visits)
     folders = top_counted(named, "folder", set(waiting))
     for folder, visits in waiting.items():
         add_visits(folders, folder, visits)

@@ -76,7 +76,7 @@ class Choice(Struct, frozen=True):
             events = events.filter(begins_with(self.prefix))
         return events
 
-    def folder_of(self, url: str) -> str:
+    def folder_above(self, url: str) -> str:
         """Return the folder below `prefix` that has the page, with its slash; the page itself if none has."""
         end = url.find("/", self.offset)
         return url if end < 0 else url[: end + 1]
@@ -89,19 +89,19 @@ class Usage:
         self.choice = choice
         self.waiting = uncounted(choice, counted_until())
 
-    def waiting_of(self, kind: Kind) -> dict[UsageKey, Visits]:
+    def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
         """Return the usage that is not counted yet, normally that of the last two minutes."""
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
     def sums(self, kind: Kind, *names: str) -> dict[Group, Visits]:
         """Return the visits by the fields `names` of UsageKey."""
         sums = read_sums(self.choice.rows(kind).values_list(*(COLUMNS[name] for name in names)))
-        for key, visits in self.waiting_of(kind).items():
+        for key, visits in self.uncounted(kind).items():
             add_visits(sums, tuple(getattr(key, name) for name in names), visits)
         return sums
 
     def total(self, kind: Kind) -> Visits | None:
-        return sum_of(list(self.sums(kind, "day").values()))
+        return add_up(list(self.sums(kind, "day").values()))
 
 
 def uncounted(choice: Choice, until: datetime | None) -> dict[UsageKey, Visits]:
@@ -118,7 +118,7 @@ def read_sums(grouped: QuerySet[EdgeUsage, Group], most: int | None = None) -> d
     return sums
 
 
-def sum_of(several: Sequence[Visits]) -> Visits | None:
+def add_up(several: Sequence[Visits]) -> Visits | None:
     total = None
     for visits in several:
         total = visits if total is None else total + visits
