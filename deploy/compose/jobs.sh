@@ -1,5 +1,5 @@
 #!/bin/sh
-# The jobs of docs/guides/scheduled-jobs.md, once a day, and the comparison of reports on Sundays.
+# The jobs of docs/guides/scheduled-jobs.md, once a day, and the comparisons on Sundays.
 trap 'exit 0' TERM
 
 run() {
@@ -10,7 +10,10 @@ while :; do
     run purge_idempotency_keys
     run purge_webhook_events
     run clearsessions
-    [ "$(date -u +%u)" != 7 ] || run rebuild_usage --check
+    if [ "$(date -u +%u)" = 7 ]; then
+        run rebuild_usage --check
+        run check_books
+    fi
     sleep 86400 &
     wait $!
 done
