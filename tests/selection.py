@@ -174,6 +174,7 @@ BOTH_DATABASES = {
         "test_views_of_statements",
     ],
     "commands": [
+        "test_check_books",
         "test_fit_database",
         "test_migrating_online",
         "test_partitions",
