@@ -124,23 +124,16 @@ def test_a_rate_limit_counts_in_the_order_of_the_checks(batch, account, item):
 
 def test_a_malformed_batch_is_refused_whole(api, batch, item):
     for checks, defaults, param in [
-        ([], {}, "checks"),
-        ([{}] * 101, {}, "checks"),
-        (None, {}, "checks"),
-        ({}, {}, "checks"),
-        (["cnt_1"], {}, "checks[0]"),
-        ([{}, None], {}, "checks[1]"),
+        ([], {}, "checks"), ([{}] * 101, {}, "checks"), (None, {}, "checks"), ({}, {}, "checks"),
+        (["cnt_1"], {}, "checks[0]"), ([{}, None], {}, "checks[1]"),
         ([{"correlationId": 7}], {}, "checks[0].correlationId"),
         ([{"correlationId": "x" * 256}], {}, "checks[0].correlationId"),
         ([{}, {"permission": "Read"}], {}, "checks[1].permission"),
-        ([{}, {"requester": {"name": "x"}}], {}, "checks[1].requester.id"),
-        ([{"checks": []}], {}, "checks[0].checks"),
+        ([{}, {"requester": {"name": "x"}}], {}, "checks[1].requester.id"), ([{"checks": []}], {}, "checks[0].checks"),
         ([{}, {"externalId": "a", "source": "https://example.com/"}], {}, "checks[1].source"),
-        ([{}], {"contentId": None}, "checks[0].contentId"),
-        ([{}], {"requester": {}}, "requester.id"),
-        ([{}], {"explain": "yes"}, "explain"),
-        ([{}], {"correlationId": "x"}, "correlationId"),
-    ]:
+        ([{}], {"contentId": None}, "checks[0].contentId"), ([{}], {"requester": {}}, "requester.id"),
+        ([{}], {"explain": "yes"}, "explain"), ([{}], {"correlationId": "x"}, "correlationId"),
+    ]:  # fmt: skip
         reply = batch(checks, **{"contentId": item.pk, "requester": "org", **defaults})
         assert (reply.status, reply.error["param"]) == (422, param)
         assert api.get("/v1/access/decisions")["totalCount"] == 0

@@ -28,23 +28,13 @@ def test_an_allowed_check_names_its_rule_and_licence(check, item, policy):
     assert re.fullmatch(r"dec_[0-9a-z]{26}", decision.pop("id"))
     assert A_TIMESTAMP(decision.pop("created"))
     assert decision == {
-        "object": "access_decision",
-        "allowed": True,
-        "reason": None,
-        "message": None,
-        "contentId": item.pk,
-        "requester": {"id": "org_acme", "name": "Acme"},
-        "permission": "commercial_use",
-        "permissions": ["full_access"],
-        "policyId": policy.pk,
-        "policyVersion": 1,
+        "object": "access_decision", "allowed": True, "reason": None, "message": None, "contentId": item.pk,
+        "requester": {"id": "org_acme", "name": "Acme"}, "permission": "commercial_use",
+        "permissions": ["full_access"], "policyId": policy.pk, "policyVersion": 1,
         "matchedRule": {"index": 0, "priority": 1, "action": "allow"},
-        "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
-        "rateLimit": None,
-        "charge": None,
-        "cacheFor": 60,
-        "dryRun": False,
-    }
+        "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"}, "rateLimit": None,
+        "charge": None, "cacheFor": 60, "dryRun": False,
+    }  # fmt: skip
 
 
 def test_a_denied_check_is_a_200_with_the_rules_message(check):
@@ -129,40 +119,24 @@ def test_values_out_of_bounds_are_refused_by_name(api, item, check):
     reply = api.post("/v1/access/check", {"contentId": item.pk})
     assert (reply.status, reply.error["param"]) == (422, "requester")
     for fields, param in [
-        ({"requester": None}, "requester"),
-        ({"requester": 7}, "requester"),
-        ({"requester": []}, "requester"),
-        ({"requester": ""}, "requester"),
-        ({"requester": "x" * 256}, "requester"),
-        ({"requester": {}}, "requester.id"),
-        ({"requester": {"name": "Acme"}}, "requester.id"),
-        ({"requester": {"id": ""}}, "requester.id"),
-        ({"requester": {"id": 7}}, "requester.id"),
-        ({"requester": {"id": None}}, "requester.id"),
-        ({"requester": {"id": "x" * 256}}, "requester.id"),
-        ({"requester": {"id": "x", "name": 7}}, "requester.name"),
+        ({"requester": None}, "requester"), ({"requester": 7}, "requester"), ({"requester": []}, "requester"),
+        ({"requester": ""}, "requester"), ({"requester": "x" * 256}, "requester"), ({"requester": {}}, "requester.id"),
+        ({"requester": {"name": "Acme"}}, "requester.id"), ({"requester": {"id": ""}}, "requester.id"),
+        ({"requester": {"id": 7}}, "requester.id"), ({"requester": {"id": None}}, "requester.id"),
+        ({"requester": {"id": "x" * 256}}, "requester.id"), ({"requester": {"id": "x", "name": 7}}, "requester.name"),
         ({"requester": {"id": "x", "licenseType": ["commercial"]}}, "requester.licenseType"),
         ({"requester": {"id": "x", "hasValidLicense": "true"}}, "requester.hasValidLicense"),
         ({"requester": {"id": "x", "hasValidLicense": 1}}, "requester.hasValidLicense"),
         ({"requester": {"id": "x", "licence": "commercial"}}, "requester.licence"),
-        ({"permission": "Read"}, "permission"),
-        ({"permission": ""}, "permission"),
-        ({"permission": "a" * 65}, "permission"),
-        ({"permission": ["read"]}, "permission"),
-        ({"context": "1.2.3.4"}, "context"),
-        ({"context": {"ip": "1.2.3"}}, "context.ip"),
-        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"),
-        ({"context": {"ip": 1}}, "context.ip"),
-        ({"context": {"userAgent": 1}}, "context.userAgent"),
-        ({"context": {"referrer": "x"}}, "context.referrer"),
-        ({"dryRun": "true"}, "dryRun"),
-        ({"dryRun": 1}, "dryRun"),
-        ({"explain": 0}, "explain"),
-        ({"contentId": 7}, "contentId"),
-        ({"externalId": 7}, "externalId"),
-        ({"source": "not a url"}, "source"),
+        ({"permission": "Read"}, "permission"), ({"permission": ""}, "permission"),
+        ({"permission": "a" * 65}, "permission"), ({"permission": ["read"]}, "permission"),
+        ({"context": "1.2.3.4"}, "context"), ({"context": {"ip": "1.2.3"}}, "context.ip"),
+        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"), ({"context": {"ip": 1}}, "context.ip"),
+        ({"context": {"userAgent": 1}}, "context.userAgent"), ({"context": {"referrer": "x"}}, "context.referrer"),
+        ({"dryRun": "true"}, "dryRun"), ({"dryRun": 1}, "dryRun"), ({"explain": 0}, "explain"),
+        ({"contentId": 7}, "contentId"), ({"externalId": 7}, "externalId"), ({"source": "not a url"}, "source"),
         ({"content": "cnt_1"}, "content"),
-    ]:
+    ]:  # fmt: skip
         reply = check(**fields)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
         assert api.get("/v1/access/decisions")["totalCount"] == 0

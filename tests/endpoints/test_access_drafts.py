@@ -52,18 +52,13 @@ def test_a_wrong_draft_is_refused_by_name(rehearse):
         reply = rehearse({"rules": [ALLOW_ALL]}, **dry_run)
         assert (reply.status, reply.error["param"]) == (422, "policy")
     for draft, param in [
-        ("pol_1", "policy"),
-        ([], "policy"),
-        ({"rules": None}, "policy.rules"),
-        ({"rules": {}}, "policy.rules"),
-        ({"rules": [ALLOW_ALL] * 101}, "policy.rules"),
-        ({"rules": [1]}, "policy.rules[0]"),
+        ("pol_1", "policy"), ([], "policy"), ({"rules": None}, "policy.rules"), ({"rules": {}}, "policy.rules"),
+        ({"rules": [ALLOW_ALL] * 101}, "policy.rules"), ({"rules": [1]}, "policy.rules[0]"),
         ({"rules": [ALLOW_ALL, {"action": "allow"}]}, "policy.rules[1].conditions"),
         ({"rules": [{**ALLOW_ALL, "conditions": {"ip": []}}]}, "policy.rules[0].conditions.ip"),
-        ({"defaultAction": "maybe"}, "policy.defaultAction"),
-        ({"defaultAction": None}, "policy.defaultAction"),
+        ({"defaultAction": "maybe"}, "policy.defaultAction"), ({"defaultAction": None}, "policy.defaultAction"),
         ({"id": "pol_1"}, "policy.id"),
-    ]:
+    ]:  # fmt: skip
         reply = rehearse(draft)
         assert (reply.status, reply.error["param"]) == (422, param)
 

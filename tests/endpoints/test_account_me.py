@@ -88,15 +88,9 @@ def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account)
 
 def test_invalid_changes_and_keys_without_permission_are_refused(api, account):
     for body in [
-        {"unknownHost": "enforce"},
-        {"unknownHost": True},
-        {"unlistedSigners": "allow"},
-        {"unlistedSigners": None},
-        {"visitorAddresses": "none"},
-        {"currency": "EURO"},
-        {"timeZone": "+02:00"},
-        {"plan": 1, "unknown": "deny"},
-    ]:
+        {"unknownHost": "enforce"}, {"unknownHost": True}, {"unlistedSigners": "allow"}, {"unlistedSigners": None},
+        {"visitorAddresses": "none"}, {"currency": "EURO"}, {"timeZone": "+02:00"}, {"plan": 1, "unknown": "deny"},
+    ]:  # fmt: skip
         assert api.patch(ME, body).status == 422
     reader = ApiClient(factories.key_text(account, permissions=["content:read", "access:check"]))
     assert reader.patch(ME, {"unknownHost": "allow"}).error["code"] == "insufficient_permissions"

@@ -53,14 +53,8 @@ def test_a_key_creates_only_keys_for_its_own_addresses(narrow, account):
     reply = ApiClient(narrow[1]).post("/v1/api-keys", BODY)
     assert (reply.status, reply["allowedIps"]) == (201, narrow[0].allowed_ips)
     for addresses in [
-        [],
-        ["198.51.100.7"],
-        ["0.0.0.0/0"],
-        ["::/0"],
-        ["127.0.0.1", "::1"],
-        ["126.0.0.0/7"],
-        ["10.0.0.0/23"],
-    ]:
+        [], ["198.51.100.7"], ["0.0.0.0/0"], ["::/0"], ["127.0.0.1", "::1"], ["126.0.0.0/7"], ["10.0.0.0/23"],
+    ]:  # fmt: skip
         assert_beyond_key(ApiClient(narrow[1]).post("/v1/api-keys", {**BODY, "allowedIps": addresses}), "allowedIps")
     for addresses in [["127.0.0.1"], [HERE], ["127.1.0.0/16", "10.0.0.9"], ["10.0.0.0/24"]]:
         reply = ApiClient(narrow[1]).post("/v1/api-keys", {**BODY, "allowedIps": addresses})

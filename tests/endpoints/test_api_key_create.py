@@ -39,14 +39,8 @@ def test_a_public_key_can_only_read(create):
     assert [public.get("/v1/content").status, public.get("/v1/policies").status] == [200, 200]
     assert public.post("/v1/content", {"title": "x"}).status == 403
     for permission in [
-        "content:write",
-        "policies:write",
-        "access:check",
-        "webhooks:manage",
-        "api_keys:manage",
-        "*",
-        "licenses:write",
-    ]:
+        "content:write", "policies:write", "access:check", "webhooks:manage", "api_keys:manage", "*", "licenses:write",
+    ]:  # fmt: skip
         reply = create(type="public", permissions=["content:read", permission])
         assert (reply.status, reply.error["param"]) == (422, "permissions[1]")
     assert create(type="public", permissions=["analytics:read"])["permissions"] == ["analytics:read"]
@@ -70,14 +64,10 @@ def test_a_key_has_the_given_permissions(account, create):
 
 def test_addresses_and_expiry_are_kept_in_their_normal_form(create):
     for sent, kept in [
-        ("203.0.113.9", "203.0.113.9"),
-        ("203.0.113.9/32", "203.0.113.9"),
-        ("10.0.0.0/8", "10.0.0.0/8"),
-        ("2001:DB8:0:0::1", "2001:db8::1"),
-        ("2001:db8::/32", "2001:db8::/32"),
-        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9", "203.0.113.9"), ("203.0.113.9/32", "203.0.113.9"), ("10.0.0.0/8", "10.0.0.0/8"),
+        ("2001:DB8:0:0::1", "2001:db8::1"), ("2001:db8::/32", "2001:db8::/32"), ("::ffff:203.0.113.9", "203.0.113.9"),
         ("::ffff:203.0.113.0/120", "203.0.113.0/24"),
-    ]:
+    ]:  # fmt: skip
         assert create(allowedIps=[sent])["allowedIps"] == [kept]
     for sent, kept in [
         ("2099-01-31T12:00:00Z", "2099-01-31T12:00:00.000000Z"),
@@ -91,26 +81,17 @@ def test_addresses_and_expiry_are_kept_in_their_normal_form(create):
 
 def test_values_out_of_bounds_are_refused_by_name(create, api):
     for fields, param in [
-        ({"name": ""}, "name"),
-        ({"name": " "}, "name"),
-        ({"name": None}, "name"),
-        ({"name": "x" * 256}, "name"),
-        ({"type": "private"}, "type"),
-        ({"type": None}, "type"),
-        ({"permissions": "content:read"}, "permissions"),
+        ({"name": ""}, "name"), ({"name": " "}, "name"), ({"name": None}, "name"), ({"name": "x" * 256}, "name"),
+        ({"type": "private"}, "type"), ({"type": None}, "type"), ({"permissions": "content:read"}, "permissions"),
         ({"permissions": ["content:read", "content:delete"]}, "permissions[1]"),
-        ({"permissions": [None]}, "permissions[0]"),
-        ({"allowedIps": "10.0.0.0/8"}, "allowedIps"),
+        ({"permissions": [None]}, "permissions[0]"), ({"allowedIps": "10.0.0.0/8"}, "allowedIps"),
         ({"allowedIps": ["10.0.0.1/8"]}, "allowedIps[0]"),
         ({"allowedIps": ["10.0.0.0/8", "2001:db8::1/32"]}, "allowedIps[1]"),
-        ({"allowedIps": ["10.0.0.0/33"]}, "allowedIps[0]"),
-        ({"allowedIps": ["example.com"]}, "allowedIps[0]"),
-        ({"allowedIps": [167772160]}, "allowedIps[0]"),
-        ({"expiresAt": "2099-01-31T12:00:00"}, "expiresAt"),
-        ({"expiresAt": "tomorrow"}, "expiresAt"),
-        ({"expiresAt": 4_000_000_000}, "expiresAt"),
+        ({"allowedIps": ["10.0.0.0/33"]}, "allowedIps[0]"), ({"allowedIps": ["example.com"]}, "allowedIps[0]"),
+        ({"allowedIps": [167772160]}, "allowedIps[0]"), ({"expiresAt": "2099-01-31T12:00:00"}, "expiresAt"),
+        ({"expiresAt": "tomorrow"}, "expiresAt"), ({"expiresAt": 4_000_000_000}, "expiresAt"),
         ({"scopes": ["*"]}, "scopes"),
-    ]:
+    ]:  # fmt: skip
         reply = create(**fields)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
         assert api.get("/v1/api-keys")["totalCount"] == 1

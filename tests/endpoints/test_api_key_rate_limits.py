@@ -84,14 +84,10 @@ def test_a_key_passes_its_limit_on_and_rotates_no_unlimited_key(manager, account
 
 def test_a_key_allows_no_more_requests_than_its_own_limit(manager, account):
     for limit, is_allowed in [
-        ({"requests": 119, "period": "hour"}, True),
-        ({"requests": 2, "period": "minute"}, True),
-        ({"requests": 120, "period": "day"}, True),
-        (None, False),
-        ({"requests": 121, "period": "hour"}, False),
-        ({"requests": 3, "period": "minute"}, False),
-        ({"requests": 121, "period": "day"}, False),
-    ]:
+        ({"requests": 119, "period": "hour"}, True), ({"requests": 2, "period": "minute"}, True),
+        ({"requests": 120, "period": "day"}, True), (None, False), ({"requests": 121, "period": "hour"}, False),
+        ({"requests": 3, "period": "minute"}, False), ({"requests": 121, "period": "day"}, False),
+    ]:  # fmt: skip
         reply = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
         if is_allowed:
             assert reply.status == 201

@@ -25,18 +25,11 @@ def test_an_entry_names_actor_resource_and_time(account, item):
     assert entry.pop("id").startswith("aud_")
     assert entry.pop("created") >= reply["updated"]
     assert entry == {
-        "object": "audit_entry",
-        "action": "content.updated",
-        "actorType": "key",
-        "actorId": key.pk,
-        "actorName": f"Desk ({key.prefix}…)",
-        "resourceType": "content",
-        "resourceId": item["id"],
-        "resourceTitle": "Markets",
-        "changes": {"status": ["active", "archived"]},
-        "requestId": "trace-7",
+        "object": "audit_entry", "action": "content.updated", "actorType": "key", "actorId": key.pk,
+        "actorName": f"Desk ({key.prefix}…)", "resourceType": "content", "resourceId": item["id"],
+        "resourceTitle": "Markets", "changes": {"status": ["active", "archived"]}, "requestId": "trace-7",
         "address": "127.0.0.1",
-    }
+    }  # fmt: skip
 
 
 def test_the_entries_of_a_creation_and_deletion_list_all_fields(api, item, last):

@@ -13,13 +13,9 @@ from tests.client import ApiClient
 from tests.endpoints.content_fields import FIELDS
 
 FULL = {
-    "externalId": "a-1",
-    "title": "Alpha",
-    "type": "image",
-    "source": "https://example.com/a",
-    "metadata": {"author": "Ada", "wordCount": 3, "edition": "late"},
-    "tags": ["x"],
-}
+    "externalId": "a-1", "title": "Alpha", "type": "image", "source": "https://example.com/a",
+    "metadata": {"author": "Ada", "wordCount": 3, "edition": "late"}, "tags": ["x"],
+}  # fmt: skip
 
 
 def send(api, *rows, **options):
@@ -92,27 +88,15 @@ def test_the_same_rows_again_make_no_duplicate_and_change_nothing(api):
     assert Content.objects.count() == 30
 
 
-@pytest.mark.parametrize(
-    ("row", "param"),
-    [
-        ({}, "title"),
-        ({"title": ""}, "title"),
-        ({"title": None}, "title"),
-        ({"title": "x", "type": "book"}, "type"),
-        ({"title": "x", "nonsense": 1}, "nonsense"),
-        ({"title": "x", "policyId": "pol_" + "0" * 26}, "policyId"),
-        ({"title": "x", "policyId": "x"}, "policyId"),
-        ({"title": "x", "tags": ["a", 1]}, "tags[1]"),
-        ({"title": "x", "metadata": {"wordCount": "many"}}, "metadata.wordCount"),
-        ({"title": "x", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
-        ({"id": "cnt_" + "0" * 26, "title": "x"}, "id"),
-        ({"id": "x", "title": "x"}, "id"),
-        ({"id": 7, "title": "x"}, "id"),
-        ("text", None),
-        (None, None),
-        ([], None),
-    ],
-)
+@pytest.mark.parametrize(("row", "param"), [
+    ({}, "title"), ({"title": ""}, "title"), ({"title": None}, "title"), ({"title": "x", "type": "book"}, "type"),
+    ({"title": "x", "nonsense": 1}, "nonsense"), ({"title": "x", "policyId": "pol_" + "0" * 26}, "policyId"),
+    ({"title": "x", "policyId": "x"}, "policyId"), ({"title": "x", "tags": ["a", 1]}, "tags[1]"),
+    ({"title": "x", "metadata": {"wordCount": "many"}}, "metadata.wordCount"),
+    ({"title": "x", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
+    ({"id": "cnt_" + "0" * 26, "title": "x"}, "id"), ({"id": "x", "title": "x"}, "id"),
+    ({"id": 7, "title": "x"}, "id"), ("text", None), (None, None), ([], None),
+])  # fmt: skip
 def test_a_rows_fault_is_its_own(api, row, param):
     reply = send(api, {"title": "Before"}, row, {"title": "After"})
     assert statuses(reply) == [201, 422, 201]
@@ -197,13 +181,9 @@ def test_a_deleted_item_is_gone_and_its_external_id_free(api):
 
 def test_a_body_holds_a_list_of_rows_up_to_1_mib(api):
     for body, param in [
-        ({}, "items"),
-        ({"items": None}, "items"),
-        ({"items": {}}, "items"),
-        ({"items": []}, "items"),
-        ({"items": [{"title": "x"}] * 1001}, "items"),
-        ({"items": [{"title": "x"}], "more": 1}, "more"),
-    ]:
+        ({}, "items"), ({"items": None}, "items"), ({"items": {}}, "items"), ({"items": []}, "items"),
+        ({"items": [{"title": "x"}] * 1001}, "items"), ({"items": [{"title": "x"}], "more": 1}, "more"),
+    ]:  # fmt: skip
         reply = api.post("/v1/content/bulk", body)
         assert (reply.status, reply.error["param"]) == (422, param)
         assert Content.objects.count() == 0

@@ -12,18 +12,10 @@ def item(api, account):
     return api.post("/v1/content", {**FULL, "policyId": policy.pk}).body
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("title", "Another"),
-        ("externalId", "b-2"),
-        ("type", "video"),
-        ("source", "https://example.com/other"),
-        ("policyId", None),
-        ("tags", ["only"]),
-        ("status", "archived"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("title", "Another"), ("externalId", "b-2"), ("type", "video"), ("source", "https://example.com/other"),
+    ("policyId", None), ("tags", ["only"]), ("status", "archived"),
+])  # fmt: skip
 def test_a_field_is_changed_and_the_others_stay(api, item, name, value):
     reply = api.patch(f"/v1/content/{item['id']}", {name: value})
     assert reply.status == 200
@@ -63,15 +55,9 @@ def test_metadata_is_merged_key_by_key(api, item):
     change = {"author": "Grace", "edition": None, "wordCount": None, "pages": 13, "isbn": "978"}
     reply = api.patch(f"/v1/content/{item['id']}", {"metadata": change})
     assert reply["metadata"] == {
-        "author": "Grace",
-        "publishedAt": "2026-01-31",
-        "category": "law",
-        "tags": ["inner"],
-        "pages": 13,
-        "score": 4.5,
-        "peerReviewed": True,
-        "isbn": "978",
-    }
+        "author": "Grace", "publishedAt": "2026-01-31", "category": "law", "tags": ["inner"], "pages": 13,
+        "score": 4.5, "peerReviewed": True, "isbn": "978",
+    }  # fmt: skip
 
 
 def test_metadata_is_merged_by_key(api, item):

@@ -44,17 +44,11 @@ EQUIVALENT = [
     "https://pub.example//../news/c",
 ]
 OTHER = [
-    "http://pub.example/news/c",
-    "https://pub.example:8443/news/c",
-    "https://www.pub.example/news/c",
-    "https://pub.example/news/C",
-    "https://pub.example/news/c/",
-    "https://pub.example/news//c",
-    "https://pub.example/news/c/.",
-    "https://pub.example/news%2Fc",
-    "https://pub.example/news/%2563",
+    "http://pub.example/news/c", "https://pub.example:8443/news/c", "https://www.pub.example/news/c",
+    "https://pub.example/news/C", "https://pub.example/news/c/", "https://pub.example/news//c",
+    "https://pub.example/news/c/.", "https://pub.example/news%2Fc", "https://pub.example/news/%2563",
     "https://pub.example/news/c?x=1",
-]
+]  # fmt: skip
 PAIRS = [
     ("http://example.com", "http://example.com:80/"),
     ("https://example.com/a?x=1", "https://example.com/a?x=%31"),

@@ -56,18 +56,12 @@ def test_decisions_on_many_policies_show_their_own_policy(api, account):
     ]
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ({"allowed": "true", "reason": "no_license"}, 0),
-        ({"allowed": "true", "reason[exists]": "true"}, 0),
-        ({"allowed": "false", "reason[exists]": "false"}, 0),
-        ({"reason": "no_license", "reason[ne]": "no_license"}, 0),
-        ({"allowed": "true", "reason[ne]": "no_license"}, 1),
-        ({"allowed": "false", "reason": "no_license"}, 1),
-        ({"allowed[ne]": "true", "reason[exists]": "true"}, 1),
-    ],
-)
+@pytest.mark.parametrize(("query", "found"), [
+    ({"allowed": "true", "reason": "no_license"}, 0), ({"allowed": "true", "reason[exists]": "true"}, 0),
+    ({"allowed": "false", "reason[exists]": "false"}, 0), ({"reason": "no_license", "reason[ne]": "no_license"}, 0),
+    ({"allowed": "true", "reason[ne]": "no_license"}, 1), ({"allowed": "false", "reason": "no_license"}, 1),
+    ({"allowed[ne]": "true", "reason[exists]": "true"}, 1),
+])  # fmt: skip
 def test_outcomes_that_exclude_each_other_are_not_searched_for(api, item, query, found):
     for who in (factories.LICENSED_REQUESTER, "org_b"):
         api.post("/v1/access/check", {"contentId": item.pk, "requester": who})

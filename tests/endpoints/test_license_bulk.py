@@ -91,24 +91,15 @@ def test_prices_are_booked_once_and_corrected_where_they_change(api):
     assert (booked(), LedgerEntry.objects.count()) == (Decimal(15), 6)
 
 
-@pytest.mark.parametrize(
-    ("row", "status", "param"),
-    [
-        ({}, 422, "requesterId"),
-        ({"requesterId": "org"}, 422, "licenseType"),
-        ({**NEW, "nonsense": 1}, 422, "nonsense"),
-        ({**NEW, "price": {"amount": -1, "currency": "EUR"}}, 422, "price.amount"),
-        ({**NEW, "contentIds": ["cnt_" + "0" * 26]}, 422, "contentIds[0]"),
-        ({**NEW, "policyIds": ["x"]}, 422, "policyIds[0]"),
-        ({**NEW, "startsAt": "1999-01-01"}, 422, "startsAt"),
-        ({**NEW, "startsAt": "2026-01-02", "expiresAt": "2026-01-01"}, 422, "expiresAt"),
-        ({"id": "lic_" + "0" * 26, "tags": []}, 422, "id"),
-        ({"id": "x"}, 422, "id"),
-        ({"id": 7}, 422, "id"),
-        ("text", 422, None),
-        (None, 422, None),
-    ],
-)
+@pytest.mark.parametrize(("row", "status", "param"), [
+    ({}, 422, "requesterId"), ({"requesterId": "org"}, 422, "licenseType"), ({**NEW, "nonsense": 1}, 422, "nonsense"),
+    ({**NEW, "price": {"amount": -1, "currency": "EUR"}}, 422, "price.amount"),
+    ({**NEW, "contentIds": ["cnt_" + "0" * 26]}, 422, "contentIds[0]"),
+    ({**NEW, "policyIds": ["x"]}, 422, "policyIds[0]"), ({**NEW, "startsAt": "1999-01-01"}, 422, "startsAt"),
+    ({**NEW, "startsAt": "2026-01-02", "expiresAt": "2026-01-01"}, 422, "expiresAt"),
+    ({"id": "lic_" + "0" * 26, "tags": []}, 422, "id"), ({"id": "x"}, 422, "id"), ({"id": 7}, 422, "id"),
+    ("text", 422, None), (None, 422, None),
+])  # fmt: skip
 def test_a_rows_fault_is_its_own(api, row, status, param):
     reply = send(api, {**NEW, "price": PRICE}, row, {**NEW, "requesterId": "after", "price": PRICE})
     assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])

@@ -26,40 +26,20 @@ def test_a_licence_needs_a_requester_and_a_type_and_covers_everything_from_now_o
     assert reply.status == 201
     assert reply["id"].startswith("lic_")
     assert reply.body == {
-        "id": reply["id"],
-        "object": "license",
-        "requesterId": "org_acme",
-        "requesterName": None,
-        "licenseType": "commercial",
-        "contentIds": [],
-        "tags": [],
-        "policyIds": [],
-        "startsAt": now,
-        "expiresAt": None,
-        "price": None,
-        "pricePerAccess": None,
-        "fee": None,
-        "nextFeeAt": None,
-        "status": "active",
-        "revokedAt": None,
-        "created": now,
-        "updated": now,
-        "externalId": None,
-        "metadata": {},
-    }
+        "id": reply["id"], "object": "license", "requesterId": "org_acme", "requesterName": None,
+        "licenseType": "commercial", "contentIds": [], "tags": [], "policyIds": [], "startsAt": now, "expiresAt": None,
+        "price": None, "pricePerAccess": None, "fee": None, "nextFeeAt": None, "status": "active", "revokedAt": None,
+        "created": now, "updated": now, "externalId": None, "metadata": {},
+    }  # fmt: skip
 
 
 def test_every_field_is_kept(create, api, account):
     fields = {
-        "requesterName": "Acme",
-        "contentIds": [factories.content(account).pk, factories.content(account).pk],
-        "tags": ["law", "tax"],
-        "policyIds": [factories.policy(account).pk],
-        "startsAt": "2026-01-31T09:00:00.000001Z",
-        "expiresAt": "2999-01-31T00:00:00.000000Z",
-        "price": {"amount": 1200.5, "currency": "EUR"},
+        "requesterName": "Acme", "contentIds": [factories.content(account).pk, factories.content(account).pk],
+        "tags": ["law", "tax"], "policyIds": [factories.policy(account).pk], "startsAt": "2026-01-31T09:00:00.000001Z",
+        "expiresAt": "2999-01-31T00:00:00.000000Z", "price": {"amount": 1200.5, "currency": "EUR"},
         "pricePerAccess": {"amount": 0.000001, "currency": "JPY"},
-    }
+    }  # fmt: skip
     reply = create(**fields)
     assert {name: reply[name] for name in fields} == fields
     assert api.get(f"/v1/licenses/{reply['id']}").body == reply.body
@@ -74,43 +54,26 @@ def test_a_required_field_that_is_missing_is_named(api, name):
 OTHER = "cnt_00000000000000000000000000"
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"requesterId": ""}, "requesterId"),
-        ({"requesterId": "x" * 256}, "requesterId"),
-        ({"requesterName": " "}, "requesterName"),
-        ({"licenseType": " "}, "licenseType"),
-        ({"licenseType": "x" * 101}, "licenseType"),
-        ({"tags": ["x"] * 51}, "tags"),
-        ({"tags": ["x", ""]}, "tags[1]"),
-        ({"tags": ["x" * 101]}, "tags[0]"),
-        ({"contentIds": ["x"] * 1001}, "contentIds"),
-        ({"contentIds": ["x"]}, "contentIds[0]"),
-        ({"contentIds": [OTHER]}, "contentIds[0]"),
-        ({"policyIds": ["x"] * 101}, "policyIds"),
-        ({"policyIds": [OTHER]}, "policyIds[0]"),
-        ({"startsAt": "tomorrow"}, "startsAt"),
-        ({"startsAt": "2026-01-01T00:00:00"}, "startsAt"),
-        ({"startsAt": "0202-01-01"}, "startsAt"),
-        ({"startsAt": "1999-12-31T23:59:59.999999Z"}, "startsAt"),
-        ({"startsAt": "3000-01-01"}, "startsAt"),
-        ({"startsAt": "9999-12-31"}, "startsAt"),
-        ({"expiresAt": "2001-01-01"}, "expiresAt"),
-        ({"startsAt": "2026-01-01", "expiresAt": "2026-01-01"}, "expiresAt"),
-        ({"price": {"amount": -1, "currency": "EUR"}}, "price.amount"),
-        ({"price": {"amount": "0.0000001", "currency": "EUR"}}, "price.amount"),
-        ({"price": {"amount": 1000000000000.1, "currency": "EUR"}}, "price.amount"),
-        ({"price": {"amount": 1}}, "price.currency"),
-        ({"price": {"currency": "EUR"}}, "price.amount"),
-        ({"price": {"amount": 1, "currency": "eur"}}, "price.currency"),
-        ({"price": {"amount": 1, "currency": "XXX"}}, "price.currency"),
-        ({"price": {"amount": 1, "currency": "EUR", "tax": 1}}, "price.tax"),
-        ({"price": 1}, "price"),
-        ({"pricePerAccess": {"amount": "-0.01", "currency": "EUR"}}, "pricePerAccess.amount"),
-        ({"unknown": 1}, "unknown"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "param"), [
+    ({"requesterId": ""}, "requesterId"), ({"requesterId": "x" * 256}, "requesterId"),
+    ({"requesterName": " "}, "requesterName"), ({"licenseType": " "}, "licenseType"),
+    ({"licenseType": "x" * 101}, "licenseType"), ({"tags": ["x"] * 51}, "tags"), ({"tags": ["x", ""]}, "tags[1]"),
+    ({"tags": ["x" * 101]}, "tags[0]"), ({"contentIds": ["x"] * 1001}, "contentIds"),
+    ({"contentIds": ["x"]}, "contentIds[0]"), ({"contentIds": [OTHER]}, "contentIds[0]"),
+    ({"policyIds": ["x"] * 101}, "policyIds"), ({"policyIds": [OTHER]}, "policyIds[0]"),
+    ({"startsAt": "tomorrow"}, "startsAt"), ({"startsAt": "2026-01-01T00:00:00"}, "startsAt"),
+    ({"startsAt": "0202-01-01"}, "startsAt"), ({"startsAt": "1999-12-31T23:59:59.999999Z"}, "startsAt"),
+    ({"startsAt": "3000-01-01"}, "startsAt"), ({"startsAt": "9999-12-31"}, "startsAt"),
+    ({"expiresAt": "2001-01-01"}, "expiresAt"), ({"startsAt": "2026-01-01", "expiresAt": "2026-01-01"}, "expiresAt"),
+    ({"price": {"amount": -1, "currency": "EUR"}}, "price.amount"),
+    ({"price": {"amount": "0.0000001", "currency": "EUR"}}, "price.amount"),
+    ({"price": {"amount": 1000000000000.1, "currency": "EUR"}}, "price.amount"),
+    ({"price": {"amount": 1}}, "price.currency"), ({"price": {"currency": "EUR"}}, "price.amount"),
+    ({"price": {"amount": 1, "currency": "eur"}}, "price.currency"),
+    ({"price": {"amount": 1, "currency": "XXX"}}, "price.currency"),
+    ({"price": {"amount": 1, "currency": "EUR", "tax": 1}}, "price.tax"), ({"price": 1}, "price"),
+    ({"pricePerAccess": {"amount": "-0.01", "currency": "EUR"}}, "pricePerAccess.amount"), ({"unknown": 1}, "unknown"),
+])  # fmt: skip
 def test_a_wrong_value_is_named(create, fields, param):
     reply = create(**fields)
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)

@@ -16,15 +16,10 @@ from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
 
 BODY = {
-    "requesterId": "org_acme",
-    "requesterName": "Acme",
-    "licenseType": "commercial",
-    "tags": ["law"],
-    "startsAt": "2026-01-31",
-    "expiresAt": "2999-01-31",
-    "price": {"amount": "12.5", "currency": "EUR"},
+    "requesterId": "org_acme", "requesterName": "Acme", "licenseType": "commercial", "tags": ["law"],
+    "startsAt": "2026-01-31", "expiresAt": "2999-01-31", "price": {"amount": "12.5", "currency": "EUR"},
     "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -89,17 +84,10 @@ def test_a_licence_can_be_sent_back_although_its_items_were_deleted(api, account
     assert change(contentIds=[item]).status == 422
 
 
-@pytest.mark.parametrize(
-    ("name", "cleared"),
-    [
-        ("expiresAt", None),
-        ("price", None),
-        ("pricePerAccess", None),
-        ("tags", []),
-        ("contentIds", []),
-        ("policyIds", []),
-    ],
-)
+@pytest.mark.parametrize(("name", "cleared"), [
+    ("expiresAt", None), ("price", None), ("pricePerAccess", None), ("tags", []), ("contentIds", []),
+    ("policyIds", []),
+])  # fmt: skip
 def test_null_clears(change, name, cleared):
     assert change(**{name: None})[name] == cleared
 
@@ -109,19 +97,12 @@ def test_arrays_are_replaced(change, account):
     assert change(tags=["tax"], contentIds=[item])["tags"] == ["tax"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"requesterId": "org_b"}, "requesterId"),
-        ({"startsAt": "0202-01-01"}, "startsAt"),
-        ({"expiresAt": "2026-01-31"}, "expiresAt"),
-        ({"startsAt": "2999-02-01"}, "expiresAt"),
-        ({"contentIds": ["cnt_x"]}, "contentIds[0]"),
-        ({"price": {"amount": 5}}, "price.currency"),
-        ({"price": {"currency": "EUR"}}, "price.amount"),
-        ({"licenseType": None}, "licenseType"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "param"), [
+    ({"requesterId": "org_b"}, "requesterId"), ({"startsAt": "0202-01-01"}, "startsAt"),
+    ({"expiresAt": "2026-01-31"}, "expiresAt"), ({"startsAt": "2999-02-01"}, "expiresAt"),
+    ({"contentIds": ["cnt_x"]}, "contentIds[0]"), ({"price": {"amount": 5}}, "price.currency"),
+    ({"price": {"currency": "EUR"}}, "price.amount"), ({"licenseType": None}, "licenseType"),
+])  # fmt: skip
 def test_a_wrong_value_is_named_and_changes_nothing(change, api, held, fields, param):
     reply = change(**fields)
     assert (reply.status, reply.error["param"]) == (422, param)

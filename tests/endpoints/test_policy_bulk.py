@@ -76,20 +76,12 @@ def test_a_change_holds_for_the_next_check(api, account):
     assert api.post("/v1/access/check", check)["allowed"] is True
 
 
-@pytest.mark.parametrize(
-    ("row", "status", "param"),
-    [
-        ({}, 422, "name"),
-        ({"externalId": "new"}, 422, "name"),
-        ({"name": "A", "nonsense": 1}, 422, "nonsense"),
-        ({"name": "A", "rules": [{"action": "allow"}]}, 422, "rules[0].conditions"),
-        ({"name": "A", "tests": [ALLOWED]}, 422, "tests[0]"),
-        ({"id": "pol_" + "0" * 26, "name": "A"}, 422, "id"),
-        ({"id": "x"}, 422, "id"),
-        ({"externalId": "before", "name": "Again"}, 409, "externalId"),
-        ("text", 422, None),
-    ],
-)
+@pytest.mark.parametrize(("row", "status", "param"), [
+    ({}, 422, "name"), ({"externalId": "new"}, 422, "name"), ({"name": "A", "nonsense": 1}, 422, "nonsense"),
+    ({"name": "A", "rules": [{"action": "allow"}]}, 422, "rules[0].conditions"),
+    ({"name": "A", "tests": [ALLOWED]}, 422, "tests[0]"), ({"id": "pol_" + "0" * 26, "name": "A"}, 422, "id"),
+    ({"id": "x"}, 422, "id"), ({"externalId": "before", "name": "Again"}, 409, "externalId"), ("text", 422, None),
+])  # fmt: skip
 def test_a_rows_fault_is_its_own(api, row, status, param):
     reply = send(api, {"externalId": "before", "name": "Before"}, row, {"name": "After"})
     assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])

@@ -35,29 +35,20 @@ def test_two_policies_may_have_the_same_name(api):
     assert [api.post("/v1/policies", {"name": "x"}).status for _ in range(2)] == [201, 201]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("name", "x" * 255),
-        ("description", "x" * 2000),
-        ("description", None),
-        ("defaultAction", "allow"),
-        ("rules", [rule(priority=n) for n in range(100)]),
-        ("rules", [rule(priority=0), rule(priority=1_000_000)]),
-        ("rules", [rule(permissions=[f"p{n}" for n in range(50)])]),
-        ("rules", [rule(permissions=["a" + "z" * 63, "x0_:.-"])]),
-        ("rules", [rule(permissions=[])]),
-        ("rules", [rule(message="x" * 500)]),
-        ("rules", [rule(rateLimit={"requests": 1, "period": "second"})]),
-        ("rules", [rule(rateLimit={"requests": 1_000_000_000, "period": "month"})]),
-        ("rules", [{"action": "deny", "conditions": {"hasValidLicense": False}}]),
-        ("rules", [rule(conditions={"licenseType": "commercial"})]),
-        ("rules", [rule(conditions={"requesterId": ["org_a", "org_b"], "contentType": "article"})]),
-        ("rules", [rule(conditions={"tags": ["law"], "category": "news", "permission": "read"})]),
-        ("rules", [rule(conditions={"ip": ["203.0.113.9", "2001:db8::/32"]})]),
-        ("rules", [rule(conditions={"before": "2027-01-01", "after": "2026-01-01T00:00:00+01:00"})]),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("name", "x" * 255), ("description", "x" * 2000), ("description", None), ("defaultAction", "allow"),
+    ("rules", [rule(priority=n) for n in range(100)]), ("rules", [rule(priority=0), rule(priority=1_000_000)]),
+    ("rules", [rule(permissions=[f"p{n}" for n in range(50)])]),
+    ("rules", [rule(permissions=["a" + "z" * 63, "x0_:.-"])]), ("rules", [rule(permissions=[])]),
+    ("rules", [rule(message="x" * 500)]), ("rules", [rule(rateLimit={"requests": 1, "period": "second"})]),
+    ("rules", [rule(rateLimit={"requests": 1_000_000_000, "period": "month"})]),
+    ("rules", [{"action": "deny", "conditions": {"hasValidLicense": False}}]),
+    ("rules", [rule(conditions={"licenseType": "commercial"})]),
+    ("rules", [rule(conditions={"requesterId": ["org_a", "org_b"], "contentType": "article"})]),
+    ("rules", [rule(conditions={"tags": ["law"], "category": "news", "permission": "read"})]),
+    ("rules", [rule(conditions={"ip": ["203.0.113.9", "2001:db8::/32"]})]),
+    ("rules", [rule(conditions={"before": "2027-01-01", "after": "2026-01-01T00:00:00+01:00"})]),
+])  # fmt: skip
 def test_values_within_bounds_are_stored(api, name, value):
     reply = api.post("/v1/policies", {"name": "x", name: value})
     assert reply.status == 201

@@ -169,17 +169,12 @@ def test_the_period_is_of_whole_utc_days_that_end_today(simulate, check, clock):
     assert simulate()["total"] == simulate(period="all")["total"] == 3
 
 
-@pytest.mark.parametrize(
-    ("window", "total"),
-    [
-        ({"startDate": "2026-03-02"}, 2),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-02"}, 1),
-        ({"startDate": "2026-03-02T12:00:00Z", "endDate": "2026-03-02T12:00:00Z"}, 1),
-        ({"startDate": "2026-03-02T12:00:00.000001Z"}, 1),
-        ({"endDate": "2026-03-02T11:59:59.999999Z", "period": "7d"}, 1),
-        ({"endDate": "2026-01-01", "period": "7d"}, 0),
-    ],
-)
+@pytest.mark.parametrize(("window", "total"), [
+    ({"startDate": "2026-03-02"}, 2), ({"startDate": "2026-03-02", "endDate": "2026-03-02"}, 1),
+    ({"startDate": "2026-03-02T12:00:00Z", "endDate": "2026-03-02T12:00:00Z"}, 1),
+    ({"startDate": "2026-03-02T12:00:00.000001Z"}, 1), ({"endDate": "2026-03-02T11:59:59.999999Z", "period": "7d"}, 1),
+    ({"endDate": "2026-01-01", "period": "7d"}, 0),
+])  # fmt: skip
 def test_dates_override_the_period_and_are_both_inside(simulate, check, clock, window, total):
     for moment in ("2026-03-01T12:00:00+00:00", "2026-03-02T12:00:00+00:00", "2026-03-03T12:00:00+00:00"):
         clock.set(moment)
@@ -243,22 +238,13 @@ def test_the_number_of_queries_does_not_grow_with_the_decisions(simulate, check,
         simulate(rules=[DENY_ALL])
 
 
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [
-        ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
-        ({"rules": None}, "rules"),
-        ({"defaultAction": "maybe"}, "defaultAction"),
-        ({"period": "1d"}, "period"),
-        ({"startDate": "yesterday"}, "startDate"),
-        ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 100_001}, "limit"),
-        ({"limit": "10"}, "limit"),
-        ({"name": "New"}, "name"),
-    ],
-)
+@pytest.mark.parametrize(("body", "param"), [
+    ({"rules": [{"action": "deny"}]}, "rules[0].conditions"), ({"rules": None}, "rules"),
+    ({"defaultAction": "maybe"}, "defaultAction"), ({"period": "1d"}, "period"),
+    ({"startDate": "yesterday"}, "startDate"), ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
+    ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"limit": 0}, "limit"),
+    ({"limit": 100_001}, "limit"), ({"limit": "10"}, "limit"), ({"name": "New"}, "name"),
+])  # fmt: skip
 def test_a_malformed_simulation_is_refused(simulate, body, param):
     reply = simulate(**body)
     assert (reply.status, reply.error["param"]) == (422, param)

@@ -23,17 +23,10 @@ def test_an_update_sets_updated_and_leaves_created(api, policy, clock):
     assert reply["created"] == policy["created"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("name", "Other"),
-        ("description", "Changed."),
-        ("description", None),
-        ("rules", [factories.DENY_ALL]),
-        ("rules", []),
-        ("defaultAction", "allow"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("name", "Other"), ("description", "Changed."), ("description", None), ("rules", [factories.DENY_ALL]),
+    ("rules", []), ("defaultAction", "allow"),
+])  # fmt: skip
 def test_a_field_is_replaced_and_the_others_stay(api, policy, name, value):
     reply = api.patch(f"/v1/policies/{policy['id']}", {name: value})
     assert reply.status == 200

@@ -94,22 +94,15 @@ def test_a_decision_does_not_make_a_tag_stale(api, account):
     assert api.patch("/v1/requesters/org", {"name": "Org"}, headers={"If-Match": tag}).status == 200
 
 
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [
-        ({}, "id"),
-        ({"id": ""}, "id"),
-        ({"id": "a" * 256}, "id"),
-        ({"id": "a", "email": "nobody"}, "email"),
-        ({"id": "a", "email": f"{'a' * 250}@a.example"}, "email"),
-        ({"id": "a", "name": "n" * 256}, "name"),
-        ({"id": "a", "notes": "n" * 5_001}, "notes"),
-        ({"id": "a", "metadata": {"key with spaces": 1}}, "metadata.key with spaces"),
-        ({"id": "a", "metadata": {"k": "v" * 501}}, "metadata.k"),
-        ({"id": "a", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
-        ({"id": "a", "licenseType": "x"}, "licenseType"),
-    ],
-)
+@pytest.mark.parametrize(("body", "param"), [
+    ({}, "id"), ({"id": ""}, "id"), ({"id": "a" * 256}, "id"), ({"id": "a", "email": "nobody"}, "email"),
+    ({"id": "a", "email": f"{'a' * 250}@a.example"}, "email"), ({"id": "a", "name": "n" * 256}, "name"),
+    ({"id": "a", "notes": "n" * 5_001}, "notes"),
+    ({"id": "a", "metadata": {"key with spaces": 1}}, "metadata.key with spaces"),
+    ({"id": "a", "metadata": {"k": "v" * 501}}, "metadata.k"),
+    ({"id": "a", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
+    ({"id": "a", "licenseType": "x"}, "licenseType"),
+])  # fmt: skip
 def test_a_wrong_field_is_named(api, body, param):
     reply = api.post("/v1/requesters", body)
     assert (reply.status, reply.error["param"]) == (422, param)

@@ -62,26 +62,13 @@ def test_invalid_amounts_are_refused(api, amount):
     assert LedgerEntry.objects.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("currency", "eur"),
-        ("currency", "XAU"),
-        ("currency", ""),
-        ("description", ""),
-        ("description", "x" * 501),
-        ("licenseType", ""),
-        ("licenseType", "x" * 101),
-        ("occurredAt", "2026-01-01T00:00:00"),
-        ("occurredAt", "2999-01-01"),
-        ("occurredAt", "1999-12-31T23:59:59Z"),
-        ("licenseId", "lic_" + "0" * 26),
-        ("contentId", "cnt_" + "0" * 26),
-        ("contentId", "nonsense"),
-        ("decisionId", "dec_" + "0" * 26),
-        ("requesterId", "nobody"),
-    ],
-)
+@pytest.mark.parametrize(("field", "value"), [
+    ("currency", "eur"), ("currency", "XAU"), ("currency", ""), ("description", ""), ("description", "x" * 501),
+    ("licenseType", ""), ("licenseType", "x" * 101), ("occurredAt", "2026-01-01T00:00:00"),
+    ("occurredAt", "2999-01-01"), ("occurredAt", "1999-12-31T23:59:59Z"), ("licenseId", "lic_" + "0" * 26),
+    ("contentId", "cnt_" + "0" * 26), ("contentId", "nonsense"), ("decisionId", "dec_" + "0" * 26),
+    ("requesterId", "nobody"),
+])  # fmt: skip
 def test_a_wrong_field_is_refused_and_named(api, field, value):
     reply = api.post("/v1/revenue", {**SALE, field: value})
     assert (reply.status, reply.error["param"]) == (422, field)

@@ -83,24 +83,16 @@ def test_a_report_sums_revenue_by_requester_item_and_licence_type(api, account):
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "total"),
-    [
-        ({"period": "7d"}, 1),
-        ({"period": "30d"}, 11),
-        ({}, 11),
-        ({"period": "90d"}, 111),
-        ({"period": "year"}, 1111),
-        ({"period": "all", "groupBy": "month"}, 11111),
-        ({"startDate": "2026-02-03", "endDate": "2026-02-03"}, 10),
-        ({"startDate": "2025-01-01", "endDate": "2026-02-02", "groupBy": "week"}, 1100),
-        ({"startDate": "2026-02-03T12:00:00Z", "endDate": "2026-03-04"}, 11),
-        ({"startDate": "2026-02-03T12:00:00.000001Z", "endDate": "2026-03-04"}, 1),
-        ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T12:00:00Z"}, 10),
-        ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T11:59:59.999999Z"}, 0),
-        ({"startDate": "2026-02-03T13:30:00+01:30"}, 11),
-    ],
-)
+@pytest.mark.parametrize(("query", "total"), [
+    ({"period": "7d"}, 1), ({"period": "30d"}, 11), ({}, 11), ({"period": "90d"}, 111), ({"period": "year"}, 1111),
+    ({"period": "all", "groupBy": "month"}, 11111), ({"startDate": "2026-02-03", "endDate": "2026-02-03"}, 10),
+    ({"startDate": "2025-01-01", "endDate": "2026-02-02", "groupBy": "week"}, 1100),
+    ({"startDate": "2026-02-03T12:00:00Z", "endDate": "2026-03-04"}, 11),
+    ({"startDate": "2026-02-03T12:00:00.000001Z", "endDate": "2026-03-04"}, 1),
+    ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T12:00:00Z"}, 10),
+    ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T11:59:59.999999Z"}, 0),
+    ({"startDate": "2026-02-03T13:30:00+01:30"}, 11),
+])  # fmt: skip
 def test_a_window_includes_both_its_ends(api, account, query, total):
     for amount, day in (("1", TODAY), ("10", "2026-02-03"), ("100", "2025-12-05"), ("1000", "2025-03-05")):
         ledger.add(account, amount, occurred_at=at(f"{day}T12:00:00"))
@@ -123,19 +115,12 @@ def test_buckets_are_called_by_their_first_day(api, group, dates):
     assert [bucket["date"] for bucket in body["timeSeries"]] == dates
 
 
-@pytest.mark.parametrize(
-    ("query", "param"),
-    [
-        ({"groupBy": "hour"}, "groupBy"),
-        ({"period": "8d"}, "period"),
-        ({"currency": "usd"}, "currency"),
-        ({"currency": "XXX"}, "currency"),
-        ({"currency": ""}, "currency"),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
-        ({"startDate": "1900-01-01"}, "groupBy"),
-        ({"days": "7"}, "days"),
-    ],
-)
+@pytest.mark.parametrize(("query", "param"), [
+    ({"groupBy": "hour"}, "groupBy"), ({"period": "8d"}, "period"), ({"currency": "usd"}, "currency"),
+    ({"currency": "XXX"}, "currency"), ({"currency": ""}, "currency"),
+    ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"startDate": "1900-01-01"}, "groupBy"),
+    ({"days": "7"}, "days"),
+])  # fmt: skip
 def test_a_wrong_parameter_is_refused_and_named(api, query, param):
     assert refused(api, **query) == (400, param)
 

@@ -140,17 +140,10 @@ def test_a_grant_of_a_known_external_id_adds_nothing(api, held, grant, balance):
     assert first["walletId"] in refused.error["message"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"amount": "0"}, "amount"),
-        ({"amount": "-1"}, "amount"),
-        ({"amount": "1e12", "priority": 1}, "amount"),
-        ({"kind": "refund"}, "kind"),
-        ({"priority": 256}, "priority"),
-        ({"expiresAt": "2020-01-01"}, "expiresAt"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "param"), [
+    ({"amount": "0"}, "amount"), ({"amount": "-1"}, "amount"), ({"amount": "1e12", "priority": 1}, "amount"),
+    ({"kind": "refund"}, "kind"), ({"priority": 256}, "priority"), ({"expiresAt": "2020-01-01"}, "expiresAt"),
+])  # fmt: skip
 def test_a_wrong_grant_is_refused_and_adds_nothing(grant, balance, fields, param):
     if "priority" in fields and param == "amount":
         grant("1")
