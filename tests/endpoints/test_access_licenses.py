@@ -11,7 +11,6 @@ from analytics.rollups.roll_up import roll_up
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories
-from tests.clock import clock  # noqa: F401 - a fixture
 
 LIMITED = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
 
@@ -65,7 +64,7 @@ def test_a_changed_licence_decides_the_next_check(check, account):
     assert check()["reason"] == "policy_denied"
 
 
-def test_a_licence_ends_at_its_very_moment_without_any_write(check, account, clock):  # noqa: F811
+def test_a_licence_ends_at_its_very_moment_without_any_write(check, account, clock):
     end = clock.now.replace(microsecond=750_000)
     factories.license(account, expires_at=end)
     assert check()["allowed"]
@@ -78,7 +77,7 @@ def test_a_licence_ends_at_its_very_moment_without_any_write(check, account, clo
 def test_a_licence_begins_at_its_very_moment_and_until_then_the_callers_word_counts(
     check,
     account,
-    clock,  # noqa: F811
+    clock,
 ):
     start = clock.now.replace(microsecond=750_000)
     factories.license(account, license_type="personal", starts_at=start)
@@ -87,7 +86,7 @@ def test_a_licence_begins_at_its_very_moment_and_until_then_the_callers_word_cou
     assert check(requester=factories.LICENSED_REQUESTER)["reason"] == "policy_denied"
 
 
-def test_a_licence_that_was_revoked_before_it_began_never_began(check, account, clock):  # noqa: F811
+def test_a_licence_that_was_revoked_before_it_began_never_began(check, account, clock):
     revoke_license(factories.license(account, starts_at=clock.now.replace(day=10)))
     clock.advance(days=30)
     assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "caller"
@@ -203,7 +202,7 @@ def test_a_replayed_check_is_not_charged_again(api, account, item, path):
     assert len(ledger()) == 1
 
 
-def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock):  # noqa: F811
+def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock):
     held = factories.license(account, per_access="0.05")
     for _ in range(3):
         check()

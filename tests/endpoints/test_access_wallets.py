@@ -9,7 +9,6 @@ import pytest
 from analytics.models import LedgerEntry, Wallet, WalletEntry
 from licensing.policies.facts import Shortfall
 from tests import factories
-from tests.clock import clock  # noqa: F401 - a fixture
 from tests.decisions.facts_seen import recorded_and_replayed
 
 
@@ -208,7 +207,7 @@ def test_a_refund_returns_the_paid_amount_to_its_wallet(api, check, fund):
     assert [(one["kind"], one["amount"]) for one in refunds] == [("refund", 0.02), ("refund", 0.03)]
 
 
-def test_a_refill_is_spent_from_its_moment_on(clock, api, account, held, check):  # noqa: F811
+def test_a_refill_is_spent_from_its_moment_on(clock, api, account, held, check):
     refill = {"amount": 1, "every": "day"}
     wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})["id"]
     seen = [check()["allowed"], check()["credits"]["nextRefillAt"]]
@@ -226,7 +225,7 @@ def test_a_new_grant_pays_only_what_is_spent_after_it(api, check, fund):
     assert left == [1, 0.95]
 
 
-def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund):  # noqa: F811
+def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund):
     wallet = fund(1)
     soon = (clock.now + timedelta(days=1)).isoformat()
     for amount, fields in (("0.05", {"expiresAt": soon}), ("0.1", {"priority": 1})):

@@ -3,7 +3,6 @@
 import pytest
 
 from tests import factories
-from tests.clock import clock  # noqa: F401 - a fixture
 
 PATH = "/v1/analytics/usage"
 
@@ -68,13 +67,13 @@ def test_an_account_without_checks_gets_zeros_for_thirty_days(api, account):
     assert api.get(PATH)["summary"]["totalRequests"] == 0
 
 
-def test_everything_since_the_first_check_is_there(api, clock, checked):  # noqa: F811
+def test_everything_since_the_first_check_is_there(api, clock, checked):
     clock.advance(days=2)
     report = api.get(PATH, period="all").body
     assert [bucket["requests"] for bucket in report["timeSeries"]] == [5, 0, 0]
 
 
-def test_a_check_made_before_midnight_is_yesterdays(api, account, clock):  # noqa: F811
+def test_a_check_made_before_midnight_is_yesterdays(api, account, clock):
     item = factories.content(account)
     clock.set("2026-03-04T23:59:59.999999+00:00")
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org"})

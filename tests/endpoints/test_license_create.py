@@ -7,7 +7,6 @@ import pytest
 from analytics.models import LedgerEntry, TierRevenue
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.clock import clock  # noqa: F401 - a fixture
 
 BODY = {"requesterId": "org_acme", "licenseType": "commercial"}
 

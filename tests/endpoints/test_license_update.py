@@ -13,7 +13,6 @@ from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
 from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
-from tests.clock import clock  # noqa: F401 - a fixture
 
 BODY = {
     "requesterId": "org_acme", "requesterName": "Acme", "licenseType": "commercial", "tags": ["law"],
@@ -114,7 +113,7 @@ def test_a_start_that_was_taken_once_can_be_sent_back(change, held):
     assert change(startsAt="1999-01-02").status == 422
 
 
-def test_it_expires_by_itself(change, api, held, clock):  # noqa: F811
+def test_it_expires_by_itself(change, api, held, clock):
     change(expiresAt="2026-03-05")
     assert api.get(f"/v1/licenses/{held['id']}")["status"] == "active"
     clock.set("2026-03-05T00:00:00Z")
@@ -174,7 +173,7 @@ def test_revoking_can_be_retried_with_a_key(revoke):
         assert (second.status, second.body, second.headers["Idempotent-Replayed"]) == (200, first.body, "true")
 
 
-def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):  # noqa: F811
+def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):
     item = factories.content(account, policy_id=factories.policy(account).pk, tags=["law"]).pk
 
     def reason():
@@ -221,7 +220,7 @@ def test_simultaneous_changes_leave_a_ledger_that_adds_up(transactional_db):
     assert booked() == ({(held["startsAt"][:10], "EUR", "commercial"): price} if held["price"]["amount"] else {})
 
 
-def test_a_licence_that_has_expired_since_it_was_read_can_be_extended_by_its_tag(api, clock):  # noqa: F811
+def test_a_licence_that_has_expired_since_it_was_read_can_be_extended_by_its_tag(api, clock):
     end = (clock.now + timedelta(hours=1)).isoformat()
     made = api.post("/v1/licenses", {"requesterId": "org_acme", "licenseType": "commercial", "expiresAt": end})
     address, tag = f"/v1/licenses/{made['id']}", made.headers["ETag"]

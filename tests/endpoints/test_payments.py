@@ -9,11 +9,10 @@ from analytics.models import Payment
 from analytics.statements.closing import close_due
 from tests import auditlog, factories
 from tests.client import ApiClient
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 @pytest.fixture
-def held(account, clock):  # noqa: F811
+def held(account, clock):
     return factories.license(account, per_access="0.05")
 
 
@@ -35,7 +34,7 @@ def statements(api, **query):
     return {(one["month"], one["currency"]): one for one in api.get("/v1/statements", **query)["data"]}
 
 
-def test_a_payment_comes_back_with_every_field(api, pay, clock):  # noqa: F811
+def test_a_payment_comes_back_with_every_field(api, pay, clock):
     made = pay("12.5", receivedAt="2026-03-01", externalId="inv-1", note="Bank transfer")
     assert made.status == 201
     assert made.body == {
@@ -125,7 +124,7 @@ def test_a_statement_adds_up_charges_refunds_payments_and_credits(api, account, 
     assert api.get(f"/v1/statements/{shown['id']}").body == shown
 
 
-def test_each_month_opens_as_the_former_closed_and_a_closed_one_never_changes(api, account, pay, check, clock):  # noqa: F811
+def test_each_month_opens_as_the_former_closed_and_a_closed_one_never_changes(api, account, pay, check, clock):
     refill = {"amount": 10, "every": "month", "rollover": {"max": 3}}
     api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
     factories.wallet(account, amount=2, requester_id="org_acme")
@@ -150,7 +149,7 @@ def test_each_month_opens_as_the_former_closed_and_a_closed_one_never_changes(ap
     assert [one["expired"] for one in shown] == [0, 6, 10, 10]  # three roll over
 
 
-def test_closing_in_steps_or_at_once_makes_no_difference(api, account, pay, check, clock):  # noqa: F811
+def test_closing_in_steps_or_at_once_makes_no_difference(api, account, pay, check, clock):
     refill = {"amount": 5, "every": "week", "rollover": {"min": 1, "max": 3}}
     api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
     pay("2")
@@ -182,7 +181,7 @@ def test_a_payout_raises_what_is_owed(api, pay):
     assert pay(kind="refund").status == 422
 
 
-def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):  # noqa: F811
+def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):
     wrong, right = pay("500", externalId="inv-1"), pay("50")
     clock.now += timedelta(hours=1)
     voided = void(api, wrong)
@@ -203,7 +202,7 @@ def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):  # n
     assert sorted(events) == ["payment.created", "payment.voided"]
 
 
-def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, pay, check, clock):  # noqa: F811
+def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, pay, check, clock):
     paid, given_back = pay("500"), pay("20", kind="payout")
     check()
     clock.set("2026-04-10T12:00:00Z")

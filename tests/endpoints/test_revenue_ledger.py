@@ -9,7 +9,6 @@ import pytest
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rollups.roll_up import roll_up
 from tests import auditlog, factories, ledger
-from tests.clock import clock  # noqa: F401 - a fixture
 
 SALE = {"amount": "19.99", "currency": "EUR", "description": "Sold at the fair"}
 REFUND = {"amount": "-1", "currency": "USD"}
@@ -24,7 +23,7 @@ def decision(api, account):
     return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
 
 
-def test_an_adjustment_comes_back_with_every_field(api, clock):  # noqa: F811
+def test_an_adjustment_comes_back_with_every_field(api, clock):
     made = api.post("/v1/revenue", SALE)
     assert made.status == 201
     assert made.body == {
@@ -148,7 +147,7 @@ def test_it_counts_on_the_day_it_occurred(api):
     assert TierRevenue.objects.get().day == datetime(2025, 12, 31, tzinfo=UTC).date()
 
 
-def test_a_clock_a_little_ahead_is_borne_with(api, clock):  # noqa: F811
+def test_a_clock_a_little_ahead_is_borne_with(api, clock):
     assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:07Z"}).status == 201
     assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:08Z"}).status == 422
 

@@ -7,13 +7,12 @@ import pytest
 
 from analytics.models import ExchangeRate
 from tests import factories, ledger
-from tests.clock import clock  # noqa: F401 - a fixture
 
 TODAY = date(2026, 3, 4)  # a Wednesday, by the clock
 
 
 @pytest.fixture(autouse=True)
-def _now(clock):  # noqa: F811
+def _now(clock):
     clock.set("2026-03-04T12:00:00Z")
 
 

@@ -9,7 +9,6 @@ from django.db.utils import IntegrityError
 
 from analytics.models import Grant, Wallet, WalletEntry
 from tests import auditlog, factories
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def entries(api, wallet):
     return [(one["type"], one["amount"]) for one in reversed(listed)]
 
 
-def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
+def test_a_wallet_comes_back_with_every_field(api, held, clock):
     terms = {"floor": -5, "thresholds": [{"value": 100}, {"percent": 20}]}
     made = api.post("/v1/wallets", {"requesterId": "org_acme", "licenseId": held.pk, "unit": "EUR", **terms})
     assert made.status == 201
@@ -163,7 +162,7 @@ def test_a_void_takes_the_remaining_amount_back_once(api, wallet, grant, balance
     assert Grant.objects.get(pk=kept["id"]).ended_at is None
 
 
-def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, clock):  # noqa: F811
+def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, clock):
     day = timedelta(days=1)
     grant("5", effectiveAt=(clock.now + day).isoformat(), expiresAt=(clock.now + 2 * day).isoformat())
     seen = [balance()]
@@ -174,7 +173,7 @@ def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, c
     assert entries(api, wallet) == [("grant", 5), ("expire", -5)]
 
 
-def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa: F811
+def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):
     clock.set("2026-01-31T12:00:00Z")
     refill = {"amount": 10, "every": "month", "rollover": {"min": 0, "max": 4}}
     made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
@@ -201,7 +200,7 @@ def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa:
     ],
     ids=["all rolls over", "some", "more than was left"],
 )
-def test_a_statement_shows_no_rollover_as_granted_or_expired(api, held, clock, rollover, expected):  # noqa: F811
+def test_a_statement_shows_no_rollover_as_granted_or_expired(api, held, clock, rollover, expected):
     clock.set("2026-01-10T00:00:00Z")
     refill = {"amount": 10, "every": "week", "rollover": rollover}
     made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
@@ -211,7 +210,7 @@ def test_a_statement_shows_no_rollover_as_granted_or_expired(api, held, clock, r
     assert statement["credits"] == {"opening": 0, "spent": 0, "refunded": 0, **expected}
 
 
-def test_a_refill_whose_period_was_changed_ends_with_the_new_period(api, held, clock):  # noqa: F811
+def test_a_refill_whose_period_was_changed_ends_with_the_new_period(api, held, clock):
     day = {"amount": 10, "every": "day"}
     made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": day})
     address = f"/v1/wallets/{made['id']}"
