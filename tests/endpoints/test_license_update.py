@@ -76,27 +76,19 @@ def test_null_clears_and_arrays_are_replaced(change, account):
     item = factories.content(account).pk
     assert change(tags=["tax"], contentIds=[item])["tags"] == ["tax"]
     for name, cleared in [
-        ("expiresAt", None),
-        ("price", None),
-        ("pricePerAccess", None),
-        ("tags", []),
-        ("contentIds", []),
+        ("expiresAt", None), ("price", None), ("pricePerAccess", None), ("tags", []), ("contentIds", []),
         ("policyIds", []),
-    ]:
+    ]:  # fmt: skip
         assert change(**{name: None})[name] == cleared
 
 
 def test_a_wrong_value_is_named_and_changes_nothing(change, api, held):
     for fields, param in [
-        ({"requesterId": "org_b"}, "requesterId"),
-        ({"startsAt": "0202-01-01"}, "startsAt"),
-        ({"expiresAt": "2026-01-31"}, "expiresAt"),
-        ({"startsAt": "2999-02-01"}, "expiresAt"),
-        ({"contentIds": ["cnt_x"]}, "contentIds[0]"),
-        ({"price": {"amount": 5}}, "price.currency"),
-        ({"price": {"currency": "EUR"}}, "price.amount"),
-        ({"licenseType": None}, "licenseType"),
-    ]:
+        ({"requesterId": "org_b"}, "requesterId"), ({"startsAt": "0202-01-01"}, "startsAt"),
+        ({"expiresAt": "2026-01-31"}, "expiresAt"), ({"startsAt": "2999-02-01"}, "expiresAt"),
+        ({"contentIds": ["cnt_x"]}, "contentIds[0]"), ({"price": {"amount": 5}}, "price.currency"),
+        ({"price": {"currency": "EUR"}}, "price.amount"), ({"licenseType": None}, "licenseType"),
+    ]:  # fmt: skip
         reply = change(**fields)
         assert (reply.status, reply.error["param"]) == (422, param)
         assert api.get(f"/v1/licenses/{held['id']}").body == held

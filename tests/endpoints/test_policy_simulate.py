@@ -239,18 +239,12 @@ def test_a_simulation_writes_nothing_in_few_queries(
 
 def test_a_malformed_simulation_is_refused(simulate, clock):
     for body, param in [
-        ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
-        ({"rules": None}, "rules"),
-        ({"defaultAction": "maybe"}, "defaultAction"),
-        ({"period": "1d"}, "period"),
-        ({"startDate": "yesterday"}, "startDate"),
-        ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 100_001}, "limit"),
-        ({"limit": "10"}, "limit"),
-        ({"name": "New"}, "name"),
-    ]:
+        ({"rules": [{"action": "deny"}]}, "rules[0].conditions"), ({"rules": None}, "rules"),
+        ({"defaultAction": "maybe"}, "defaultAction"), ({"period": "1d"}, "period"),
+        ({"startDate": "yesterday"}, "startDate"), ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
+        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"limit": 0}, "limit"),
+        ({"limit": 100_001}, "limit"), ({"limit": "10"}, "limit"), ({"name": "New"}, "name"),
+    ]:  # fmt: skip
         reply = simulate(**body)
         assert (reply.status, reply.error["param"]) == (422, param)
     with pytest.raises(ValidationFailed):
