@@ -164,13 +164,9 @@ def question(raw, key):
 
     def question(path, **headers):
         given = {
-            "host": "licensing.internal",
-            "x_licensing_key": key,
-            "x_licensing_url": f"https://pub.example{path}",
-            "x_licensing_method": "GET",
-            "x_licensing_address": "203.0.113.9",
-            "user_agent": "Mozilla/5.0",
-        }
+            "host": "licensing.internal", "x_licensing_key": key, "x_licensing_url": f"https://pub.example{path}",
+            "x_licensing_method": "GET", "x_licensing_address": "203.0.113.9", "user_agent": "Mozilla/5.0",
+        }  # fmt: skip
         return raw("/v1/access/middleware", peer="198.51.100.20", **{**given, **headers})
 
     return question

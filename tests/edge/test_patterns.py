@@ -11,31 +11,15 @@ class Rule(Struct):
     pattern: str
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "matches"),
-    [
-        ("/", "/anything", True),
-        ("/premium/*", "/premium/a/b", True),
-        ("/premium/*", "/premium/", True),
-        ("/premium/*", "/premium", False),
-        ("/premium", "/premium-offers", True),
-        ("/premium$", "/premium", True),
-        ("/premium$", "/premium/a", False),
-        ("/*.pdf$", "/a/b.pdf", True),
-        ("/*.pdf$", "/a/b.pdf/c", False),
-        ("/*.pdf$", "/a.pdf.pdf", True),
-        ("/*.pdf", "/a/b.pdfx", True),
-        ("/a*b*c$", "/a-b-c", True),
-        ("/a*b*c$", "/a-c-b", False),
-        ("/ab*b$", "/ab", False),
-        ("/ab*b$", "/abb", True),
-        ("/a/%70remium/*", "/a/premium/x", True),
-        ("/caf%C3%A9/*", "/café/x", True),
-        ("/a%2A", "/a*b", True),
-        ("/a%2A", "/axb", False),
-        ("/Premium/*", "/premium/x", False),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "path", "matches"), [
+    ("/", "/anything", True), ("/premium/*", "/premium/a/b", True), ("/premium/*", "/premium/", True),
+    ("/premium/*", "/premium", False), ("/premium", "/premium-offers", True), ("/premium$", "/premium", True),
+    ("/premium$", "/premium/a", False), ("/*.pdf$", "/a/b.pdf", True), ("/*.pdf$", "/a/b.pdf/c", False),
+    ("/*.pdf$", "/a.pdf.pdf", True), ("/*.pdf", "/a/b.pdfx", True), ("/a*b*c$", "/a-b-c", True),
+    ("/a*b*c$", "/a-c-b", False), ("/ab*b$", "/ab", False), ("/ab*b$", "/abb", True),
+    ("/a/%70remium/*", "/a/premium/x", True), ("/caf%C3%A9/*", "/café/x", True), ("/a%2A", "/a*b", True),
+    ("/a%2A", "/axb", False), ("/Premium/*", "/premium/x", False),
+])  # fmt: skip
 def test_a_pattern_and_a_path(pattern, path, matches):
     assert compiled(pattern).matches(normalize_path(path)) is matches
 

@@ -78,13 +78,8 @@ def test_each_group_has_all_statements():
 def test_files_that_are_open_to_everybody_stay_so():
     text = robots([("/news/", policy(SEARCH))], denies_unknown=True)
     for target in (
-        "/ads.txt",
-        "/sitemap_index.xml",
-        "/news-sitemap.xml",
-        "/sitemaps/1.xml",
-        "/.well-known/x",
-        "/news/a",
-    ):
+        "/ads.txt", "/sitemap_index.xml", "/news-sitemap.xml", "/sitemaps/1.xml", "/.well-known/x", "/news/a",
+    ):  # fmt: skip
         assert may(text, "Googlebot", target), target
     assert not may(text, "Googlebot", "/other")
 

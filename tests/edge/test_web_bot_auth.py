@@ -285,19 +285,11 @@ def test_the_whole_url_may_be_signed_in_place_of_the_host(ask, site):
     assert (other_page.status, other_page.headers["X-Access-Requester"]) == (200, "anonymous")
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        'sig1="https://signer.example/jwks.json";type=jwks_uri',
-        'sig1="https://signer.example/card";type=cimd',
-        'sig1="https://signer.example";type=something-new',
-        'sig1="http://signer.example"',
-        'sig1="https://signer.example/a"',
-        'sig1="https://10.0.0.1"',
-        'sig1="https://127.0.0.1"',
-        "sig1=1",
-    ],
-)
+@pytest.mark.parametrize("agent", [
+    'sig1="https://signer.example/jwks.json";type=jwks_uri', 'sig1="https://signer.example/card";type=cimd',
+    'sig1="https://signer.example";type=something-new', 'sig1="http://signer.example"',
+    'sig1="https://signer.example/a"', 'sig1="https://10.0.0.1"', 'sig1="https://127.0.0.1"', "sig1=1",
+])  # fmt: skip
 def test_a_signer_whose_keys_are_elsewhere_than_in_a_directory_counts_as_unsigned(ask, site, agent):
     site(FOR_SIGNER, factories.DENY_ALL)
     reply = ask("/premium/a", **signed(agent=agent))
