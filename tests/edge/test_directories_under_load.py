@@ -65,18 +65,17 @@ def several(name, count):
     return [f"https://{name}{number}.example" for number in range(count)]
 
 
-def test_invented_agents_take_no_place_from_a_directory():
-    for failing in [Unreachable("no"), Reply(404, {}, b""), EMPTY]:
+@pytest.mark.parametrize("failing", [Unreachable("no"), Reply(404, {}, b""), EMPTY], ids=["dead", "404", "empty"])
+def test_invented_agents_take_no_place_from_a_directory(failing):
+    async def play():
+        hosts = Hosts()
+        hosts.failing = failing
+        directories = Directories(hosts.fetch)
+        await name(directories, AGENT, *several("invented", MOST_DIRECTORIES + 100))
+        return directories.find(AGENT, KEYID), hosts.asked.count(AGENT)
 
-        async def play():
-            hosts = Hosts()
-            hosts.failing = failing
-            directories = Directories(hosts.fetch)
-            await name(directories, AGENT, *several("invented", MOST_DIRECTORIES + 100))
-            return directories.find(AGENT, KEYID), hosts.asked.count(AGENT)
-
-        found, times = async_to_sync(play)()
-        assert (found is not None, times) == (True, 1)
+    found, times = async_to_sync(play)()
+    assert (found is not None, times) == (True, 1)
 
 
 def test_fetches_load_the_trusted_certificates_once_and_not_on_the_event_loop(monkeypatch):
@@ -158,21 +157,20 @@ def test_a_new_directory_waits_its_turn_behind_slow_ones():
     assert (waiting, found is not None) == (True, True)
 
 
-def test_a_network_has_few_first_fetches_at_a_time():
-    for network in ["203.0.113.{}", "2001:db8:1:2::{}"]:
+@pytest.mark.parametrize("network", ["203.0.113.{}", "2001:db8:1:2::{}"])
+def test_a_network_has_few_first_fetches_at_a_time(network):
+    async def play():
+        hosts = Hosts()
+        directories = Directories(hosts.fetch)
+        for number, origin in enumerate(several("slow", 100)):
+            directories.find(origin, KEYID, network.format(number + 1))
+        begun = len(directories.fetching)
+        directories.find(AGENT, KEYID, "192.0.2.1")
+        await directories.fetching[AGENT]
+        hosts.release.set()
+        await settle(directories)
+        directories.find("https://later.example", KEYID, network.format(1))
+        return begun, directories.find(AGENT, KEYID), len(directories.fetching)
 
-        async def play():
-            hosts = Hosts()
-            directories = Directories(hosts.fetch)
-            for number, origin in enumerate(several("slow", 100)):
-                directories.find(origin, KEYID, network.format(number + 1))
-            begun = len(directories.fetching)
-            directories.find(AGENT, KEYID, "192.0.2.1")
-            await directories.fetching[AGENT]
-            hosts.release.set()
-            await settle(directories)
-            directories.find("https://later.example", KEYID, network.format(1))
-            return begun, directories.find(AGENT, KEYID), len(directories.fetching)
-
-        begun, found, later = async_to_sync(play)()
-        assert (begun, found is not None, later) == (MOST_OF_A_NETWORK, True, 1)
+    begun, found, later = async_to_sync(play)()
+    assert (begun, found is not None, later) == (MOST_OF_A_NETWORK, True, 1)
