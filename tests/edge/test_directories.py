@@ -76,16 +76,9 @@ def test_only_keys_of_valid_directories_count():
 
 def test_only_public_https_origins_are_fetched():
     for agent in [
-        "http://a.example",
-        "https://a.example/x",
-        "https://a.example?x",
-        "https://127.0.0.1",
-        "https://[::1]",
-        "https://169.254.169.254",
-        "https://a.example:8443",
-        "https://u@a.example",
-        "signer",
-    ]:
+        "http://a.example", "https://a.example/x", "https://a.example?x", "https://127.0.0.1", "https://[::1]",
+        "https://169.254.169.254", "https://a.example:8443", "https://u@a.example", "signer",
+    ]:  # fmt: skip
         with pytest.raises(DestinationRefused):
             origin_of(agent)
     with pytest.raises((DestinationRefused, Unreachable)):

@@ -49,20 +49,11 @@ def elsewhere(ask, page="/about", **headers):
     return ask(page, x_forwarded_host="other.example", **headers)
 
 
-@pytest.mark.parametrize("mode", ["observe", "disabled", "enforce"])
-def test_a_host_without_a_site_is_let_through_and_its_visits_are_observed(ask, site, mode):
-    site(READERS, mode=mode)
-    for _ in range(2):
-        reply = elsewhere(ask)
-        assert told(reply) == (200, "allow", None)
-        recorded = event(reply)
-        assert (recorded.allowed, recorded.observed) == (True, "no_policy")
-        assert (recorded.facts["url"], recorded.facts["mode"]) == ("https://other.example/about", "observe")
-        assert "siteId" not in recorded.facts
-    assert OtherHosts.objects.count() == 1
-
-
-def test_an_observed_host_opens_no_item_that_is_registered_there(ask, account, site):
+def test_hosts_without_a_site_are_observed(ask, account, site, api_of):
+    site(READERS)
+    elsewhere(ask)
+    [listed] = api_of(account).get("/v1/access/decisions?url[prefix]=https://other.example/")["data"]
+    assert listed["observed"] == {"allowed": False, "reason": "no_policy"}
     for uri in ["/a;x", "/x/..;/a", "/a?" + "x&" * 1_000]:
         site(READERS)
         factories.content(
@@ -70,13 +61,16 @@ def test_an_observed_host_opens_no_item_that_is_registered_there(ask, account, s
         )
         assert elsewhere(ask, "/a").status == 403
         assert elsewhere(ask, uri).status == 403
-
-
-def test_visits_of_a_host_without_a_site_are_no_site_s(ask, account, site, api_of):
-    site(READERS)
-    elsewhere(ask)
-    [listed] = api_of(account).get("/v1/access/decisions?url[prefix]=https://other.example/")["data"]
-    assert listed["observed"] == {"allowed": False, "reason": "no_policy"}
+    for mode in ["observe", "disabled", "enforce"]:
+        site(READERS, mode=mode)
+        for _ in range(2):
+            reply = elsewhere(ask)
+            assert told(reply) == (200, "allow", None)
+            recorded = event(reply)
+            assert (recorded.allowed, recorded.observed) == (True, "no_policy")
+            assert (recorded.facts["url"], recorded.facts["mode"]) == ("https://other.example/about", "observe")
+            assert "siteId" not in recorded.facts
+        assert OtherHosts.objects.count() == 1
 
 
 def test_the_choice_of_the_account_holds_for_the_next_request(ask, account, api_of, site):

@@ -142,14 +142,11 @@ def test_a_merge_that_broke_off_continues_and_old_processes_may_count_again(ask,
     assert Page.objects.count() == 1
 
 
-def test_another_accounts_page_is_merged_apart(ask, api, other_api, account, other_account, site):
+def test_counts_of_other_accounts_are_merged_apart_by_the_upkeep(ask, api, other_api, account, other_account, site):
     who = factories.requester(other_account)
     count_as_before(other_account, None, who, day=timezone.now().date(), allowed=1)
     ask("/open/a")
     count_all()
     merging.merge_http_pages()
     assert pages_of(api) == pages_of(other_api) == [(PAGE, 1)]
-
-
-def test_the_service_merges_pages():
     assert merging.merge_http_pages in [job.act for job in upkeep.SHARED_JOBS]

@@ -48,34 +48,24 @@ def may(text, agent, target):
     return max(matching, default=(0, True))[1]
 
 
-def test_a_common_parser_reads_the_same():
+def test_a_crawler_that_no_rule_admits_is_kept_out_of_these_pages_alone():
     text = robots([("/", policy(factories.ALLOW_ALL)), ("/archive/", policy(NO_TRAINING, factories.ALLOW_ALL))])
     for agent in ("GPTBot", "Googlebot"):
         for target in ("/", "/archive/", "/archive/a?x=1", "/a"):
             assert Protego.parse(text).can_fetch(f"{SITE}{target}", agent) == may(text, agent, target)
-
-
-def test_a_crawler_that_no_rule_admits_is_kept_out_of_these_pages_alone():
-    text = robots([("/", policy(factories.ALLOW_ALL)), ("/archive/", policy(NO_TRAINING, factories.ALLOW_ALL))])
     closed = {agent: (may(text, agent, "/archive/a"), may(text, agent, "/a")) for agent in ("GPTBot", "Googlebot")}
     assert closed == {"GPTBot": (False, True), "Googlebot": (True, True)}
     assert "User-agent: GPTBot\nUser-agent: CCBot\nUser-agent: Google-Extended\nLicense: " in text
     assert "Googlebot" not in text
 
 
-def test_pages_for_sale_are_closed_only_to_tokens_that_cannot_pay():
-    text = robots([("/", policy(AI_AT_A_PRICE, {**factories.DENY_ALL, "priority": 9}))])
-    assert (may(text, "GPTBot", "/a"), may(text, "Google-Extended", "/a")) == (True, False)
-
-
-def test_each_group_has_all_statements():
+def test_each_group_has_all_statements_and_only_closed_pages():
     groups = robots([("/", policy(NO_TRAINING, factories.ALLOW_ALL))]).split("\n\n")
     stated = [[line for line in group.splitlines() if line.startswith(("License", "Content"))] for group in groups]
     assert len(groups) == 2
     assert stated[0] == stated[1] != []
-
-
-def test_files_that_are_open_to_everybody_stay_so():
+    text = robots([("/", policy(AI_AT_A_PRICE, {**factories.DENY_ALL, "priority": 9}))])
+    assert (may(text, "GPTBot", "/a"), may(text, "Google-Extended", "/a")) == (True, False)
     text = robots([("/news/", policy(SEARCH))], denies_unknown=True)
     for target in (
         "/ads.txt", "/sitemap_index.xml", "/news-sitemap.xml", "/sitemaps/1.xml", "/.well-known/x", "/news/a",
