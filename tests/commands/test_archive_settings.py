@@ -35,7 +35,7 @@ def test_invalid_archive_directories_are_refused(value, tmp_path):
     assert f"not {value!r}" in done.stderr
 
 
-def test_invalid_archive_directories_are_refused(tmp_path):
+def test_folders_with_characters_of_urls_and_endpoints_without_a_scheme_are_refused(tmp_path):
     for value in ("/srv/a?b", "/srv/a#b", "a%20b"):
         done = start(tmp_path, ARCHIVE_DIR=value)
         assert "ARCHIVE_DIR must be a folder without ?, # and % in its path" in done.stderr

@@ -38,7 +38,7 @@ ROOMS_OF_ACCOUNTS = [
 # The sections of the admin, likewise.
 ROOMS_OF_OPERATORS = [
     ["operators.base"], ["operators.login", "operators.templatetags"], ["operators.policies", "operators.access"],
-    ["operators.customers"], ["operators.catalogue", "operators.staff"],
+    ["operators.customers"], ["operators.licenses"], ["operators.catalogue", "operators.staff"],
     ["operators.overview", "operators.middleware", "operators.navigation", "operators.suggestions"],
     ["operators.palette", "operators.error_pages", "operators.management", "operators.signed_in"], ["operators.site"],
     ["operators.admin", "operators.apps"],

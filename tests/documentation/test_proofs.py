@@ -57,6 +57,8 @@ PROOFS = [
      "test_deployment.py::test_old_entries_of_the_audit_log_are_deleted_as_printed"),
     ("docs/guides/deployment.md", ["docker compose"],
      "test_deployment.py::test_compose_has_what_the_printed_commands_name"),
+    ("docs/guides/deployment.md", ["kubectl"],
+     "It needs a cluster. tests/release/test_image.py proves what the manifests say."),
     ("docs/contributing/development.md", ["git clone"],
      "The first steps of .ci/run, but for the address of the repository."),
     ("docs/contributing/development.md", [".venv/bin/python -m benchmarks.before"],
