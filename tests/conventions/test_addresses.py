@@ -7,11 +7,19 @@ from django.test import Client
 from django.test.client import ClientHandler
 
 from kit.http.middleware import TrustedProxies, parse_address, parsed_address
+from tests import factories
+from tests.client import ApiClient
 
 
 def ask(api, peer, **headers):
     api.client.defaults["REMOTE_ADDR"] = peer
     return api.get("/v1/content", headers=headers)
+
+
+@pytest.fixture
+def only_from(account):
+    """Return a function that creates a client whose key is limited to these addresses."""
+    return lambda *addresses: ApiClient(factories.key_text(account, allowed_ips=list(addresses)))
 
 
 def test_the_peer_must_be_in_the_list_if_there_is_one(only_from, api):
