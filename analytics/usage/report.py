@@ -1,4 +1,4 @@
-"""Usage figures: exact and current, from rollups and pending rows, in one statement each."""
+"""Usage figures: exact and current, from rollups and pending rows of one moment."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Max, Min
 
 from analytics.archive.horizon import read_at_horizon
@@ -21,6 +21,7 @@ from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
 from kit.storage.prepared import prepared_cursor
+from kit.storage.reading import read_snapshot
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
@@ -138,11 +139,9 @@ def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     """Return the report's figures, all from one snapshot."""
-    rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
-    if any(row[0] == "surprise" for row in rows):
-        # Midnight has just passed, or another server's clock is ahead.
-        rows = read(accounts, window, Parts.of(window))
-    return rows if window.zone is UTC else in_zone(accounts, window, rows)
+    with in_memory():
+        rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
+        return rows if window.zone is UTC else in_zone(accounts, window, rows)
 
 
 def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
@@ -163,27 +162,28 @@ def requester_numbers(rows: list[ReportRow]) -> list[int]:
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
-    """Run analytics.usage.report_sql.Statement and return its rows, all from one snapshot."""
+    """Run analytics.usage.report_sql.Statement and return its rows."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
     parameters = [adapt(value) for value in statement.parameters]
-    with in_memory(), reading_connection().cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()
 
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Let PostgreSQL group and join in memory, without JIT compilation.
+    """Read one moment, and let PostgreSQL group and join in memory, without JIT compilation. Do not write in it.
 
     Wrapped around several reports, it runs them in one transaction.
     """
     read = reading_connection()
-    if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
-        yield  # on SQLite a transaction would block writers
-        return
-    with transaction.atomic(using=read.alias, savepoint=False), read.cursor() as cursor:
-        cursor.execute(IN_MEMORY_SETTINGS)
+    with read_snapshot():
+        if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
+            yield
+            return
+        with read.cursor() as cursor:
+            cursor.execute(IN_MEMORY_SETTINGS)
         token = IN_MEMORY.set(read.alias)
         try:
             yield
