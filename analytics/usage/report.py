@@ -14,9 +14,9 @@ from analytics.archive.lookup import last_archived
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
-from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.in_zone import add_up
+from analytics.usage.pending import One, pending_decisions
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
@@ -43,15 +43,17 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
 
 def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
     """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones."""
-    owner, item = prepare(ContentYear, "account_id", account_id), prepare(ContentYear, "content_id", content_id)
-    select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
-    parameters: list[Parameter] = [owner, item]
+    return all_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
+
+
+def all_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
+    """Return the same for an item or requester."""
+    owner = prepare(ContentYear, "account_id", account_id)
+    select = f"SELECT m12 AS requests, allowed FROM analytics_{one}year WHERE account_id = %s AND {one}_id = %s"  # noqa: S608
+    parameters = [owner, key]
     if connection.vendor == "postgresql":
-        # Skips lists without the item before expanding any.
-        select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END
-          FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
-          {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
-        parameters += [owner, item, item]
+        select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(one)}"  # noqa: S608
+        parameters += [owner, key, key]
     statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
     return statement, parameters
 
@@ -64,16 +66,9 @@ def stats_of(requests: int | None, allowed: int | None) -> dict[str, int]:
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:
     """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
-    owner = prepare(RequesterYear, "account_id", account_id)
-    select = "SELECT m12 AS requests, allowed FROM analytics_requesteryear WHERE account_id = %s AND requester_id = %s"
-    parameters: list[Parameter] = [owner, requester]
-    if connection.vendor == "postgresql":
-        select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM (
-            SELECT * FROM analytics_recentusage WHERE account_id = %s AND requesters @> ARRAY[%s]::bigint[] OFFSET 0
-          ) pending, {USAGE_LISTS} WHERE requester_id = %s"""  # noqa: S608
-        parameters += [owner, requester, requester]
+    statement, parameters = all_counts("requester", account_id, requester)
     with prepared_cursor() as cursor:
-        cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
+        cursor.execute(statement, parameters)
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
     seen = last_decision(account_id, requester) if requests else None
     return {"allowed": allowed, "denied": requests - allowed, "lastSeenAt": render_timestamp(seen)}
@@ -122,11 +117,11 @@ def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None
 def first_event(accounts: Sequence[str]) -> datetime | None:
     """Return the hour of the accounts' first decision."""
     # In this order: rows rolled up between the two queries are found by the second.
-    found = [
+    hours = [
         model._default_manager.filter(account_id__in=accounts).aggregate(first=Min("hour"))["first"]
         for model in (RecentUsage, HourlyUsage)
     ]
-    return min((hour for hour in found if hour), default=None)
+    return min((hour for hour in hours if hour), default=None)
 
 
 def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] | None = None) -> dict[str, Any]:
@@ -158,7 +153,7 @@ def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> l
 
 def requester_numbers(rows: list[ReportRow]) -> list[int]:
     """Return the numbers of the report's `topRequesters`, in order."""
-    return [number for what, _, _, number, _ in sorted(rows, key=by_count) if what == "requester"]
+    return [number for kind, _, _, number, _ in sorted(rows, key=by_count) if kind == "requester"]
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
@@ -193,10 +188,10 @@ def in_memory() -> Iterator[None]:
 
 def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
     """Return the report in the API's form."""
-    of: dict[str, list[ReportRow]] = {}
+    by_kind: dict[str, list[ReportRow]] = {}
     for row in rows:
-        of.setdefault(row[0], []).append(row)
-    buckets = {int(seconds): (requests, allowed) for _, seconds, requests, allowed, _ in of.get("bucket", ())}
+        by_kind.setdefault(row[0], []).append(row)
+    buckets = {int(seconds): (requests, allowed) for _, seconds, requests, allowed, _ in by_kind.get("bucket", ())}
     series = []
     for bucket in window.buckets():
         requests, allowed = buckets.get(int(bucket.timestamp()), (0, 0))
@@ -209,20 +204,21 @@ def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
             "totalRequests": total,
             "allowed": allowed,
             "denied": total - allowed,
-            "uniqueRequesters": of["uniqueRequesters"][0][2],
-            "uniqueContent": of["uniqueContent"][0][2],
+            "uniqueRequesters": by_kind["uniqueRequesters"][0][2],
+            "uniqueContent": by_kind["uniqueContent"][0][2],
         },
         "timeSeries": series,
         "topContent": [
             {"id": ids.encode("cnt", bytes.fromhex(key)), "title": title, "requests": requests}
-            for _, key, requests, _, title in sorted(of.get("content", ()), key=by_count)
+            for _, key, requests, _, title in sorted(by_kind.get("content", ()), key=by_count)
         ],
         "topRequesters": [
             {"id": key, "name": name, "requests": requests}
-            for _, key, requests, _, name in sorted(of.get("requester", ()), key=by_count)
+            for _, key, requests, _, name in sorted(by_kind.get("requester", ()), key=by_count)
         ],
         "byDenialReason": [
-            {"reason": reason, "count": count} for _, reason, count, _, _ in sorted(of.get("reason", ()), key=by_count)
+            {"reason": reason, "count": count}
+            for _, reason, count, _, _ in sorted(by_kind.get("reason", ()), key=by_count)
         ],
     }
 

@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, Group, Usage, add_up, read_sums
+from licensing.visits.reading import Choice, FieldValues, Usage, add_up, read_sums
 from licensing.visits.report import TOP
 from licensing.visits.usage import add_visits
 
@@ -115,7 +115,7 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
     names = {(account, url) for account in usage.choice.account_ids for url in urls}
     stored = [page.pk for page in stored_pages(names)]
     counted = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
-    visits_by_group: dict[Group, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
+    visits_by_group: dict[FieldValues, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
     for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
         if key.url in urls:
             add_visits(visits_by_group, (key.url, key.requester), visits)
