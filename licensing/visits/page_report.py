@@ -52,10 +52,10 @@ def page_report(choice: Choice) -> PageReport:
 
 
 def report_on_pages(usage: Usage) -> PageReport:
-    days = {day: visits for (day,), visits in usage.sums(Kind.VISITOR_OF_PAGE, "day").items()}
+    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
     if not days:
         return NOTHING
-    visitors = ranking(usage.sums(Kind.VISITOR_OF_PAGE, "requester", "identified_by"))
+    visitors = ranking(usage.sums(usage.choice.visitors, "requester", "identified_by"))
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
@@ -75,7 +75,7 @@ def report_on_pages(usage: Usage) -> PageReport:
 def count_visits(choice: Choice) -> int:
     """Return the number of visits; each counts once."""
     with read_snapshot():
-        total = Usage(choice).total(Kind.VISITOR_OF_PAGE)
+        total = Usage(choice).total(choice.visitors)
     return 0 if total is None else total.total
 
 

@@ -47,8 +47,17 @@ class Choice(Struct, frozen=True):
     prefix: str = ""
 
     @property
-    def has_pages(self) -> bool:
-        """Whether the choice depends on the page."""
+    def visitors(self) -> Kind:
+        """The kind of usage that has the visitors of the choice."""
+        return Kind.VISITOR_OF_PAGE if self.depends_on_page else Kind.VISITOR
+
+    @property
+    def referrers(self) -> Kind:
+        """The kind of usage that has the referrers of the choice."""
+        return Kind.REFERRER_OF_PAGE if self.depends_on_page else Kind.REFERRER
+
+    @property
+    def depends_on_page(self) -> bool:
         return self.site is not None or bool(self.prefix)
 
     @property

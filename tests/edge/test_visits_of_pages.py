@@ -277,6 +277,8 @@ def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, sit
     assert retention.purge_pages() == 5
     assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1, f"{HOST}/open/f": 1}
     assert set(Page.objects.values_list("url", flat=True)) == {f"{HOST}/open/a", f"{HOST}/open/f"}
+    assert api.get("/v1/analytics/pages")["summary"]["requests"] == 7
+    assert api.get("/v1/analytics/pages", siteId=site.pk)["summary"]["requests"] == 2
     assert retention.purge_pages() == 0
 
 
