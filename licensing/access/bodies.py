@@ -159,25 +159,25 @@ def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]
         tell("", "source", URL_RULE, body)
     draft = compile_draft(body.policy, "", tell) if body.policy is not None else None
     completed: list[Check] = []
+    alike: Check | None = None  # the first check that only names its item; others differ from it in nothing else
     for index, item in enumerate(body.checks):
-        if completed and completed[-1].names_item_alone and names_its_item_alone(item):
+        # When faults are collected, each check is validated in full.
+        names_item_alone = tell is refuse and names_its_item_alone(item)
+        if alike is not None and names_item_alone:
             named = ("contentId", item.content_id)
-            completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
+            completed.append(replace(alike, selector=named, correlation_id=item.correlation_id))
             continue
         check = complete(item, body, f"checks[{index}].", draft, tell)
-        # When faults are collected, each check is validated in full.
-        like_the_next = tell is refuse and names_its_item_alone(item)
-        completed.append(replace(check, names_item_alone=True) if like_the_next else check)
+        if names_item_alone:
+            alike = check = replace(check, names_item_alone=True)
+        completed.append(check)
     return completed
 
 
 def names_its_item_alone(item: BatchItem) -> bool:
     """Return whether the item sets only `contentId`, as most items of a batch do."""
-    return (
-        (item.content_id is not None)
-        and (item.external_id is item.source is item.requester is item.permission is item.context is None)
-        and (item.dry_run is item.explain is item.sign is item.policy is None)
-    )
+    content_id = item.content_id
+    return content_id is not None and item == BatchItem(content_id=content_id, correlation_id=item.correlation_id)
 
 
 def compile_draft(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
@@ -224,6 +224,8 @@ def complete(
 
 def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell: Tell) -> tuple[str, str]:
     """Return the item's selector, from the check or else from the defaults."""
+    if own.content_id is not None and own.external_id is own.source is None:  # most checks
+        return "contentId", own.content_id
     namer, named = own, selectors(own)
     if defaults is not None and not named:
         namer, named = defaults, selectors(defaults)
@@ -265,7 +267,5 @@ def refuse_modes(
 
 
 def selectors(body: CheckFields) -> list[tuple[str, str]]:
-    if body.content_id is not None and body.external_id is body.source is None:  # most checks
-        return [("contentId", body.content_id)]
     given = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
     return [(name, value) for name, value in given if value is not None]

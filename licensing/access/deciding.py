@@ -92,9 +92,8 @@ def decide_edge(
 
 def comparisons_of(checks: Sequence[Check], found: LookupResult) -> int:
     """Return how many comparisons the policies of these checks may take."""
-    named = (found.items.get(check.selector) for check in checks)
-    policies = [page.policy for item in named if item is not None for page in item.readings]
-    return sum(policy.comparisons for policy in policies if policy is not None)
+    items = found.items
+    return sum([items[check.selector].comparisons for check in checks if check.selector in items])
 
 
 def admit_payer(check: Check) -> Check:

@@ -83,6 +83,17 @@ class Rule:
     tier: str | None  # the first of them, used for its offer
     grants_all: bool
 
+    def matches(self, facts: Facts) -> bool:
+        """Return whether all conditions hold."""
+        if type(facts) is PayerFacts:
+            return self.first_failing(facts) is None
+        for holds in self.tests:  # a generator would double the time
+            if not holds(facts):
+                break
+        else:
+            return True
+        return False
+
     def first_failing(self, facts: Facts) -> Condition | None:
         """Return the condition that keeps the rule from matching; None if it matches.
 

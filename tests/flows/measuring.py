@@ -7,6 +7,7 @@ import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,12 @@ from tests.services import free_port
 
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 ALLOW = {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["read"]}
+PAID_LICENSE = {
+    "requesterId": "org_byron",
+    "licenseType": "commercial",
+    "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
+}
+READS = {"GET item": "/v1/content/{}", "list of content": "/v1/content", "list of decisions": "/v1/access/decisions"}
 BATCH = 50
 
 
@@ -38,7 +45,7 @@ class Flow(NamedTuple):
     def moves(self) -> int:
         """How often one file's function follows another file's."""
         names = [file for file, _ in self.calls]
-        return sum(before != after for before, after in zip(names, names[1:], strict=False))
+        return sum(before != after for before, after in pairwise(names))
 
 
 class Profiled:
@@ -101,33 +108,38 @@ def profiled() -> Iterator[Profiled]:
 
 
 def measure(client: Profiled) -> Mapping[str, Flow]:
-    """Return the flow of each kind of request, once everything that is kept is kept."""
-    request = client.request
-    policy = f"/v1/policies/{(policy_id := request('POST', '/v1/policies', {'name': 'P', 'rules': [ALLOW]})['id'])}"
-    items = [
-        request("POST", "/v1/content", {"title": f"Item {number}", "policyId": policy_id})["id"]
-        for number in range(BATCH)
-    ]
+    """Return the flow of each kind of request, with everything cached that a process caches."""
+    request, flow = client.request, client.flow
+    policy = request("POST", "/v1/policies", {"name": "Policy", "rules": [ALLOW]})
+    rows = [{"title": f"Item {number}", "policyId": policy["id"]} for number in range(BATCH)]
+    items = [row["content"]["id"] for row in request("POST", "/v1/content/bulk", {"items": rows})["data"]]
     check = {"contentId": items[0], "requester": REQUESTER, "permission": "read"}
     batch = {"requester": REQUESTER, "permission": "read", "checks": [{"contentId": item} for item in items]}
-    other = {**check, "contentId": items[1]}
-    changed = {"rules": [{**ALLOW, "permissions": ["read", "search"]}]}
-    check_path, batch_path, item_path = "/v1/access/check", "/v1/access/check/batch", f"/v1/content/{items[0]}"
-    decision = ""
-    for _ in range(3):
-        decision = request("POST", check_path, check)["id"]
-    flows = {"cached check": client.flow("POST", check_path, check), "cold check": client.flow("POST", check_path, other)}
-    request("POST", batch_path, batch)
-    flows["batch of 50"] = client.flow("POST", batch_path, batch)
-    request("GET", item_path)
-    flows["GET item"] = client.flow("GET", item_path)
-    for name, path in {"list of content": "/v1/content", "list of decisions": "/v1/access/decisions"}.items():
+    flows = {}
+
+    for _ in range(3):  # the statement is prepared on each of the connections
+        request("POST", "/v1/access/check", check)
+    flows["cached check"] = flow("POST", "/v1/access/check", check)
+    flows["cold check"] = flow("POST", "/v1/access/check", {**check, "contentId": items[1]})
+
+    request("POST", "/v1/access/check/batch", batch)
+    flows["batch of 50"] = flow("POST", "/v1/access/check/batch", batch)
+
+    for name, template in READS.items():
+        path = template.format(items[0])
         request("GET", path)
-        flows[name] = client.flow("GET", path)
-    request("PATCH", policy, {"rules": [{**ALLOW, "permissions": ["read", "cite"]}]})
-    request("POST", check_path, check)
-    flows["PATCH policy"] = client.flow("PATCH", policy, changed)
-    flows["check after PATCH"] = client.flow("POST", check_path, check)
+        flows[name] = flow("GET", path)
+
+    path = f"/v1/policies/{policy['id']}"
+    request("PATCH", path, {"rules": [{**ALLOW, "permissions": ["read", "cite"]}]})
+    request("POST", "/v1/access/check", check)
+    flows["PATCH policy"] = flow("PATCH", path, {"rules": [{**ALLOW, "permissions": ["read", "search"]}]})
+    flows["check after PATCH"] = flow("POST", "/v1/access/check", check)
+
+    request("POST", "/v1/licenses", PAID_LICENSE)
+    decisions = [request("POST", "/v1/access/check", {**check, "requester": "org_byron"})["id"] for _ in range(2)]
+    request("POST", "/v1/refunds", {"decisionId": decisions[0]})
+    flows["refund"] = flow("POST", "/v1/refunds", {"decisionId": decisions[1]})
     return flows
 
 

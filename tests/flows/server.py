@@ -1,7 +1,7 @@
 """The service with a profile hook: `python -m tests.flows.server CONTROL_PORT`.
 
-A line sent to the control port is answered by one line. `begin` forgets what was entered so far, `end` returns what was
-entered since, as JSON: a list of [file, function]. There is no background work, which would be counted, too.
+A line sent to the control port is answered by one line. `begin` forgets what was entered so far. `end` returns
+what was entered since: a JSON list of [file, function]. There is no background work, which would be counted, too.
 """
 
 import asyncio
