@@ -18,7 +18,7 @@ from accounts.plans import epochs
 from analytics.models import AccessEvent
 from analytics.recording import recorder
 from analytics.recording.entries import Entry, KeyClaim, Reply
-from analytics.recording.outcomes import RETRY, STORED, Outcome
+from analytics.recording.outcomes import RETRY, Outcome, Unstored
 from analytics.recording.statement import postgresql
 from kit.storage.microbatch import InThread
 from kit.storage.postgresql.async_postgres import Session, Sessions
@@ -101,7 +101,7 @@ if connection.vendor == "postgresql":
         with held(account):
             outcomes = recorder.record([*new, *known])
         assert outcome.is_stored
-        assert outcomes == [RETRY, STORED]
+        assert [outcome.unstored for outcome in outcomes] == [Unstored.RETRY, None]
         assert (names(account), used(account)) == ({"org_known": None, "org_new": "Written"}, {"org_known": 2})
 
     @together
@@ -115,7 +115,7 @@ if connection.vendor == "postgresql":
 
         late = keyed("late")
         outcomes = [*recorder.record(keyed("first")), *recorder.record(late)]
-        assert outcomes == [STORED, RETRY]
+        assert [outcome.unstored for outcome in outcomes] == [None, Unstored.RETRY]
         assert list(IdempotencyRecord.objects.values_list("key", flat=True)) == ["first"]
         assert (AccessEvent.objects.count(), names(account)) == (1, {"org_new": None})
 
