@@ -26,7 +26,7 @@ def flows() -> Iterator[Mapping[str, Flow]]:
         yield measure(client)
 
 
-def test_requests_enter_few_files_and_functions(flows):
+def test_requests_enter_few_files_and_functions(flows: Mapping[str, Flow]) -> None:
     for name, (files, functions) in MOST.items():
         assert flows[name].files <= files, f"{name} enters too many files\n{as_table(flows)}"
         assert flows[name].functions <= functions, f"{name} enters too many functions\n{as_table(flows)}"

@@ -195,9 +195,10 @@ class CheckApplication:
         is_batch = request.head.path != CHECK
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
         ahead = None if is_batch else EarlyReply(checks, sign)
-        answers = await self.gateway.check(request, decided, moment(), render=ahead and ahead.render)
+        render = None if ahead is None else ahead.render
+        answers = await self.gateway.check(request, decided, moment(), render)
         count_checks(answers)
-        body = ahead and ahead.body_for(answers)
+        body = None if ahead is None else ahead.body_for(answers)
         if body is None:
             given = answers if error is None else with_unsigned(answers, checks, error)
             body = render_reply(given, checks, sign, is_batch=is_batch)
