@@ -19,7 +19,7 @@ from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
 from licensing.access import deciding
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
-from licensing.access.charging.charges import charge_of
+from licensing.access.charging.charges import build_charge
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import admit_payer, strictest_page
@@ -179,15 +179,15 @@ class Deciding:
         if counted.wallets and (spends := spends_if_enforced(answer.decision, counted.wallets)):
             kept = self.spends if answer.decision.observed is None else self.rehearsals
             kept[len(self.entries)] = spends
-        claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
+        claim = None if answer.rate_reset is None else self.build_claim(check, answer, item, counted)
         self.claims |= claim is not None
-        case = self.case_of(check, item, requester, answer)
-        charge = None if answer.decision.price is None else charge_of(answer.decision)
+        case = self.build_case(check, item, requester, answer)
+        charge = None if answer.decision.price is None else build_charge(answer.decision)
         self.entries.append(entry := Entry(case, [], [], claim, charge))
         self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
         return shared
 
-    def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
+    def build_case(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
         """Build the recorded form of the decision."""
         decision, rule = answer.decision, answer.decision.rule
         facts = recorded_facts(check, item, answer.facts, answer.requester_name, self.key_id)
@@ -221,7 +221,7 @@ class Deciding:
             self.unwritten[edge.and_requester_id] = other
         return other
 
-    def claim_of(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
+    def build_claim(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
         """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
         limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
@@ -230,7 +230,7 @@ class Deciding:
         begin, _ = rate_limits.window(limit.period, self.now)
         allowance = limit.requests
         if check.edge is not None and answer.facts.visitor_id is not None:
-            first = rate_limits.first_window(policy_id_of(item), rule, check.edge.marks, self.now)
+            first = rate_limits.first_window(find_policy_id(item), rule, check.edge.marks, self.now)
             allowance -= first == begin  # counted for the address then
         counter = rate_limits.counter_of(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
@@ -248,13 +248,13 @@ def with_new_visitor(answer: Answer, item: Item, edge: EdgeTerms) -> Answer:
     A cookie that the visitor sent, and the rule does not know, keeps its id.
     """
     facts = answer.facts
-    if not rate_limits.needs_cookie(policy_id_of(item), answer.decision.rule, facts, edge.marks):
+    if not rate_limits.needs_cookie(find_policy_id(item), answer.decision.rule, facts, edge.marks):
         return answer
     visitor_id = facts.visitor_id or token_urlsafe(VISITOR_BYTES)
     return replace(answer, facts=replace(facts, visitor_id=None, new_visitor_id=visitor_id))
 
 
-def policy_id_of(item: Item) -> str:
+def find_policy_id(item: Item) -> str:
     return "" if item.policy is None else item.policy.id or ""
 
 

@@ -33,7 +33,7 @@ from licensing.access.checks import check_once
 from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import FOR_OTHER_ORIGINS, Head, deprecation_of, header_lines, is_served
+from licensing.access.event_loop.head import FOR_OTHER_ORIGINS, Head, header_lines, is_served, list_deprecations
 from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request
 from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
@@ -159,7 +159,7 @@ class CheckApplication:
                 forget_frames(exc)
             if hot_setting("DEPRECATIONS"):
                 grant = getattr(request, "grant", None)
-                headers = {**headers, **deprecation_of(head.path, head.query, head.body or b"", grant)}
+                headers = {**headers, **list_deprecations(head.path, head.query, head.body or b"", grant)}
             state = request.limit_state or await self.gateway.callers.limit_of_address(head.address)
             lines = header_lines(state, headers, len(body), is_secure=head.is_secure)
             if media_type != JSON:
@@ -181,16 +181,16 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) <= MAX_QUICK_BYTES:
             request.plain = request.plain or parse_plain(body)
-            digest = digest_of(request, body)
+            digest = request_fingerprint(request, body)
         else:
-            digest = await self.gateway.parse(request.grant.account_id, partial(digest_of, request, body))
+            digest = await self.gateway.parse(request.grant.account_id, partial(request_fingerprint, request, body))
         act = partial(self.decide_once, request, key, digest.hex())
         return await self.gateway.retries.once(request, key, digest, act)
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
-        checks = request.checks or await self.checks_of(request)
-        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        checks = request.checks or await self.read_checks(request)
+        sign, error = await self.find_signer(request) if [check for check in checks if check.sign] else (None, None)
         decided = checks if error is None else decidable(checks, error)
         is_batch = request.head.path != CHECK
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
@@ -209,8 +209,8 @@ class CheckApplication:
 
         `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
         """
-        checks = request.checks or await self.checks_of(request)
-        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        checks = request.checks or await self.read_checks(request)
+        sign, error = await self.find_signer(request) if [check for check in checks if check.sign] else (None, None)
         decided, now = checks if error is None else decidable(checks, error), moment()
         claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
         is_batch = request.head.path != CHECK
@@ -244,7 +244,7 @@ class CheckApplication:
         count_checks(recorded or answers)
         return body, headers
 
-    async def checks_of(self, request: Request) -> list[Check]:
+    async def read_checks(self, request: Request) -> list[Check]:
         """Parse the request's checks: small bodies on the event loop, others in a thread."""
         account_id, body = request.grant.account_id, request.head.body or b""
         fields, claims = request.plain, None
@@ -259,13 +259,13 @@ class CheckApplication:
             checks = parse_checks(request, fields, requester)
         return checks if claims is None else attach_license(checks, claims)
 
-    async def signer_of(self, request: Request) -> tuple[Sign | None, ApiError | None]:
+    async def find_signer(self, request: Request) -> tuple[Sign | None, ApiError | None]:
         """Return the function that signs decisions, or why none can be signed."""
         signer = await self.gateway.signers.current()
         return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
 
 
-def digest_of(request: Request, body: bytes) -> bytes:
+def request_fingerprint(request: Request, body: bytes) -> bytes:
     """Return the fingerprint of a request with an Idempotency-Key.
 
     Raises InsufficientPermissions if the key may not read policies and the request needs it, also for a replay.

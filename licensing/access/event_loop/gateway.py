@@ -21,7 +21,7 @@ from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
 from licensing.access.checks import check_for_caller
-from licensing.access.deciding import comparisons_of
+from licensing.access.deciding import count_comparisons
 from licensing.access.decisions import Decisions, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
@@ -70,7 +70,7 @@ class Gateway:
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began
 
-    # --- What is asked -----------------------------------------------------------------------------------------------
+    # --- Checks ------------------------------------------------------------------------------------------------------
 
     async def parse(self, account_id: str, parse: Callable[[], R]) -> R:
         """Parses in a thread what may take long. Raises ApiError."""
@@ -119,7 +119,7 @@ class Gateway:
                 await sender.readmit()
                 continue
             # The decision of a single check about one page is always short.
-            if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
+            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, found) > MOST_COMPARISONS:
                 return None
             made = decide_checks(checks, found, sender.grant.account_key, now, sender.grant)
             if made.need_transaction(keep_reply=keep is not None):

@@ -97,7 +97,7 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
     return lines
 
 
-def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
+def list_deprecations(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
     """Return the deprecation headers of a reply, if the request used anything deprecated."""
     text = query.decode("latin-1") if query.count(b"&") < MAX_PARAMETERS else ""
     account_id = None if grant is None else grant.account_id
