@@ -80,6 +80,7 @@ ON_SQLITE_ALONE = {
         "test_readings",
         "test_robots_txt",
         "test_shipped_crawlers",
+        "test_terms_agree_with_answers",
     ],
     "endpoints": ["test_access_faults"],
     "faults": [

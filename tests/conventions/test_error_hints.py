@@ -52,6 +52,6 @@ def test_one_link_to_a_policy_is_singular(api, account):
 
 @pytest.mark.parametrize(("seconds", "period"), [(MINUTE, "minute"), (DAY, "day")])
 def test_a_plan_limit_names_its_period(seconds, period):
-    state = LimitState.of((Window(60, seconds),), [60], 0, allowed=False)
+    state = LimitState.from_counts((Window(60, seconds),), [60], 0, allowed=False)
     with pytest.raises(RateLimitExceeded, match=f"60 requests a {period} is used up"):
         refuse_beyond(state)

@@ -65,6 +65,7 @@ def test_robots_txt_has_a_group_to_add(site):
         "License: https://pub.example/license.xml",
         "Content-Usage: /premium/* train-ai=n, ai-use=n, search=n",
         "Content-Usage: /open/* train-ai=n, ai-use=n, search=y",
+        "Disallow:",
     ]
 
 
@@ -73,7 +74,9 @@ def statements(account, *rules, **options):
     patterns = {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}
     factories.site(account, patterns, host="pub.example", **options)
     group = get(ROBOTS).content.decode().partition("\n\n")[0]
-    return [line for line in group.splitlines() if ": /" not in line][2:]
+    first, second, *stated, last = [line for line in group.splitlines() if ": /" not in line]
+    assert (first, second.partition(":")[0], last) == ("User-agent: *", "License", "Disallow:")
+    return stated
 
 
 def test_documents_state_terms_of_the_whole_host_only_if_a_policy_covers_it(account):

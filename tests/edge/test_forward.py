@@ -33,6 +33,16 @@ def test_a_page_that_a_licence_would_open_is_a_402(ask, site):
     assert event(reply).reason == "no_license"
 
 
+def test_a_use_that_only_a_licence_grants_is_a_402(ask, account, site):
+    """Also where another rule lets everybody in for less."""
+    site(LICENSED, {"action": "allow", "priority": 2, "conditions": {"default": True}, "permissions": ["read"]})
+    assert told(ask("/premium/a")) == (200, "allow", None)
+    reply = ask("/premium/a", user_agent="GPTBot/1.0")
+    assert told(reply) == (402, "deny", "permission_not_granted")
+    assert reply.headers["WWW-Authenticate"].startswith("License error=")
+    assert reply.error["message"] == "A licence for this use is needed."
+
+
 def test_a_page_that_no_licence_would_open_is_a_403(ask, site):
     site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
     reply = ask("/premium/a")
