@@ -49,6 +49,5 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
 
 def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
     """Return what can be spent from the wallet if it covers the total until that time; None if it needs more work."""
-    parameters = [min(total, MOST), as_django_writes(latest), bytes.fromhex(wallet)]
-    row = cursor.execute(COVERED, parameters).fetchone()
+    row = cursor.execute(COVERED, [min(total, MOST), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
     return None if row is None else int(row[0])

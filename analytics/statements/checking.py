@@ -80,8 +80,9 @@ def check_wallets() -> Missing:
     """A wallet's balance is the sum of its entries, and no spend can pass its next notice."""
     entries = add_up(WalletEntry.objects.all(), "wallet_id", "wallet__unit")
     yield from compare(entries, add_up(Wallet.objects.all(), "pk", "unit", "balance"))
-    for wallet in Wallet.objects.filter(notice_at__isnull=False).iterator():
-        if wallet.notice_at < (notice := next_notice(wallet)):
+    for wallet in Wallet.objects.iterator():
+        notice = next_notice(wallet)
+        if wallet.notice_at is not None and wallet.notice_at < notice:
             yield (wallet.account_id, wallet.pk, wallet.unit), notice - wallet.notice_at
 
 
