@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from analytics.models import AccessEvent, LedgerEntry, TierRevenue
+from analytics.rollups.roll_up import roll_up
 from tests import factories
 
 
@@ -169,6 +170,7 @@ def test_a_price_cannot_fall_below_its_refunds(api, refund, held):
     assert [row["status"] for row in api.post("/v1/licenses/bulk", bulk)["data"]] == [422, 200]
     assert api.patch(f"/v1/licenses/{held.pk}", {"price": {"amount": "40", "currency": "EUR"}}).status == 200
     refused(refund("-0.01", "EUR", licenseId=held.pk))
+    roll_up()
     assert sum(one.amount for one in TierRevenue.objects.filter(currency="EUR")) == 0
 
 
