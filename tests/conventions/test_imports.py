@@ -19,7 +19,7 @@ CAPABILITIES = [
     ["licenses", "imports", "sites"],
     ["access"],
     ["customers", "drafts", "edge"],
-    ["demo", "license_server"],
+    ["demo", "license_server", "portal"],
 ]
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
 # above the keys and audit entries it works with. The longest matching name counts.
