@@ -19,10 +19,7 @@ NEVER_STORED = (
 )
 POWERLESS_KEY = {"name": "New", "type": "secret", "permissions": []}
 # A key grants only its own permissions, so the keys that it creates get none.
-WITHOUT_PERMISSIONS = {
-    "POST /v1/api-keys": POWERLESS_KEY,
-    "POST /v1/api-keys/bulk": {"items": [POWERLESS_KEY]},
-}
+WITHOUT_PERMISSIONS = {"POST /v1/api-keys": POWERLESS_KEY, "POST /v1/api-keys/bulk": {"items": [POWERLESS_KEY]}}
 
 
 @pytest.fixture
