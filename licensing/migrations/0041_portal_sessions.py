@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0023_months_of_accounts"),
-        ("licensing", "0039_new_sites_observe"),
+        ("licensing", "0040_edge_usage"),
     ]
 
     operations = [
