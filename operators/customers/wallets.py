@@ -126,7 +126,12 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     def figures(self, wallet: Wallet) -> dict[str, object]:
         shown = burn_down(wallet, timezone.now())
-        return {"left": what_is_left(wallet), "told": in_words(shown, wallet), "chart": chart_of(shown)}
+        return {
+            "left": what_is_left(wallet),
+            "told": in_words(shown, wallet),
+            "chart": chart_of(shown),
+            "zone_name": wallet.account.time_zone,
+        }
 
     # --- Actions -----------------------------------------------------------------------------------------------------
 
@@ -246,7 +251,7 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     )
     if shown.ends is None:
         return f"At {pace} a day it lasts for years."
-    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} (UTC)."
+    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} ({wallet.account.time_zone})."
 
 
 def chart_of(shown: BurnDown) -> Chart | None:
