@@ -118,7 +118,7 @@ def test_a_changed_text_is_on_the_next_page(ask, site):
 def test_an_error_of_the_question_is_json_for_everybody(ask, site):
     site(DENY)
     reply = ask("/premium/a", accept=BROWSER, x_licensing_key="svc_sk_nope")
-    assert (reply.status, reply.headers["Content-Type"]) == (401, "application/json")
+    assert (reply.status, reply.headers["Content-Type"]) == (503, "application/json")
 
 
 @pytest.mark.parametrize("accept", [BROWSER, "*/*"])
