@@ -159,7 +159,7 @@ class ForwardApplication(CheckApplication):
         """Log an error of a proxy, at most once a minute: visitors may not notice it."""
         if isinstance(error, ERRORS_OF_PROXIES) and monotonic() >= self.quiet_until:
             self.quiet_until = monotonic() + SECONDS_BETWEEN_WARNINGS
-            logger.warning("The proxy at %s asks in vain: %s", edge.address, error.message)
+            logger.warning("The proxy at %s gets no decisions: %s", edge.address, error.message)
 
     def link_to_terms(self, head: Head) -> dict[str, str]:
         """Return the Link header to the licence terms, also for errors; empty if the page is unknown."""

@@ -23,7 +23,9 @@ def test_a_proxys_own_error_counts_as_an_outage_so_that_it_closes_no_page(ask, a
             assert (reply.status, "X-Access-Decision" in reply.headers) == (503, False)
         assert ask("/premium/a", path=path, peer="203.0.113.50").status == 503
     [warning] = [record for record in caplog.records if record.name == "licensing.edge.application"]
-    assert warning.getMessage() == "The proxy at 10.0.0.1 asks in vain: Send the edge's API key in X-Licensing-Key."
+    assert (
+        warning.getMessage() == "The proxy at 10.0.0.1 gets no decisions: Send the edge's API key in X-Licensing-Key."
+    )
 
 
 def test_every_answer_links_to_the_terms(ask, account, site):
