@@ -43,8 +43,8 @@ from licensing.edge.answers import (
     WOULD,
     EdgeAnswer,
     Refusal,
-    answer_of,
     ask_to_sign,
+    build_answer,
     error_answer,
     is_for_sale,
     license_link,
@@ -55,10 +55,10 @@ from licensing.edge.answers import (
     would_refuse,
 )
 from licensing.edge.caching import cache_seconds
-from licensing.edge.cookies import cookie_of, new_cookie
+from licensing.edge.cookies import new_cookie, read_cookie
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, original_of, peer_of
-from licensing.edge.prices import PaymentRefused, payment_of
+from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, peer_address, read_original
+from licensing.edge.prices import PaymentRefused, read_payment
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
@@ -89,7 +89,7 @@ class Edge(Sender):
 
     def __init__(self, head: Head, callers: Callers) -> None:
         key = head.header(KEY_HEADER).strip()
-        super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
+        super().__init__(callers, f"Bearer {key}" if key else "", peer_address(head))
         # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
         self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
@@ -164,15 +164,15 @@ class ForwardApplication(CheckApplication):
     def link_to_terms(self, head: Head) -> dict[str, str]:
         """Return the Link header to the licence terms, also for errors; empty if the page is unknown."""
         try:
-            return license_link(original_of(head, self.proxies))
+            return license_link(read_original(head, self.proxies))
         except ApiError:
             return {}
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
         now = moment()
-        original = original_of(head, self.proxies)
-        if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
+        original = read_original(head, self.proxies)
+        if (cookie := read_cookie(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
         reply = await self.answer_visit(head, edge, original, now)
         if reply.status == 200 or not wants_page(head.header(b"accept")):
@@ -182,8 +182,8 @@ class ForwardApplication(CheckApplication):
     async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
         """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
-        found = await self.gateway.facts.look_up(edge.grant.account_id, [check])
-        item = found.items.get(check.selector)
+        facts = await self.gateway.facts.look_up(edge.grant.account_id, [check])
+        item = facts.items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
@@ -206,7 +206,7 @@ class ForwardApplication(CheckApplication):
                 edge.signed = await self.signatures.signer(head, original)
             account_id = edge.grant.account_id
             visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
-            payment = payment_of(head, visitor.covered)
+            payment = read_payment(head, visitor.covered)
             answer = await self.decide_page(edge, visitor.check(original, user_agent, payment), now)
             if isinstance(answer, InvalidToken):  # its licence has ended
                 visitor = None
@@ -242,7 +242,7 @@ class ForwardApplication(CheckApplication):
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
             raise answer
-        reply = answer_of(answer, original, payment)
+        reply = build_answer(answer, original, payment)
         cookie = new_cookie(answer, edge.grant.account_id, original.cookie, is_secure=original.is_secure)
         return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
@@ -276,12 +276,12 @@ class ForwardApplication(CheckApplication):
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
         """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""
-        found = await self.gateway.facts.look_up(account_id, [replace(check, dry_run=True)])
-        item = found.items.get(check.selector)
+        facts = await self.gateway.facts.look_up(account_id, [replace(check, dry_run=True)])
+        item = facts.items.get(check.selector)
         if item is None:
             return None
-        people = [found.requesters[requester_id] for requester_id, _ in check.requesters]
-        page = strictest_page(check, item, found.requesters, now)
+        people = [facts.requesters[requester_id] for requester_id, _ in check.requesters]
+        page = strictest_page(check, item, facts.requesters, now)
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
