@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired, run
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,25 +28,41 @@ def call(
 
     The command has ended when this returns or raises.
     """
-    stdout = PIPE if piped or read else None
-    # Its own process group gets each signal exactly once, whether from Ctrl-C or from a CI runner that signals run.py.
-    process = Popen(command, cwd=folder, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
+    process = start(*command, env=env, folder=folder, stdout=PIPE if piped or read else None)
     try:
         if read and process.stdout:
             for line in process.stdout:
                 read(line)
         output, _ = process.communicate()
     except BaseException:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+        stop(process)
+        raise
+    return process.returncode, output or ""
+
+
+def start(
+    *command: str | Path,
+    env: dict[str, str] | None = None,
+    folder: Path = ROOT,
+    stdout: int | IO[str] | None = None,
+    stderr: int | None = None,
+) -> "Popen[str]":
+    """Start a command in a folder."""
+    # Its own process group gets each signal exactly once, whether from Ctrl-C or from a CI runner that signals run.py.
+    return Popen(command, cwd=folder, env=env, stdin=DEVNULL, stdout=stdout, stderr=stderr, text=True, process_group=0)
+
+
+def stop(*processes: "Popen[str]") -> None:
+    """End processes and those that they started. Further signals to this process are ignored from here on."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    for process in processes:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
             with suppress(TimeoutExpired):
                 process.wait(10)
                 break
-        raise
-    return process.returncode, output or ""
 
 
 def must(

@@ -5,10 +5,13 @@ import os
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import IO
 
 from launcher.installing import DEV, PYTHON, install, setup_lock
-from launcher.processes import ROOT, call
+from launcher.processes import ROOT, start, stop
 
 # Their tests start, stop and starve servers, or drive browsers. They run in a phase of their own, one after the other:
 # on a machine that is busy with other tests, servers would start too late for what is tested.
@@ -77,23 +80,24 @@ def test(arguments: list[str]) -> int:
     options, arguments = parser.parse_known_args(arguments)
     with setup_lock() as stamp:
         install(stamp, DEV)
-    results = [run_phase(phase) for phase in phases(options, arguments)]
+    results = [result for side_by_side in phases(options, arguments) for result in run_phases(side_by_side)]
     print("", *(line for _, line in results), sep="\n")
     passed = all(success for success, _ in results)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
     return 0 if passed else 1
 
 
-def phases(options: argparse.Namespace, arguments: list[str]) -> list[Phase]:
+def phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
+    """Return the phases in their order. Those of an inner list run side by side."""
     legs = [options.leg] if options.leg else list(LEGS)
     if names_tests(arguments):
-        return [Phase(leg, "", arguments) for leg in legs if options.leg or leg == SQLITE]
+        return [[Phase(leg, "", arguments)] for leg in legs if options.leg or leg == SQLITE]
     if options.fast:
         left_out = [f"--ignore=tests/{folder}" for folder in NOT_FAST]
         fast = [*in_parallel(arguments), *left_out, "-m", "not slow", "--most-cases", "4"]
-        return [Phase(options.leg or SQLITE, "fast", fast, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]
+        return [[Phase(options.leg or SQLITE, "fast", fast, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]]
     if names_folders(arguments):
-        return [Phase(leg, "", in_parallel(arguments)) for leg in legs]
+        return [[Phase(leg, "", in_parallel(arguments))] for leg in legs]
     environment = {}
     if options.all:
         environment = {"EXAMPLES": os.environ.get("EXAMPLES", "all")}
@@ -101,13 +105,11 @@ def phases(options: argparse.Namespace, arguments: list[str]) -> list[Phase]:
         sample = sample_of_commit() if options.sample is None else options.sample
         print(f"The gate's sample {sample}; `run.py test --sample {sample}` repeats it.", flush=True)
         arguments = [*arguments, "--sample", str(sample)]
+    in_process = [*in_parallel(arguments), "--part", "in-process"]
     return [
-        phase
-        for leg in legs
-        for phase in (
-            Phase(leg, "in process", [*in_parallel(arguments), "--part", "in-process"], environment),
-            Phase(leg, "servers", [*arguments, "--part", "servers"], environment),
-        )
+        *([Phase(leg, "in process", in_process, environment)] for leg in legs),
+        # Servers mostly wait: those of both databases together keep two cores busy.
+        [Phase(leg, "servers", [*arguments, "--part", "servers"], environment) for leg in legs],
     ]
 
 
@@ -141,19 +143,59 @@ def sample_of_commit() -> int:
     return int(commit, 16)
 
 
-def run_phase(phase: Phase) -> tuple[bool, str]:
-    """Run a phase. Return whether it passed, and the line that says so."""
-    print(f"\n=== Tests on {phase.title} ===", flush=True)
-    # Without bytecode each of a run's processes, some fifty, would compile everything anew.
-    dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
-    environment = {name: value for name, value in os.environ.items() if name not in dropped}
-    command = [str(PYTHON), "-m", "pytest", *phase.arguments]
-    if phase.leg == POSTGRESQL:
-        environment |= {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
-        command = [str(PYTHON), "-m", "tests.services", "--no-fsync", *command]  # starts what is not given
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tests-") as data:
-        status, _ = call(*command, env={**environment, **phase.environment, "DATA_DIR": data})
-    reasons = {0: "passed", 5: "FAILED: no test ran", os.EX_UNAVAILABLE: "FAILED: not run"}
-    result = reasons.get(status, f"FAILED: exit status {status}")
-    return status == 0, f"{phase.title:<32} {time.monotonic() - began:6.1f} s  {result}"
+def run_phases(side_by_side: list[Phase]) -> list[tuple[bool, str]]:
+    """Run phases at the same time. Return whether each passed, and the line that says so.
+
+    Shows the output of the first one while it runs, and that of the others when all have ended.
+    """
+    with ExitStack() as stack:
+        runs: list[Run] = []
+        for phase in side_by_side:
+            output = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace")) if runs else None
+            runs.append(Run(phase, stack.enter_context(tempfile.TemporaryDirectory(prefix="tests-")), output))
+        print("", *(f"=== Tests on {phase.title} ===" for phase in side_by_side), sep="\n", flush=True)
+        results = run_at_once(runs)
+        for run in runs:
+            if run.output:
+                run.output.seek(0)
+                print(f"\n=== Tests on {run.phase.title}: output ===\n{run.output.read()}", flush=True)
+        return results
+
+
+@dataclass(frozen=True)
+class Run:
+    """A phase's pytest process, its folder of data, and the file that takes its output, if it is not shown at once."""
+
+    phase: Phase
+    data: str
+    output: IO[str] | None
+
+    def start(self) -> "subprocess.Popen[str]":
+        # Without bytecode each of a run's processes, some fifty, would compile everything anew.
+        dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
+        environment = {name: value for name, value in os.environ.items() if name not in dropped}
+        command = [str(PYTHON), "-m", "pytest", *self.phase.arguments]
+        if self.phase.leg == POSTGRESQL:
+            environment |= {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
+            command = [str(PYTHON), "-m", "tests.services", "--no-fsync", *command]  # starts what is not given
+        environment |= {**self.phase.environment, "DATA_DIR": self.data}
+        return start(*command, env=environment, stdout=self.output, stderr=subprocess.STDOUT if self.output else None)
+
+    def result(self, process: "subprocess.Popen[str]") -> tuple[bool, str]:
+        """Wait for the process's end."""
+        began = time.monotonic()
+        status = process.wait()
+        reasons = {0: "passed", 5: "FAILED: no test ran", os.EX_UNAVAILABLE: "FAILED: not run"}
+        result = reasons.get(status, f"FAILED: exit status {status}")
+        return status == 0, f"{self.phase.title:<32} {time.monotonic() - began:6.1f} s  {result}"
+
+
+def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
+    processes: list[subprocess.Popen[str]] = []
+    with ThreadPoolExecutor(len(runs)) as executor:
+        try:
+            processes.extend(run.start() for run in runs)
+            return list(executor.map(Run.result, runs, processes))
+        except BaseException:
+            stop(*processes)
+            raise

@@ -70,6 +70,35 @@ def test_a_customer_with_too_many_decisions_on_the_last_day_shows_no_outcomes(ad
         assert claim not in html
 
 
+def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, account, acme, staff, sign_in):
+    item = factories.content(account)
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    factories.license(account, "org_acme", license_type="press")
+    factories.payment(account, "7", requester_id=factories.requester(account, name="Payer").requester_id)
+    for requester in ("org_acme", "reader-1", "crawler:gptbot"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    factories.requester(account, name="Gone", requester_id="org_gone")
+    api.delete("/v1/requesters/org_gone")
+    listed = reverse("admin:licensing_requester_changelist")
+
+    def names(client=admin, **query):
+        return {str(one) for one in client.get(listed, query).context["cl"].result_list}
+
+    html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
+    seen = AccessEvent.objects.get(requester=acme).created
+    assert f"commercial, press 12.50 EUR {seen:%Y-%m-%d %H:%M}" in html
+    assert "7.00 USD paid in advance" in html
+    assert names(kind="customers") == {"Acme", "Payer"}
+    assert names(kind="crawlers") == {"crawler:gptbot"}
+    assert names(kind="others") == {"reader-1"}
+    assert [name.startswith("erased_") for name in names(kind="erased")] == [True]
+    assert names(balance="owes") == {"Acme"}
+    assert names(balance="advance") == {"Payer"}
+    viewer = sign_in(staff("licensing.view_requester", accounts=[account]))
+    assert viewer.get(listed, {"balance": "owes"}).status_code == 302  # statements are not theirs to see
+    assert "12.50 EUR" not in html_of(viewer, listed)
+
+
 def test_a_customer_is_added_and_found_by_its_name(admin, account):
     add = reverse("admin:licensing_requester_add_customer")
     assert add in html_of(admin, reverse("admin:licensing_requester_changelist"))
@@ -94,7 +123,7 @@ def test_name_e_mail_and_notes_are_edited(admin, acme):
 def test_a_merge_moves_the_licences(admin, acme, account):
     held = factories.license(account, "org_acme")
     other = factories.license(account, "org_other").requester
-    reply = admin.post(button(acme, "merge"), {"into": "org_other"})
+    reply = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
     assert reply["Location"] == change_url(other)
     held.refresh_from_db()
     assert held.requester == other
@@ -126,17 +155,33 @@ def test_an_erasure_leaves_a_pseudonym(admin, acme, django_capture_on_commit_cal
     assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
 
 
+def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin, account, acme):
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    factories.license(account, "org_other")
+    for name, sent in (("merge", {"into": "org_other"}), ("erase", {})):
+        html = html_of(admin, button(acme, name))
+        assert "12.50 EUR" in html
+        assert "Running licences" in html
+        for typed in ({}, {"name": "acme"}):
+            assert admin.post(button(acme, name), {**sent, **typed}).status_code == 200
+    assert "Tax law" in html_of(admin, button(acme, "erase"))
+    acme.refresh_from_db()
+    assert (acme.name, acme.merged_into, acme.erasing) == ("Acme", None, None)
+    assert admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"}).status_code == 302
+    acme.refresh_from_db()
+    assert acme.merged_into.requester_id == "org_other"
+
+
 def test_the_statement_button_leads_to_its_statements(admin, acme):
     assert f"requester__id__exact={acme.pk}" in admin.get(button(acme, "statement"))["Location"]
 
 
-def test_top_up_and_record_payment_lead_to_their_forms(admin, api, acme):
-    assert "requester_own_id=org_acme" in admin.get(button(acme, "record_payment"))["Location"]
-    assert "requester_own_id=org_acme" in admin.get(button(acme, "top_up"))["Location"]
-    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
-    assert admin.get(button(acme, "top_up"))["Location"] == reverse("admin:analytics_wallet_top_up", args=[wallet])
-    for name in ("record_payment", "top_up"):
-        assert admin.get(button(acme, name), follow=True).status_code == 200
+def test_record_payment_is_filled_in_with_what_the_customer_owes(admin, api, account, acme):
+    location = admin.get(button(acme, "record_payment"))["Location"]
+    assert "requester_own_id=org_acme" in location
+    assert "amount" not in location
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    assert "amount=12.5&currency=EUR" in admin.get(button(acme, "record_payment"))["Location"]
 
 
 def test_a_viewer_has_no_buttons_for_changes(staff, sign_in, account, acme):

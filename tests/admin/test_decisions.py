@@ -5,6 +5,8 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -74,6 +76,18 @@ def test_decisions_are_listed_newest_first_and_filtered(admin, decide, account):
     assert found(admin, outcome="no_policy") == []
     assert found(admin, requester__id__exact=requester.pk) == [other]
     assert found(admin, content__id__exact=decide.item.pk) == [other, allowed, denied]
+
+
+def test_decisions_of_one_account_item_or_customer_are_sorted_by_an_index(admin, decide, other_account):
+    decide()
+    requester = AccessEvent.objects.get().requester
+    for filters in ({}, {"account__id__exact": decide.item.account_id}, {"content__id__exact": decide.item.pk},
+                    {"requester__id__exact": requester.pk}):  # fmt: skip
+        with CaptureQueriesContext(connection) as queries:
+            found(admin, **filters)
+        orders = [query["sql"].partition("ORDER BY ")[2].split(" ")[0] for query in queries]
+        of_decisions = [order for order in orders if order.startswith('"analytics_accessevent".')]
+        assert of_decisions == [f'"analytics_accessevent"."{"created" if filters else "id"}"'], filters
 
 
 def test_decisions_are_filtered_by_time(admin, decide):

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analytics.models import AccessEvent, ExchangeRate
+from licensing.requesters.models import Requester
 from operators.overview import headline, licenses
 from tests import factories, ledger
 from tests.admin.headline import (
@@ -111,6 +112,8 @@ def test_refusals_for_lack_of_a_licence_are_listed_by_reason_and_requester(admin
     assert "Refused, might have paid 5 decisions that a licence" in told
     assert "5 there was no valid licence" in told
     assert re.search("org_zero 3 .*org_keen 2", told)
+    Requester.objects.filter(requester_id="org_zero").update(is_erased=True)
+    assert "org_zero" not in text_of(admin, "refused")  # an erased person buys no licence
 
 
 @pytest.mark.parametrize("one_account", [True, False])

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
+from accounts.models import Account
 from analytics.models import LedgerEntry, Payment, Wallet
 from licensing.licenses.models import License
 from operators.base.links import change_url
@@ -79,18 +80,11 @@ def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(iss
     assert outcomes(check, 4) == {None: 3, "credits_exhausted": 1}
 
 
-def test_a_payment_that_tops_up_restores_the_full_quota_of_the_next_month(
-    issue,
-    check,
-    admin,
-    account,
-    api,
-    clock,  # noqa: F811
-):
-    issue(**THEN_CHARGED)
+def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin, clock):  # noqa: F811
+    held = issue(**THEN_CHARGED)
     outcomes(check, 5)
-    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "0.04", "currency": "USD"}
-    reply = submit(admin, reverse("admin:analytics_payment_add"), **paid, tops_up="on", confirmed="1")
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    reply = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
     assert reply.status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
@@ -204,3 +198,11 @@ def test_a_licence_that_starts_later_has_its_first_quota_then(issue, clock):  # 
     issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
     wallet = Wallet.objects.get()
     assert (wallet.balance, wallet.next_refill_at) == (0, start.replace(microsecond=0))
+
+
+def test_templates_are_in_the_currency_of_the_account(admin, account):
+    Account.objects.filter(pk=account.pk).update(currency="EUR")
+    assert "10,000 accesses a month, then 0.02 EUR each" in admin.get(ADD).content.decode()
+    for template in ("quota_then_charged", "per_access"):
+        filled = form_values(admin.get(ADD, {"template": template}).content.decode())
+        assert filled["access_currency"] == ["EUR"]

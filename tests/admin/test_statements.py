@@ -73,6 +73,23 @@ def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, accou
         assert re.search(r"100\.10.*-30\.00.*Payments ?-1,250\.00.*Closing balance ?-1,179\.90 USD", figures)
 
 
+def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, account):
+    factories.license(account)
+    factories.wallet(account, requester_id="org_acme", unit="access", amount="28")
+    [statement] = Statement.objects.all()
+    listed = strip_tags(page(admin, reverse("admin:analytics_statement_changelist")))
+    shown = strip_tags(page(admin, change_url(statement)))
+    printed = strip_tags(page(admin, reverse("admin:analytics_statement_print_page", args=[statement.pk])))
+    assert "28 accesses" in listed
+    assert "0 accesses spent" in listed
+    assert "closing 28 accesses" in shown
+    assert "28 accesses" in printed
+    for html in (listed, shown, printed):
+        assert "0.00" not in html
+    for html in (shown, printed):
+        assert "Licence prices" not in html
+
+
 def cells(html):
     """Return the statement lines as rows of cell texts."""
     body = html[html.index("<h2>Lines</h2>") :]

@@ -11,7 +11,7 @@ from django.utils.html import strip_tags
 
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import digest_of
 from operators.catalogue import crawls as crawls_module
 from tests import factories
@@ -28,9 +28,10 @@ def visits(account):
             account=owner, requester_id=requester_id, defaults={"name": name}
         )
         now = timezone.now()
-        return VisitorDay.objects.create(
-            account=owner, day=(now - timedelta(days=days)).date(), requester=requester, identified_by=identified_by,
-            allowed=counts[0], observed=counts[1], denied=counts[2], last_seen=now - timedelta(days=days),
+        return EdgeUsage.objects.create(
+            account=owner, kind=Kind.VISITOR, day=(now - timedelta(days=days)).date(), page_id=0, requester=requester,
+            identified_by=identified_by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=0,
+            last_seen=now - timedelta(days=days),
         )  # fmt: skip
 
     return make
@@ -137,21 +138,21 @@ def crawls(account):
         requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
         url = f"https://pub.example{path}"
         page = Page.objects.create(account=account, digest=digest_of(url), url=url, site=site)
-        PageDay.objects.create(
-            account=account, day=today - timedelta(days=days), page=page, requester=requester, identified_by=by,
-            allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations, last_seen=timezone.now(),
-        )  # fmt: skip
-        VisitorDay.objects.update_or_create(
-            account=account, day=today - timedelta(days=days), requester=requester, identified_by=by,
-            defaults={"allowed": counts[0], "observed": counts[1], "denied": counts[2], "last_seen": timezone.now()},
-        )  # fmt: skip
-        return page
+        for kind, number in ((Kind.VISITOR, 0), (Kind.VISITOR_OF_PAGE, page.pk)):
+            EdgeUsage.objects.create(
+                account=account, kind=kind, day=today - timedelta(days=days), page_id=number, requester=requester,
+                identified_by=by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations,
+                last_seen=timezone.now(),
+            )  # fmt: skip
 
     took("crawler:gptbot", "/premium/a", (5, 0, 2), violations=3)
     took("unverified:gptbot", "/premium/deep/b", (0, 4, 0), by="user_agent", days=1)
-    home = took("crawler:googlebot", "/about", (1_200, 0, 0))
+    took("crawler:googlebot", "/about", (1_200, 0, 0))
     for host, number in (("chatgpt.com", 4), ("google.*", 3)):
-        ReferralDay.objects.create(account=account, day=today, page=home, host=host, referrals=number)
+        EdgeUsage.objects.create(
+            account=account, kind=Kind.REFERRER, day=today, page_id=0, requester_id=0, referrer=host,
+            allowed=number, observed=0, denied=0, violations=0, last_seen=timezone.now(),
+        )  # fmt: skip
     return site
 
 

@@ -4,6 +4,8 @@ import io
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ import run
 from launcher import documentation, installing, progress, testing
 from launcher.processes import RunError, call
 from launcher.progress import PackageCount, Progress
+from launcher.testing import Phase
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
@@ -193,10 +196,10 @@ def commands(monkeypatch, tmp_path):
     called = []
 
     def note(*command, **_):
-        called.append([str(one) for one in command])
-        return 0, ""
+        called.append([str(word) for word in command])
+        return subprocess.Popen(["true"])
 
-    monkeypatch.setattr(testing, "call", note)
+    monkeypatch.setattr(testing, "start", note)
     monkeypatch.setattr(testing, "install", lambda *_: None)
     monkeypatch.setattr("launcher.installing.VENV", tmp_path)
     monkeypatch.setattr("launcher.installing.PYTHON", tmp_path / "bin" / "python")
@@ -228,10 +231,10 @@ def test_a_folder_runs_whole_on_both_databases(commands):
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--durations=20"]])
 def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_with_servers(commands, arguments):
     assert run.main(["test", *arguments]) == 0
-    assert ["tests.services" in command for command in commands] == [False, False, True, True]
+    assert ["tests.services" in command for command in commands] == [False, True, False, True]
     parts = [command[command.index("--part") + 1] for command in commands]
-    assert parts == ["in-process", "servers", "in-process", "servers"]
-    assert ["-n" in command for command in commands] == [True, False, True, False]
+    assert parts == ["in-process", "in-process", "servers", "servers"]
+    assert ["-n" in command for command in commands] == [True, True, False, False]
     assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 4
 
 
@@ -245,6 +248,43 @@ def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
     [command] = commands
     assert command[command.index("--most-cases") + 1] == "4"
     assert "tests.services" not in command
+
+
+SIDE_BY_SIDE = [Phase("sqlite", "servers", []), Phase("postgresql", "servers", [])]
+
+
+def test_phases_run_side_by_side_and_the_output_of_the_second_follows(monkeypatch, tmp_path, capfd):
+    def start(run):
+        """Let the first side wait for the second, which fails."""
+        script = "until [ -f done ]; do :; done; echo SQLite ran"
+        if run.phase.leg == "postgresql":
+            script = "echo PostgreSQL ran; touch done; exit 1"
+        return testing.start("sh", "-c", script, folder=tmp_path, stdout=run.output)
+
+    monkeypatch.setattr(testing.Run, "start", start)
+    results = testing.run_phases(SIDE_BY_SIDE)
+    assert [passed for passed, _ in results] == [True, False]
+    assert "FAILED: exit status 1" in results[1][1]
+    shown = capfd.readouterr().out
+    assert shown.index("SQLite ran") < shown.index("output ===") < shown.index("PostgreSQL ran")
+
+
+def test_an_interruption_ends_all_phases(tmp_path):
+    code = """if True:
+        from launcher import testing
+        testing.Run.start = lambda run: testing.start("sh", "-c", "echo $$; exec sleep 600")
+        testing.run_phases([testing.Phase("sqlite", "", []), testing.Phase("postgresql", "", [])])
+    """
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=run.ROOT, stdout=subprocess.PIPE, text=True) as process:
+        numbers = []
+        while len(numbers) < 2:
+            line = process.stdout.readline()
+            numbers += [int(line)] if line.strip().isdigit() else []
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    assert process.returncode != 0
+    assert not [number for number in numbers if Path("/proc", str(number)).exists()]
 
 
 def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():

@@ -50,6 +50,7 @@ ROOMS_OF_OPERATORS = [
     ["operators.login", "operators.templatetags"],
     ["operators.policies", "operators.access"],
     ["operators.customers"],
+    ["operators.licenses"],
     ["operators.catalogue", "operators.staff"],
     ["operators.overview", "operators.middleware", "operators.navigation", "operators.suggestions"],
     ["operators.palette", "operators.error_pages", "operators.management", "operators.signed_in"],

@@ -93,6 +93,10 @@ PROOFS = {
     ("docs/guides/deployment.md", "BEGIN;"): (
         f"{HERE}/test_deployment.py::test_old_entries_of_the_audit_log_are_deleted_as_printed"
     ),
+    (
+        "docs/guides/deployment.md",
+        "kubectl",
+    ): "It needs a cluster. tests/release/test_image.py proves what the manifests say.",
     ("docs/guides/deployment.md", "docker compose"): (
         f"{HERE}/test_deployment.py::test_compose_has_what_the_printed_commands_name"
     ),

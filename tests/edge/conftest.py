@@ -17,6 +17,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.policies import rate_limits
 from licensing.sites.models import Site
+from licensing.sites.services import delete_site
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -147,15 +148,14 @@ def one_reader_per_address(monkeypatch):
 
 @pytest.fixture
 def site(account: Account) -> Callable[..., Site]:
-    """Create pub.example, whose pages under /premium/ have a policy with these rules."""
-    return lambda *rules, mode="enforce", unknown="allow", aliases=(): factories.site(
-        account,
-        {"/premium/*": factories.policy(account, *rules)},
-        host="pub.example",
-        mode=mode,
-        unknown=unknown,
-        aliases=list(aliases),
-    )
+    """Create pub.example, whose pages under /premium/ have a policy with these rules; replace an earlier one."""
+
+    def create(*rules: dict[str, Any], **fields: Any) -> Site:
+        for earlier in Site.objects.filter(account=account, host="pub.example"):
+            delete_site(earlier)
+        return factories.site(account, {"/premium/*": factories.policy(account, *rules)}, host="pub.example", **fields)
+
+    return create
 
 
 @pytest.fixture
@@ -164,13 +164,9 @@ def question(raw, key):
 
     def question(path, **headers):
         given = {
-            "host": "licensing.internal",
-            "x_licensing_key": key,
-            "x_licensing_url": f"https://pub.example{path}",
-            "x_licensing_method": "GET",
-            "x_licensing_address": "203.0.113.9",
-            "user_agent": "Mozilla/5.0",
-        }
+            "host": "licensing.internal", "x_licensing_key": key, "x_licensing_url": f"https://pub.example{path}",
+            "x_licensing_method": "GET", "x_licensing_address": "203.0.113.9", "user_agent": "Mozilla/5.0",
+        }  # fmt: skip
         return raw("/v1/access/middleware", peer="198.51.100.20", **{**given, **headers})
 
     return question

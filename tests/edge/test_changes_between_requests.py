@@ -39,26 +39,12 @@ PRICED = {
 }
 LIMITED = {**READERS, "rateLimit": {"requests": 1, "period": "day"}}
 HEADERS_TO_COMPARE = (
-    "X-Access-Decision",
-    "X-Access-Reason",
-    "X-Access-Requester",
-    "X-Access-Would",
-    "X-Access-Status",
-    "crawler-price",
-    "crawler-error",
-    "ETag",
-)
+    "X-Access-Decision", "X-Access-Reason", "X-Access-Requester", "X-Access-Would", "X-Access-Status", "crawler-price",
+    "crawler-error", "ETag",
+)  # fmt: skip
 FIELDS_TO_COMPARE = (
-    "allowed",
-    "reason",
-    "contentId",
-    "observed",
-    "policyVersion",
-    "license",
-    "message",
-    "title",
-    "data",
-)
+    "allowed", "reason", "contentId", "observed", "policyVersion", "license", "message", "title", "data",
+)  # fmt: skip
 
 
 class World:

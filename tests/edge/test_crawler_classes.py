@@ -36,76 +36,52 @@ def visit(ask, crawlers):
     return visit
 
 
-def test_an_index_gets_what_answers_get_where_no_rule_names_indexes(visit, site):
+def test_an_index_gets_and_pays_what_answers_do_where_no_rule_names_indexes(visit, site):
     site(allow("ai_input"), REST)
     assert told(visit("ai_index")) == told(visit("ai_input")) == (200, "allow", None)
     assert event(visit("ai_index")).permission == "ai_index"
-
-
-def test_an_index_can_pay_the_price_of_answers_where_no_rule_names_indexes(visit, site):
+    refused = {"action": "deny", "priority": 1, "conditions": {"permission": "ai_input"}}
+    site(refused, factories.ALLOW_ALL)
+    assert told(visit("ai_index")) == told(visit("ai_input")) == (403, "deny", "policy_denied")
     site({**allow("ai_input"), "pricePerAccess": {"amount": "0.015", "currency": "USD"}}, REST)
     refused = visit("ai_index")
     assert (told(refused), refused.headers["crawler-price"]) == ((402, "deny", "no_license"), "USD 0.015")
     assert told(visit("ai_index", crawler_exact_price="USD 0.015")) == (200, "allow", None)
-
-
-def test_a_rule_that_refuses_answers_refuses_indexes_too(visit, site):
-    refused = {"action": "deny", "priority": 1, "conditions": {"permission": "ai_input"}}
-    site(refused, factories.ALLOW_ALL)
-    assert told(visit("ai_index")) == told(visit("ai_input")) == (403, "deny", "policy_denied")
-
-
-def test_a_policy_that_names_indexes_tells_them_from_answers(visit, site):
-    site(allow("ai_index"), REST)
-    assert told(visit("ai_index")) == (200, "allow", None)
-    assert told(visit("ai_input")) == (403, "deny", "policy_denied")
-
-
-@pytest.mark.parametrize("name", ["preview", "ads"])
-@pytest.mark.parametrize("is_verified", [True, False])
-def test_a_fetch_for_a_preview_or_an_ad_reads_what_everybody_reads(visit, site, name, is_verified):
-    site(READERS)
-    assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
-
-
-@pytest.mark.parametrize("name", ["preview", "ads"])
-def test_a_rule_that_names_no_preview_and_no_ad_admits_none_of_them_to_closed_pages(visit, site, name):
-    site(allow("search"), REST)
-    for is_verified in (True, False):
-        assert told(visit(name, is_verified=is_verified)) == (403, "deny", "policy_denied")
-
-
-@pytest.mark.parametrize("name", ["preview", "ads"])
-@pytest.mark.parametrize("is_verified", [True, False])
-def test_a_rule_that_names_the_permission_admits_them_verified_or_not(ask, visit, site, name, is_verified):
-    site(allow(name), REST)
-    assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
-    assert told(ask("/premium/a")) == (403, "deny", "policy_denied")
-    assert told(visit("ai_input")) == (403, "deny", "policy_denied")
-
-
-@pytest.mark.parametrize("name", ["preview", "ads"])
-def test_a_rule_that_names_the_requester_admits_it(visit, site, name):
-    site(allow("read", requesterId=[f"unverified:{name}bot", "unverified:ai_inputbot"]), REST)
-    assert told(visit(name, is_verified=False)) == (200, "allow", None)
-    assert told(visit("ai_input", is_verified=False)) == (403, "deny", "permission_not_granted")
-
-
-def test_an_index_pays_what_a_policy_asks_for_answers_if_it_does_not_name_indexes(visit, site):
     price = {"pricePerAccess": {"amount": "0.015", "currency": "USD"}}
     site({**allow("ai_input", hasValidLicense=True), **price}, REST)
     assert visit("ai_index").headers["crawler-price"] == "USD 0.015"
     paid = visit("ai_index", crawler_max_price="USD 0.05")
     assert (paid.status, paid.headers["crawler-charged"]) == (200, "USD 0.015")
     assert event(paid).permission == "ai_index"
+    site(allow("ai_index"), REST)
+    assert told(visit("ai_index")) == (200, "allow", None)
+    assert told(visit("ai_input")) == (403, "deny", "policy_denied")
 
 
-def test_a_rule_that_names_it_for_licensees_admits_no_claim(visit, site):
+def test_previews_and_ads_read_only_what_everybody_reads_unless_a_rule_names_them(visit, site, ask):
+    for name in ["preview", "ads"]:
+        for is_verified in [True, False]:
+            site(READERS)
+            assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
+    for name in ["preview", "ads"]:
+        site(allow("search"), REST)
+        for is_verified in (True, False):
+            assert told(visit(name, is_verified=is_verified)) == (403, "deny", "policy_denied")
+    for name in ["preview", "ads"]:
+        for is_verified in [True, False]:
+            site(allow(name), REST)
+            assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
+            assert told(ask("/premium/a")) == (403, "deny", "policy_denied")
+            assert told(visit("ai_input")) == (403, "deny", "policy_denied")
+    for name in ["preview", "ads"]:
+        site(allow("read", requesterId=[f"unverified:{name}bot", "unverified:ai_inputbot"]), REST)
+        assert told(visit(name, is_verified=False)) == (200, "allow", None)
+        assert told(visit("ai_input", is_verified=False)) == (403, "deny", "permission_not_granted")
+
+
+def test_a_claim_gains_nothing_from_rules_for_others(visit, site):
     site(allow("preview", hasValidLicense=True), {**READERS, "conditions": {"permission": "read"}})
     assert told(visit("preview", is_verified=False)) == (402, "deny", "no_license")
-
-
-def test_a_claim_of_another_class_never_gains_access_by_its_name(visit, site):
     site(allow("ai_index"), allow("ai_input"), REST)
     for name in ("ai_index", "ai_input"):
         assert told(visit(name, is_verified=False)) == (403, "deny", "policy_denied")

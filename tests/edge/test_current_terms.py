@@ -108,15 +108,11 @@ def test_without_former_terms_two_threads_wait_for_them_and_others_are_refused(
     assert computing.computed == ["site_a"]
 
 
-def test_requests_do_not_wait_for_a_long_computation(kept, begin, monkeypatch):
+def test_requests_do_not_wait_for_long_or_foreign_computations(kept, begin, monkeypatch):
     begin("acc_a", "site_a", 1)
     monkeypatch.setattr(current_terms, "SECONDS_TO_WAIT", 0)
     with pytest.raises(ServiceUnavailable):
         kept.get("acc_a", "site_b", 1)
-
-
-def test_another_account_computes_meanwhile(kept, begin):
-    begin("acc_a", "site_a", 1)
     assert kept.get("acc_b", "site_b", 1)
 
 

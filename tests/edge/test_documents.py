@@ -44,7 +44,7 @@ def site(account):
     )
 
 
-def test_license_xml_states_the_uses_promised_to_everybody(site):
+def test_license_xml_and_robots_txt_state_the_uses_promised_to_everybody(site):
     reply = get(RSL)
     assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
     root = ElementTree.fromstring(reply.content)  # noqa: S314 - our own
@@ -57,15 +57,15 @@ def test_license_xml_states_the_uses_promised_to_everybody(site):
         "https://pub.example/open/*": [("permits", "usage", "search")],
         "https://pub.example/premium/*": [("prohibits", "usage", "all")],
     }
-
-
-def test_robots_txt_has_a_group_to_add(site):
     assert get(ROBOTS).content.decode().partition("\n\n")[0].splitlines() == [
         "User-agent: *",
         "License: https://pub.example/license.xml",
         "Content-Usage: /premium/* train-ai=n, ai-use=n, search=n",
         "Content-Usage: /open/* train-ai=n, ai-use=n, search=y",
+        "Disallow:",
     ]
+    assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
+    assert get(RSL, **{"If-None-Match": ""}).status_code == 200
 
 
 def statements(account, *rules, **options):
@@ -73,7 +73,9 @@ def statements(account, *rules, **options):
     patterns = {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}
     factories.site(account, patterns, host="pub.example", **options)
     group = get(ROBOTS).content.decode().partition("\n\n")[0]
-    return [line for line in group.splitlines() if ": /" not in line][2:]
+    first, second, *stated, last = [line for line in group.splitlines() if ": /" not in line]
+    assert (first, second.partition(":")[0], last) == ("User-agent: *", "License", "Disallow:")
+    return stated
 
 
 def test_documents_state_terms_of_the_whole_host_only_if_a_policy_covers_it(account):
@@ -118,54 +120,42 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
 
 
-def test_a_malformed_or_empty_tag_causes_no_failure(site):
-    assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
-    assert get(RSL, **{"If-None-Match": ""}).status_code == 200
-
-
 def uses_of(account, *targets):
     document = get(RSL).content
     return [sorted(read_rsl(document, target)) for target in targets]
 
 
-def test_an_item_has_an_entry_of_its_own_and_leaves_its_patterns_alone(account, site):
+def test_items_have_entries_of_their_own(account, site):
     before = get(RSL).content
     factories.content(account, source="https://pub.example/open/a", policy_id=factories.policy(account).pk)
     after = get(RSL).content
     assert set(before.splitlines()) - set(after.splitlines()) == set()
     assert uses_of(account, "/open/a", "/open/a?x=1", "/open/ab", "/open/") == [[], [], ["search"], ["search"]]
-
-
-def test_an_item_with_the_terms_of_its_pattern_has_no_entry(account, site):
-    before = get(RSL).content
-    policy = site.ordered_rules[0].policy
-    factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk)
-    assert get(RSL).content == before
-
-
-def test_an_item_outside_of_all_patterns_has_an_entry(account, site):
     policy = factories.policy(account, factories.ALLOW_ALL)
     factories.content(account, source="https://pub.example/news/a", policy_id=policy.pk)
     assert uses_of(account, "/news/a", "/news/b") == [sorted(USES), []]
-
-
-def test_an_archived_item_is_not_licensed(account, site):
-    policy = factories.policy(account, factories.ALLOW_ALL)
     factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk, status="archived")
     assert uses_of(account, "/open/a", "/open/b") == [[], ["search"]]
 
 
-@pytest.mark.parametrize("source", ["http://pub.example:8080/open/a", "https://PUB.example/open/a",
-                                    "https://u@pub.example/open//a", "https://pub.example/open/%61"])  # fmt: skip
-def test_an_item_counts_however_its_url_is_spelled(account, site, source):
-    factories.content(account, source=source, policy_id=factories.policy(account).pk)
-    assert uses_of(account, "/open/a", "/open/b") == [[], ["search"]]
-
-
-def test_items_of_other_hosts_do_not_count(account, site):
+def test_items_with_the_terms_of_their_pattern_or_of_other_hosts_have_no_entry(account, site):
     before = get(RSL).content
+    policy = site.ordered_rules[0].policy
+    factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk)
+    assert get(RSL).content == before
     factories.content(account, source="https://pub.example.org/open/a", policy_id=factories.policy(account).pk)
     assert get(RSL).content == before
+
+
+def test_an_item_counts_however_its_url_is_spelled(account, site):
+    for source in [
+        "http://pub.example:8080/open/a",
+        "https://PUB.example/open/a",
+        "https://u@pub.example/open//a",
+        "https://pub.example/open/%61",
+    ]:
+        factories.content(account, source=source, policy_id=factories.policy(account).pk)
+        assert uses_of(account, "/open/a", "/open/b") == [[], ["search"]]
 
 
 def test_pages_of_one_item_have_one_entry_each_under_same_page(account, site, settings):

@@ -54,7 +54,7 @@ def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1"
     return json.loads(done.stdout)
 
 
-def test_the_worker_sends_the_page_and_the_visitor(tmp_path):
+def test_the_worker_passes_the_visitor_and_denials_on(tmp_path):
     shown = {"link": "<l>", "crawler-charged": "USD 0.01"}
     allowed = {"x-access-decision": "allow", "x-access-requester": "anonymous"}
     reply = worked(tmp_path, 200, {**allowed, **shown})
@@ -65,39 +65,31 @@ def test_the_worker_sends_the_page_and_the_visitor(tmp_path):
     assert seen["x-access-requester"] == "anonymous"
     assert not {"x-access-decision", "x-licensing-key"} & seen.keys()
     assert shown.items() <= reply["headers"].items()
+    for status in [401, 402, 403, 429]:
+        denied = {"x-access-decision": "deny", "crawler-price": "USD 0.01", "x-access-id": "dec_x"}
+        reply = worked(tmp_path, status, denied)
+        assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
+        assert "x-access-id" not in reply["headers"]
+    charged = {"x-access-decision": "allow", "crawler-charged": "USD 0.01"}
+    assert worked(tmp_path, 200, charged)["headers"]["cache-control"] == "private"
+    assert "cache-control" not in worked(tmp_path, 200, {"x-access-decision": "allow"})["headers"]
+    assert worked(tmp_path, 402, {"x-access-decision": "deny"})["headers"]["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 429])
-def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
-    denied = {"x-access-decision": "deny", "crawler-price": "USD 0.01", "x-access-id": "dec_x"}
-    reply = worked(tmp_path, status, denied)
-    assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
-    assert "x-access-id" not in reply["headers"]
-
-
-@pytest.mark.parametrize(
-    ("env", "status"),
-    [
+def test_pages_stay_open_while_the_service_is_down_if_they_are_named(tmp_path):
+    for env, status in [
         ({}, 200),
         ({"OPEN_PATHS": ""}, 503),
         ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200),
         ({"OPEN_PATHS": OPEN_PATHS}, 503),
-    ],
-)
-def test_the_worker_keeps_open_only_pages_that_are_named_while_the_service_is_down(tmp_path, env, status):
-    assert [worked(tmp_path, down, **env)["status"] for down in (0, 500, 502, 503, 504, 522)] == [status] * 6
-
-
-@pytest.mark.parametrize("error", [302, 401, 403, 404])
-def test_an_answer_that_is_no_decision_opens_a_page_only_on_a_site_that_observes(tmp_path, error):
-    assert worked(tmp_path, error)["status"] == 200
-    assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] != 200
-
-
-def test_the_worker_keeps_public_pages_open_while_the_service_is_down(tmp_path):
+    ]:
+        assert [worked(tmp_path, down, **env)["status"] for down in (0, 500, 502, 503, 504, 522)] == [status] * 6
     pages = ["/robots.txt", "/.well-known/acme-challenge/a", "/.well-known/tdmrep.json", "/.well-known/..;/a"]
     replies = [worked(tmp_path, 0, url=f"https://pub.example{page}", OPEN_PATHS="")["status"] for page in pages]
     assert replies == [200, 200, 503, 503]
+    for error in [302, 401, 403, 404]:
+        assert worked(tmp_path, error)["status"] == 200
+        assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] != 200
 
 
 def test_the_worker_asks_about_people_only_on_pages_that_are_not_open_to_them(tmp_path):
@@ -111,13 +103,6 @@ def test_the_worker_asks_about_people_only_on_pages_that_are_not_open_to_them(tm
     assert questions(person, "https://pub.example/premium/a") == 1
     assert questions({**person, "Authorization": "License x"}, "https://pub.example/open/a") == 1
     assert questions({"User-Agent": "GPTBot/1.0"}, "https://pub.example/open/a") == 1
-
-
-def test_a_page_that_was_charged_for_is_kept_by_no_shared_cache(tmp_path):
-    charged = {"x-access-decision": "allow", "crawler-charged": "USD 0.01"}
-    assert worked(tmp_path, 200, charged)["headers"]["cache-control"] == "private"
-    assert "cache-control" not in worked(tmp_path, 200, {"x-access-decision": "allow"})["headers"]
-    assert worked(tmp_path, 402, {"x-access-decision": "deny"})["headers"]["cache-control"] == "no-store"
 
 
 def test_the_worker_does_not_ask_a_service_that_stalled_for_ten_seconds(tmp_path):

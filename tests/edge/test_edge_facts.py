@@ -100,7 +100,7 @@ def test_the_refusal_of_a_host_is_recorded_on_its_facts(ask, account, page, seen
     assert recorded_and_replayed(reply.headers["X-Access-Id"]) == (seen.answers[-1].facts,) * 2
 
 
-def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_token, page, seen):
+def test_a_free_method_is_not_charged_and_keeps_its_price(ask_with_token, page, seen, api):
     page()
     free, charged = (ask_with_token("/premium/a", x_forwarded_method=method) for method in ("HEAD", "GET"))
     assert ("crawler-charged" in free.headers, charged.headers["crawler-charged"]) == (False, "USD 0.25")
@@ -108,10 +108,6 @@ def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_t
     [of_free, of_charged] = [answer.facts for answer in seen.answers]
     assert of_free.licenses == of_charged.licenses
     assert (of_free.waived, of_charged.waived) == (True, False)
-
-
-def test_an_erasure_leaves_a_free_method_free(ask_with_token, page, api):
-    page()
     free = ask_with_token("/premium/a", x_forwarded_method="HEAD").headers["X-Access-Id"]
     assert api.delete("/v1/requesters/org_acme").status == 200
     assert api.get(f"/v1/access/decisions/{free}")["charge"] is None

@@ -2,36 +2,27 @@
 
 from urllib.parse import quote, unquote
 
-import pytest
-
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 
 
-def test_a_requester_whom_the_site_names_is_decided_about(question, account, site):
+def test_a_requester_whom_the_site_names_is_decided_about(question, site, account):
     site(LICENSED, factories.DENY_ALL)
+    reply = question("/premium/a")
+    assert (*told(reply), reply.headers["X-Access-Requester"]) == (402, "deny", "no_license", "anonymous")
     factories.license(account, "org_acme")
     reply = question("/premium/a", x_licensing_requester="org_acme")
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "org_acme")
     recorded = event(reply)
     assert recorded.facts["url"] == "https://pub.example/premium/a"
     assert (recorded.facts["ip"], recorded.facts["identifiedBy"]) == ("203.0.113.0", "site")
-
-
-def test_a_visitor_whom_the_site_does_not_name_is_anonymous(question, site):
-    site(LICENSED, factories.DENY_ALL)
-    reply = question("/premium/a")
-    assert (*told(reply), reply.headers["X-Access-Requester"]) == (402, "deny", "no_license", "anonymous")
-
-
-@pytest.mark.parametrize("requester", ["Bücher & Söhne 100%", "日本", "a\r\nX-Access-Would: b", "crawler:gptbot"])
-def test_a_requesters_id_may_have_any_characters(question, account, site, requester):
-    site(LICENSED, factories.DENY_ALL)
-    factories.license(account, requester)
-    reply = question("/premium/a", x_licensing_requester=quote(requester))
-    assert (reply.status, unquote(reply.headers["X-Access-Requester"])) == (200, requester)
-    assert event(reply).requester.requester_id == requester
-    assert "X-Access-Would" not in reply.headers
+    for requester in ["Bücher & Söhne 100%", "日本", "a\r\nX-Access-Would: b", "crawler:gptbot"]:
+        site(LICENSED, factories.DENY_ALL)
+        factories.license(account, requester)
+        reply = question("/premium/a", x_licensing_requester=quote(requester))
+        assert (reply.status, unquote(reply.headers["X-Access-Requester"])) == (200, requester)
+        assert event(reply).requester.requester_id == requester
+        assert "X-Access-Would" not in reply.headers
 
 
 def test_a_requester_whom_the_site_names_pays_only_as_a_customer(question, account, site):
@@ -42,7 +33,7 @@ def test_a_requester_whom_the_site_names_pays_only_as_a_customer(question, accou
     assert question("/premium/a", **price).headers["crawler-charged"] == "USD 0.01"
 
 
-def test_forwarding_headers_do_not_count_for_middleware(question, site):
+def test_only_middleware_may_name_the_visitor(question, site, ask, raw, key, account):
     site(factories.DENY_ALL)
     forged = {
         "x_forwarded_uri": "/about",
@@ -53,9 +44,6 @@ def test_forwarding_headers_do_not_count_for_middleware(question, site):
     reply = question("/premium/a", **forged)
     assert reply.status == 403
     assert event(reply).facts["ip"] == "203.0.113.0"
-
-
-def test_only_middleware_may_name_the_visitor(ask, raw, key, account, site):
     site(LICENSED, factories.DENY_ALL)
     factories.license(account, "org_acme")
     named = {"x_licensing_requester": "org_acme"}
@@ -66,46 +54,30 @@ def test_only_middleware_may_name_the_visitor(ask, raw, key, account, site):
     assert by_envoy.status == 402
 
 
-def test_a_crawler_that_the_site_takes_for_a_subscriber_is_held_to_its_class(question, account, site):
+def test_a_crawler_or_token_limits_a_named_requester(question, account, site):
     site({**LICENSED, "permissions": ["read"]}, factories.DENY_ALL)
     factories.license(account, "org_acme")
     reply = question("/premium/a", x_licensing_requester="org_acme", user_agent="GPTBot/1.0")
     assert (reply.status, event(reply).permission) == (403, "ai_training")
-
-
-def test_a_licence_token_of_the_visitor_overrides_the_named_requester(question, site, account):
     site(LICENSED)
     factories.license(account, "org_acme")
     sent = {"authorization": "License nope", "x_licensing_requester": "org_acme"}
     assert question("/premium/a", **sent).status == 401
 
 
-@pytest.mark.parametrize(
-    ("header", "value"),
-    [
-        ("X-Licensing-Url", "/premium/a"),
-        ("X-Licensing-Url", ""),
-        ("X-Licensing-Address", "somewhere"),
-        ("X-Licensing-Requester", "a" * 256),
-        ("X-Licensing-Requester", "%20"),
-        ("X-Licensing-Requester", "%ff"),
+def test_headers_that_are_unclear_are_400_and_named(question, site):
+    for header, value in [
+        ("X-Licensing-Url", "/premium/a"), ("X-Licensing-Url", ""), ("X-Licensing-Address", "somewhere"),
+        ("X-Licensing-Requester", "a" * 256), ("X-Licensing-Requester", "%20"), ("X-Licensing-Requester", "%ff"),
         ("X-Licensing-Requester", "a%00b"),
-    ],
-)
-def test_a_header_that_is_unclear_is_400_and_named(question, site, header, value):
-    site(READERS)
-    reply = question("/premium/a", **{header.lower().replace("-", "_"): value})
-    assert (reply.status, reply.error["param"]) == (400, header)
-
-
-@pytest.mark.parametrize("name", ["x_licensing_url", "x_licensing_requester", "x_licensing_address"])
-def test_a_header_that_is_sent_twice_is_400(question, site, name):
-    site(READERS)
-    assert question("/premium/a", **{name: ["https://pub.example/about"] * 2}).status == 400
-
-
-@pytest.mark.parametrize("end", ["/", "/about/", "/about?", "/about#"])
-def test_a_host_that_a_visitor_extends_by_another_page_is_refused(question, site, end):
-    site(READERS)
-    reply = question(None, x_licensing_url=f"https://pub.example{quote(end, safe='')}/premium/a")
-    assert (reply.status, reply.error["param"]) == (400, "X-Licensing-Url")
+    ]:  # fmt: skip
+        site(READERS)
+        reply = question("/premium/a", **{header.lower().replace("-", "_"): value})
+        assert (reply.status, reply.error["param"]) == (400, header)
+    for name in ["x_licensing_url", "x_licensing_requester", "x_licensing_address"]:
+        site(READERS)
+        assert question("/premium/a", **{name: ["https://pub.example/about"] * 2}).status == 400
+    for end in ["/", "/about/", "/about?", "/about#"]:
+        site(READERS)
+        reply = question(None, x_licensing_url=f"https://pub.example{quote(end, safe='')}/premium/a")
+        assert (reply.status, reply.error["param"]) == (400, "X-Licensing-Url")

@@ -1,7 +1,5 @@
 """Which senders count as proxies, and which of their headers are trusted."""
 
-import pytest
-
 from analytics.models import AccessEvent
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event
@@ -47,22 +45,27 @@ def test_every_question_counts_once(ask, site):
     assert int(first.headers["X-RateLimit-Remaining"]) - int(second.headers["X-RateLimit-Remaining"]) == 1
 
 
-def test_forwarding_headers_from_elsewhere_are_not_believed(ask, account, site):
+def test_only_trusted_headers_name_one_page(ask, account, site):
     site(factories.DENY_ALL)
     reply = ask("/about", peer="203.0.113.50")
     assert (reply.status, reply.error["param"]) == (400, "X-Forwarded-Uri")
     assert not AccessEvent.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"x_forwarded_uri": None}, {"x_forwarded_uri": ""}, {"x_forwarded_uri": "about"}, {"x_forwarded_host": "a b"},
-     {"x_forwarded_uri": ["/premium/a", "/about"]}, {"x_forwarded_host": "pub.example, other.example"},
-     {"x_forwarded_uri": "/" + "a" * 9_000}],
-)  # fmt: skip
-def test_ambiguous_pages_are_refused(ask, site, headers):
-    site(factories.DENY_ALL)
-    assert ask("/premium/a", **headers).status == 400
+    for headers in [
+        {"x_forwarded_uri": None}, {"x_forwarded_uri": ""}, {"x_forwarded_uri": "about"}, {"x_forwarded_host": "a b"},
+        {"x_forwarded_uri": ["/premium/a", "/about"]}, {"x_forwarded_host": "pub.example, other.example"},
+        {"x_forwarded_uri": "/" + "a" * 9_000},
+    ]:  # fmt: skip
+        site(factories.DENY_ALL)
+        assert ask("/premium/a", **headers).status == 400
+    forged = {"x_access_decision": "allow", "x_access_requester": "crawler:gptbot", "x_access_would": "allow"}
+    assert ask("/premium/a", **forged).status == 403
+    for query in ["token=x", "access_token={key}", "key={key}", "X-Licensing-Key={key}", "deny=200"]:
+        site(LICENSED, factories.DENY_ALL)
+        own, text = factories.api_key(account)
+        factories.license(account, own.pk)
+        asked = query.format(key=text)
+        reply = ask(f"/premium/a?{asked}", path=f"/v1/access/forward?{asked}")
+        assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "anonymous")
 
 
 def by_ingress_nginx(ask, url, **headers):
@@ -76,62 +79,27 @@ def test_ingress_nginx_sends_the_whole_url(ask, site):
     reply = by_ingress_nginx(ask, "https://pub.example/premium/a?b=c")
     assert (reply.status, reply.headers["X-Access-Status"]) == (403, "403")
     assert by_ingress_nginx(ask, "https://pub.example/about").status == 200
-
-
-def test_a_hash_is_part_of_the_url_sent_by_ingress_nginx(ask, site):
-    site(factories.DENY_ALL)
     assert by_ingress_nginx(ask, "https://pub.example/about#/../premium/a").status == 403
-
-
-def test_a_hash_sign_is_part_of_the_path_to_ingress_nginx_too(ask, site):
-    site(factories.DENY_ALL)
-    assert by_ingress_nginx(ask, "https://pub.example/about#/../premium/a").status == 403
-
-
-def test_a_visitors_own_headers_do_not_name_the_page_to_ingress_nginx(ask, site):
-    site(factories.DENY_ALL)
     forged = {"x_forwarded_uri": "/about", "x_forwarded_host": "other.example", "x_forwarded_proto": "http"}
     reply = by_ingress_nginx(ask, "https://pub.example/premium/a", **forged)
     assert (reply.status, event(reply).facts["url"]) == (403, "https://pub.example/premium/a")
-
-
-def test_x_original_url_counts_at_its_own_path_alone(ask, site):
-    site(factories.DENY_ALL)
     assert ask("/premium/a", x_original_url="https://pub.example/about").status == 403
     assert ask(None, x_original_url="https://pub.example/about").status == 400
 
 
-@pytest.mark.parametrize(
-    "url",
-    [None, "", "/about", "pub.example/about", "http:///about", "ftp://pub.example/about", "http://[/about",
-     "http://a@pub.example/", ["https://pub.example/about"] * 2, "https://pub.example/" + "a" * 9_000],
-    ids=range(10),
-)  # fmt: skip
-def test_malformed_urls_are_refused(ask, site, url):
-    site(factories.DENY_ALL)
-    reply = by_ingress_nginx(ask, url)
-    assert (reply.status, reply.error["type"]) == (403, "validation_error")
+def test_malformed_urls_are_refused(ask, site):
+    for url in [
+        None, "", "/about", "pub.example/about", "http:///about", "ftp://pub.example/about", "http://[/about",
+        "http://a@pub.example/", ["https://pub.example/about"] * 2, "https://pub.example/" + "a" * 9_000,
+    ]:  # fmt: skip
+        site(factories.DENY_ALL)
+        reply = by_ingress_nginx(ask, url)
+        assert (reply.status, reply.error["type"]) == (403, "validation_error")
 
 
-def test_headers_that_only_we_send_have_no_effect(ask, site):
-    site(factories.DENY_ALL)
-    forged = {"x_access_decision": "allow", "x_access_requester": "crawler:gptbot", "x_access_would": "allow"}
-    assert ask("/premium/a", **forged).status == 403
-
-
-@pytest.mark.parametrize("query", ["token=x", "access_token={key}", "key={key}", "X-Licensing-Key={key}", "deny=200"])
-def test_tokens_in_the_query_have_no_effect(ask, account, site, query):
-    site(LICENSED, factories.DENY_ALL)
-    own, text = factories.api_key(account)
-    factories.license(account, own.pk)
-    asked = query.format(key=text)
-    reply = ask(f"/premium/a?{asked}", path=f"/v1/access/forward?{asked}")
-    assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "anonymous")
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"])
-def test_any_method_is_answered(ask, site, method):
-    site(factories.DENY_ALL)
-    reply = ask("/premium/a", method=method)
-    assert reply.status == 403
-    assert bool(reply.content) is (method != "HEAD")
+def test_any_method_is_answered(ask, site):
+    for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"]:
+        site(factories.DENY_ALL)
+        reply = ask("/premium/a", method=method)
+        assert reply.status == 403
+        assert bool(reply.content) is (method != "HEAD")

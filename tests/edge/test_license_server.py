@@ -71,11 +71,6 @@ def test_a_token_ends_with_its_licence(account, site):
     assert 80 <= ask_token(*factories.license_client(account)).json()["expires_in"] <= 90
 
 
-def test_a_single_page_is_a_resource_too(client):
-    reply = ask_token(*client, resource="https://pub.example/premium/a?x=1")
-    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example/premium/a"
-
-
 @pytest.mark.parametrize("scope", ["content_ids", "tags", "policy_ids"])
 def test_a_licence_for_some_items_opens_their_pattern(account, site, scope):
     site(LICENSED)
@@ -87,21 +82,21 @@ def test_a_licence_for_some_items_opens_their_pattern(account, site, scope):
     assert claims_of(reply.json()["access_token"])["license_id"] == held.pk
 
 
-def test_the_published_licence_may_be_written_in_another_way(client):
+def test_requests_may_be_written_in_other_ways(client):
     spelled = published()[0].replace("ns0:", "rsl:").replace("xmlns:ns0", "xmlns:rsl").replace("><", "> \n <")
     assert ask_token(*client, license=spelled).status_code == 200
-
-
-def test_json_and_credentials_in_the_body_are_taken_too(client):
     made, secret = client
     body = {"grant_type": "client_credentials", "resource": "https://pub.example/premium/*",
             "license": published()[0], "client_id": made.pk, "client_secret": secret}  # fmt: skip
     assert Client().post("/olp/token", body, content_type="application/json").status_code == 200
+    reply = ask_token(*client, resource="https://pub.example/premium/a?x=1")
+    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example/premium/a"
+    reply = ask_token(*client, resource="https://PUB.example.:8443/premium/*")
+    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example:8443/premium"
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
+def test_invalid_requests_get_errors_of_oauth(client, account, db, other_account):
+    for fields, error in [
         ({"grant_type": None}, "invalid_request"),
         ({"grant_type": "password"}, "unsupported_grant_type"),
         ({"resource": None}, "invalid_request"),
@@ -114,10 +109,19 @@ def test_json_and_credentials_in_the_body_are_taken_too(client):
         ({"license": "<!DOCTYPE x><license/>"}, "invalid_license"),
         ({"license": '<license xmlns="https://rslstandard.org/rsl"/>'}, "invalid_license"),
         ({"license_type": "text/plain"}, "invalid_license"),
-    ],
-)
-def test_invalid_requests_get_errors_of_oauth(client, fields, error):
-    assert refused(ask_token(*client, **fields)) == (400, error)
+    ]:
+        assert refused(ask_token(*client, **fields)) == (400, error)
+    made, secret = client
+    twice = "grant_type=client_credentials&resource=https://pub.example/premium/*&resource=x"
+    headers = {"Authorization": basic(made.pk, secret)}
+    form = "application/x-www-form-urlencoded"
+    reply = Client().post("/olp/token", twice, content_type=form, headers=headers)
+    assert refused(reply) == (400, "invalid_request")
+    assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
+    reply = Client().get("/olp/token")
+    assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
+    factories.license(other_account)
+    assert refused(ask_token(*factories.license_client(other_account))) == (400, "invalid_resource")
 
 
 def test_wrong_credentials_are_401_with_a_challenge(client, account):
@@ -131,28 +135,16 @@ def test_wrong_credentials_are_401_with_a_challenge(client, account):
     assert refused(ask_token(made, secret)) == (401, "invalid_client")
 
 
-def test_an_api_key_is_refused_as_a_client_secret(client, account):
-    assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
-
-
-def test_a_client_without_a_valid_licence_gets_no_token(account, client, licensed):
-    stranger = factories.license_client(account, "org_other")
-    assert refused(ask_token(*stranger)) == (401, "unauthorized_client")
-    revoke_license(licensed)
-    assert refused(ask_token(*client)) == (401, "unauthorized_client")
-
-
-def test_a_client_without_credit_gets_no_token(account, client, licensed):
+def test_a_client_without_a_licence_or_credit_gets_no_token(account, client, licensed):
     factories.wallet(account, "access", 1, requester_id="org_acme")
     assert ask_token(*client).status_code == 200
     grant = Grant.objects.get()
     void_grant(grant.wallet, grant.pk)
     assert refused(ask_token(*client)) == (402, "payment_required")
-
-
-def test_pages_of_another_account_are_refused_as_resources(other_account, client):
-    factories.license(other_account)
-    assert refused(ask_token(*factories.license_client(other_account))) == (400, "invalid_resource")
+    stranger = factories.license_client(account, "org_other")
+    assert refused(ask_token(*stranger)) == (401, "unauthorized_client")
+    revoke_license(licensed)
+    assert refused(ask_token(*client)) == (401, "unauthorized_client")
 
 
 def test_a_host_of_two_accounts_has_tokens_only_from_those_that_verified_it(account, other_account, client):
@@ -173,32 +165,17 @@ def test_a_host_of_two_accounts_has_tokens_only_from_those_that_verified_it(acco
     assert claims_of(ask_token(*their_client, license=their_terms).json()["access_token"])["account_id"] != account.pk
 
 
-def test_the_audience_is_the_sites_host_however_the_resource_spells_it(client):
-    reply = ask_token(*client, resource="https://PUB.example.:8443/premium/*")
-    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example:8443/premium"
-
-
-def test_a_parameter_twice_is_refused(client):
-    made, secret = client
-    twice = "grant_type=client_credentials&resource=https://pub.example/premium/*&resource=x"
-    headers = {"Authorization": basic(made.pk, secret)}
-    form = "application/x-www-form-urlencoded"
-    reply = Client().post("/olp/token", twice, content_type=form, headers=headers)
-    assert refused(reply) == (400, "invalid_request")
-
-
-def test_only_a_post_is_possible(db):
-    reply = Client().get("/olp/token")
-    assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
-
-
-def test_a_client_learns_of_its_own_tokens(account, client, licensed):
+def test_invalid_tokens_and_tokens_of_others_are_inactive(account, client, licensed):
     token = ask_token(*client).json()["access_token"]
     told = introspect(basic(client[0].pk, client[1]), token=token).json()
     assert {"active": True, "client_id": client[0].pk, "license_id": licensed.pk}.items() <= told.items()
     assert {"scope", "aud", "iss", "iat", "nbf", "exp", "jti"} <= told.keys()
     other, secret = factories.license_client(account)
     assert introspect(basic(other.pk, secret), token=token).json() == {"active": False}
+    key = f"Bearer {factories.key_text(account)}"
+    assert introspect(key, token=f"{token}x").json() == {"active": False}
+    revoke_license(licensed)
+    assert introspect(key, token=token).json() == {"active": False}
 
 
 def test_a_publisher_learns_of_tokens_for_his_pages(account, other_account, client):
@@ -210,14 +187,6 @@ def test_a_publisher_learns_of_tokens_for_his_pages(account, other_account, clie
     assert not introspect(f"Bearer {factories.key_text(other_account)}", token=token).json()["active"]
     lesser = f"Bearer {factories.key_text(account, permissions=['content:read'])}"
     assert refused(introspect(lesser, token=token)) == (401, "invalid_client")
-
-
-def test_invalid_tokens_and_tokens_of_revoked_licences_are_inactive(account, client, licensed):
-    token = ask_token(*client).json()["access_token"]
-    key = f"Bearer {factories.key_text(account)}"
-    assert introspect(key, token=f"{token}x").json() == {"active": False}
-    revoke_license(licensed)
-    assert introspect(key, token=token).json() == {"active": False}
 
 
 def test_the_keys_of_licence_tokens_are_in_the_whole_set_too(client):

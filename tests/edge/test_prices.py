@@ -22,19 +22,19 @@ def pay(ask, account):
     return lambda uri="/premium/a", **headers: ask(uri, authorization=f"Bearer {text}", **headers)
 
 
-def test_a_denial_that_a_payment_would_help_names_the_price(ask, site):
+def test_a_denial_that_a_payment_would_help_names_the_price(ask, site, pay):
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a")
     assert told(reply) == (402, "deny", "no_license")
     assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
-
-
-def test_a_page_that_is_free_for_readers_has_a_price_for_crawlers(ask, site):
     site(PRICED, READERS)
     reply = ask("/premium/a", user_agent="GPTBot/1.0")
     assert told(reply) == (402, "deny", "permission_not_granted")
     assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
     assert "This has to be paid for." in str(reply.body)
+    site(FOR_ALL)
+    assert price_of(ask("/premium/a")) == (402, "EUR 0.50", "MissingCrawlerPrice")
+    assert pay(crawler_exact_price="EUR 0.50").headers["crawler-charged"] == "EUR 0.50"
 
 
 def test_a_customer_with_an_insufficient_licence_gets_the_price(ask, site, account):
@@ -68,40 +68,32 @@ def test_the_decision_records_the_accepted_offer(pay, site, api):
     assert event(reply).allowed
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
+def test_only_the_exact_price_in_one_header_is_accepted(pay, site, ask):
+    for sent, error in [
         ({"crawler_exact_price": "USD 0.02"}, "InvalidCrawlerExactPrice"),
         ({"crawler_max_price": "USD 0.01"}, "InvalidCrawlerMaxPrice"),
         ({"crawler_max_price": "EUR 9"}, "InvalidCrawlerMaxPrice"),
-    ],
-)
-def test_another_price_is_402_with_the_right_one(pay, site, sent, error):
-    site(PRICED, factories.DENY_ALL)
-    assert price_of(pay(**sent)) == (402, "USD 0.015", error)
-    assert not LedgerEntry.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "value", ["0.01", "USD", "USD -1", "USD 1e3", "usd 0.01", "USD 0.0000001", "XXX 1", "USD 1,5"]
-)
-def test_invalid_prices_in_headers_are_a_400(pay, site, value):
-    site(PRICED, factories.DENY_ALL)
-    assert price_of(pay(crawler_max_price=value)) == (400, None, "InvalidCrawlerPriceValue")
-
-
-def test_both_headers_are_a_conflict(pay, site):
+    ]:
+        site(PRICED, factories.DENY_ALL)
+        assert price_of(pay(**sent)) == (402, "USD 0.015", error)
+        assert not LedgerEntry.objects.exists()
+    for value in ["0.01", "USD", "USD -1", "USD 1e3", "usd 0.01", "USD 0.0000001", "XXX 1", "USD 1,5"]:
+        site(PRICED, factories.DENY_ALL)
+        assert price_of(pay(crawler_max_price=value)) == (400, None, "InvalidCrawlerPriceValue")
     site(PRICED)
     reply = pay(crawler_max_price="USD 1", crawler_exact_price="USD 1")
     assert price_of(reply) == (400, None, "ConflictingPriceHeaders")
-
-
-@pytest.mark.parametrize("agent", ["Mozilla/5.0", "GPTBot/1.0"])
-def test_unidentified_visitors_cannot_pay(ask, site, agent):
-    site(PRICED, factories.DENY_ALL)
-    reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
-    assert price_of(reply) == (400, None, "StrongAuthRequired")
-    assert not LedgerEntry.objects.exists()
+    for agent in ["Mozilla/5.0", "GPTBot/1.0"]:
+        site(PRICED, factories.DENY_ALL)
+        reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
+        assert price_of(reply) == (400, None, "StrongAuthRequired")
+        assert not LedgerEntry.objects.exists()
+    reply = ask("/premium/a", path="/v1/access/forward?deny=403")
+    assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (
+        403,
+        "402",
+        "USD 0.015",
+    )
 
 
 def test_a_verified_crawler_pays(ask, site, monkeypatch):
@@ -112,12 +104,6 @@ def test_a_verified_crawler_pays(ask, site, monkeypatch):
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a", crawler_max_price="USD 1", user_agent="TestBot/1.0")
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:testbot")
-
-
-def test_a_page_for_everybody_has_a_price_too(ask, pay, site):
-    site(FOR_ALL)
-    assert price_of(ask("/premium/a")) == (402, "EUR 0.50", "MissingCrawlerPrice")
-    assert pay(crawler_exact_price="EUR 0.50").headers["crawler-charged"] == "EUR 0.50"
 
 
 def test_a_licence_goes_before_an_offer(ask, site, account):
@@ -151,32 +137,25 @@ def test_a_denial_for_lack_of_credit_names_the_price_and_when_credit_comes(ask, 
     assert ask("/premium/a", authorization=f"Bearer {text}", crawler_max_price="USD 1").status == 402
 
 
-def test_head_is_allowed_at_the_price_and_never_charged(pay, site):
+def test_a_head_request_is_allowed_at_the_price_and_never_charged(pay, site):
+    for price, would in [("USD 1", None), ("USD 0.01", "deny; reason=no_license")]:
+        site(PRICED, factories.DENY_ALL, mode="observe")
+        reply = pay(crawler_max_price=price)
+        assert (reply.status, reply.headers.get("X-Access-Would"), event(reply).observed) == (
+            200,
+            would,
+            would and "no_license",
+        )
+        assert "crawler-charged" not in reply.headers
+        assert not LedgerEntry.objects.exists()
     site(PRICED, factories.DENY_ALL)
     reply = pay(crawler_max_price="USD 1", x_forwarded_method="HEAD")
     assert (reply.status, reply.headers.get("crawler-charged")) == (200, None)
     assert price_of(pay(x_forwarded_method="HEAD")) == (402, "USD 0.015", "MissingCrawlerPrice")
     assert not LedgerEntry.objects.exists()
-
-
-def test_a_method_that_the_visitor_forges_at_ingress_nginx_is_charged(pay, site):
-    site(PRICED, factories.DENY_ALL)
     asked = {"path": "/v1/access/ingress-nginx", "x_original_url": "https://pub.example/premium/a"}
     assert pay(crawler_max_price="USD 1", x_forwarded_method="HEAD", x_original_method="GET", **asked).status == 200
     assert LedgerEntry.objects.exists()
-
-
-@pytest.mark.parametrize(("price", "would"), [("USD 1", None), ("USD 0.01", "deny; reason=no_license")])
-def test_an_observed_payment_is_not_charged_and_refused_only_if_it_is_too_low(pay, site, price, would):
-    site(PRICED, factories.DENY_ALL, mode="observe")
-    reply = pay(crawler_max_price=price)
-    assert (reply.status, reply.headers.get("X-Access-Would"), event(reply).observed) == (
-        200,
-        would,
-        would and "no_license",
-    )
-    assert "crawler-charged" not in reply.headers
-    assert not LedgerEntry.objects.exists()
 
 
 def test_a_changed_price_holds_in_the_next_request(pay, site):
@@ -186,26 +165,8 @@ def test_a_changed_price_holds_in_the_next_request(pay, site):
     assert price_of(pay(crawler_exact_price="USD 0.015")) == (402, "USD 1.00", "InvalidCrawlerExactPrice")
 
 
-def test_nginx_gets_the_price_with_a_403(ask, site):
-    site(PRICED)
-    reply = ask("/premium/a", path="/v1/access/forward?deny=403")
-    assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (
-        403,
-        "402",
-        "USD 0.015",
-    )
-
-
 OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
          "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
-
-
-def test_offers_show_prices_and_record_nothing(api, site):
-    made = site(PRICED, factories.DENY_ALL)
-    reply = api.get("/v1/access/offers", url="https://pub.example/premium/a?x=1")
-    assert (reply["allowed"], reply["reason"], reply["offers"]) == (False, "no_license", [OFFER])
-    assert reply["policyId"] == made.ordered_rules[0].policy_id
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
 
 
 def test_offers_for_an_item_heed_the_licences_of_the_requester(api, account):
@@ -230,22 +191,26 @@ def test_offers_heed_the_wallets_of_the_requester(api, account):
         assert (one["credits"]["required"], one["credits"]["available"]) == (0.05, 0.02)
 
 
-def test_offers_depend_on_the_permission(api, account):
+def test_offers_are_for_a_permission_of_a_known_page(api, account, site):
+    for query, status, param in [
+        ({}, 400, "url"),
+        ({"url": "https://a.example/", "contentId": "cnt_x"}, 400, "contentId"),
+        ({"url": "a"}, 400, "url"),
+        ({"contentId": "cnt_x", "permission": "No"}, 400, "permission"),
+        ({"url": "https://unknown.example/a"}, 404, "url"),
+        ({"contentId": "cnt_x"}, 404, "contentId"),
+    ]:
+        reply = api.get("/v1/access/offers", **query)
+        assert (reply.status, reply.error["param"]) == (status, param)
     policy = factories.policy(account, {**PRICED, "permissions": ["read"]})
     item = factories.content(account, policy_id=policy.pk)
     assert api.get("/v1/access/offers", contentId=item.pk, permission="ai_training")["offers"] == []
     assert len(api.get("/v1/access/offers", contentId=item.pk, permission="read")["offers"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("query", "status", "param"),
-    [({}, 400, "url"), ({"url": "https://a.example/", "contentId": "cnt_x"}, 400, "contentId"),
-     ({"url": "a"}, 400, "url"), ({"contentId": "cnt_x", "permission": "No"}, 400, "permission"),
-     ({"url": "https://unknown.example/a"}, 404, "url"), ({"contentId": "cnt_x"}, 404, "contentId")],
-)  # fmt: skip
-def test_invalid_queries_for_offers_are_refused_by_name(api, query, status, param):
-    reply = api.get("/v1/access/offers", **query)
-    assert (reply.status, reply.error["param"]) == (status, param)
+    made = site(PRICED, factories.DENY_ALL)
+    reply = api.get("/v1/access/offers", url="https://pub.example/premium/a?x=1")
+    assert (reply["allowed"], reply["reason"], reply["offers"]) == (False, "no_license", [OFFER])
+    assert reply["policyId"] == made.ordered_rules[0].policy_id
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
 
 
 def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
@@ -259,29 +224,23 @@ def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
     assert (refused.status, refused.error["param"]) == (422, "items[0].url")
 
 
-@pytest.mark.parametrize(
-    ("price", "param"),
-    [(1, "pricePerAccess"), ({"amount": 1}, "pricePerAccess.currency"),
-     ({"amount": 0, "currency": "USD"}, "pricePerAccess.amount"),
-     ({"amount": "1.1234567", "currency": "USD"}, "pricePerAccess.amount"),
-     ({"amount": True, "currency": "USD"}, "pricePerAccess.amount"),
-     ({"amount": 1_000_001, "currency": "USD"}, "pricePerAccess.amount"),
-     ({"amount": 1, "currency": "usd"}, "pricePerAccess.currency"),
-     ({"amount": 1, "currency": "USD", "x": 1}, "pricePerAccess.x")],
-)  # fmt: skip
-def test_invalid_prices_of_rules_are_refused(api, price, param):
-    rule = {"action": "allow", "conditions": {"default": True}, "pricePerAccess": price}
-    reply = api.post("/v1/policies", {"name": "P", "rules": [rule]})
-    assert (reply.status, reply.error["param"]) == (422, f"rules[0].{param}")
-
-
-def test_only_an_allow_rule_has_a_price(api):
+def test_prices_of_rules_are_validated_and_kept(api):
+    for price, param in [
+        (1, "pricePerAccess"),
+        ({"amount": 1}, "pricePerAccess.currency"),
+        ({"amount": 0, "currency": "USD"}, "pricePerAccess.amount"),
+        ({"amount": "1.1234567", "currency": "USD"}, "pricePerAccess.amount"),
+        ({"amount": True, "currency": "USD"}, "pricePerAccess.amount"),
+        ({"amount": 1_000_001, "currency": "USD"}, "pricePerAccess.amount"),
+        ({"amount": 1, "currency": "usd"}, "pricePerAccess.currency"),
+        ({"amount": 1, "currency": "USD", "x": 1}, "pricePerAccess.x"),
+    ]:
+        rule = {"action": "allow", "conditions": {"default": True}, "pricePerAccess": price}
+        reply = api.post("/v1/policies", {"name": "P", "rules": [rule]})
+        assert (reply.status, reply.error["param"]) == (422, f"rules[0].{param}")
     rule = {**FOR_ALL, "action": "deny"}
     del rule["permissions"]
     assert api.post("/v1/policies", {"name": "P", "rules": [rule]}).error["param"] == "rules[0].pricePerAccess"
-
-
-def test_a_price_comes_back_as_it_was_sent(api):
     for amount in (0.5, "0.50", 3):
         rule = {**FOR_ALL, "pricePerAccess": {"amount": amount, "currency": "EUR"}}
         assert api.post("/v1/policies", {"name": "P", "rules": [rule]})["rules"] == [rule]

@@ -15,12 +15,21 @@ def test_bot(crawler_table):
     )  # fmt: skip
 
 
-def test_a_price_is_found_behind_a_rule_for_licensees(ask, site, test_bot):
+def test_a_price_is_found_behind_a_rule_for_licensees(ask, site, test_bot, api, account):
     site(*NATURAL)
     assert price_of(ask("/premium/a", user_agent="TestBot/1.0")) == (402, "USD 0.015", "MissingCrawlerPrice")
     unverified = ask("/premium/a", user_agent="TestBot/1.0", x_forwarded_for="198.51.100.1")
     assert price_of(unverified) == (402, "USD 0.015", "MissingCrawlerPrice")
     assert price_of(ask("/premium/a")) == (402, None, None)  # a person needs a licence
+    reply = ask("/premium/a", user_agent="TestBot/1.0", crawler_max_price="USD 1", x_forwarded_method="HEAD")
+    assert (reply.status, reply.headers.get("crawler-charged"), price_of(reply)[2]) == (200, None, None)
+    url = "https://pub.example/premium/a"
+    offers = api.get("/v1/access/offers", url=url, permission="ai_input")["offers"]
+    assert [(one["licenseType"], one["pricePerAccess"]["amount"]) for one in offers] == [(None, 0.015)]
+    assert api.get("/v1/access/offers", url=url, permission="read")["offers"] == []
+    factories.license(account, "crawler:testbot")
+    reply = ask("/premium/a", user_agent="TestBot/1.0", crawler_max_price="USD 1")
+    assert (reply.status, reply.headers.get("crawler-charged")) == (200, None)
 
 
 @pytest.mark.parametrize("sent", [{"crawler_exact_price": "USD 0.015"}, {"crawler_max_price": "USD 0.02"}])
@@ -36,43 +45,16 @@ def test_a_price_behind_a_rule_for_licensees_is_paid(ask, site, api, test_bot, s
     ]  # fmt: skip
 
 
-def test_head_at_a_sufficient_price_behind_a_rule_for_licensees_is_free(ask, site, test_bot):
-    site(*NATURAL)
-    reply = ask("/premium/a", user_agent="TestBot/1.0", crawler_max_price="USD 1", x_forwarded_method="HEAD")
-    assert (reply.status, reply.headers.get("crawler-charged"), price_of(reply)[2]) == (200, None, None)
-
-
-def test_a_licensee_pays_no_price_of_a_later_rule(ask, site, account, test_bot):
-    site(*NATURAL)
-    factories.license(account, "crawler:testbot")
-    reply = ask("/premium/a", user_agent="TestBot/1.0", crawler_max_price="USD 1")
-    assert (reply.status, reply.headers.get("crawler-charged")) == (200, None)
-
-
-def test_the_offers_of_a_page_list_a_price_behind_a_rule_for_licensees(api, site):
-    site(*NATURAL)
-    url = "https://pub.example/premium/a"
-    offers = api.get("/v1/access/offers", url=url, permission="ai_input")["offers"]
-    assert [(one["licenseType"], one["pricePerAccess"]["amount"]) for one in offers] == [(None, 0.015)]
-    assert api.get("/v1/access/offers", url=url, permission="read")["offers"] == []
-
-
-@pytest.mark.parametrize(
-    ("before", "quoted"),
-    [
+def test_rules_before_a_price_block_it_unless_they_are_for_licence_holders(ask, site, account):
+    for before, quoted in [
         ({"action": "allow", "conditions": {"licenseType": "commercial"}, "permissions": ["read"]}, True),
         ({"action": "deny", "conditions": {"hasValidLicense": False}}, True),
         ({"action": "deny", "conditions": {"licenseType": "commercial"}}, False),
         ({"action": "deny", "conditions": {"default": True}}, False),
         ({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]}, False),
-    ],
-)
-def test_rules_before_a_price_block_it_unless_they_are_for_licence_holders(ask, site, before, quoted):
-    site({**before, "priority": 1}, PRICED, {**factories.DENY_ALL, "priority": 3})
-    assert (ask("/premium/a").headers.get("crawler-price") == "USD 0.015") is quoted
-
-
-def test_a_price_for_those_without_a_licence_is_found_and_paid(ask, account, site):
+    ]:
+        site({**before, "priority": 1}, PRICED, {**factories.DENY_ALL, "priority": 3})
+        assert (ask("/premium/a").headers.get("crawler-price") == "USD 0.015") is quoted
     site({**FOR_ALL, "conditions": {"hasValidLicense": False}})
     assert price_of(ask("/premium/a")) == (402, "EUR 0.50", "MissingCrawlerPrice")
     reply = ask("/premium/a", authorization=f"Bearer {factories.api_key(account)[1]}", crawler_exact_price="EUR 0.50")

@@ -54,9 +54,15 @@ def test_a_closed_expression_matches_all_pages_of_its_pattern(both):
     assert re.match(expression, path, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("text", ["/", "/*", "/open/*", "/about", "/about$", "/a/*.html$", "/a/*/b", "/a*"])
-def test_usual_patterns_have_an_expression(text):
-    assert opening(Pattern.of(text)) is not None
+def test_usual_patterns_have_an_expression():
+    for text in ["/", "/*", "/open/*", "/about", "/about$", "/a/*.html$", "/a/*/b", "/a*"]:
+        assert opening(Pattern.of(text)) is not None
+    every_page = opening(Pattern.of("/*"))
+    for path in ("/%D8%AE%D8%A8%D8%B1", "/caf%c3%a9/a.html", "/%E0%A4%95", "/%E6%97%A5%E6%9C%AC"):
+        assert re.fullmatch(every_page, path)
+    for path in ("/%2e%2e", "/%C0%AE", "/%E0%80%AE", "/%EF%BC%8F", "/%25", "/a%3Bb", "/%C3", "/%5C"):
+        assert not re.fullmatch(every_page, path)
+    assert re.match(closing(Pattern.of("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("proxy", KINDS)
@@ -88,9 +94,6 @@ def test_open_pages_are_refused_to_crawlers_whose_use_they_do_not_allow_to_every
     refused = describe(factories.site(account, {"/sold/": policy})).refused_crawlers
     assert {"GPTBot", "ChatGPT Agent", "archive.org_bot"} <= {*refused}
     assert "Googlebot" not in refused
-
-
-def test_no_crawler_is_refused_a_page_that_allows_every_use(account):
     everything = factories.policy(account, {**READERS, "permissions": ["full_access"]})
     site = factories.site(account, {"/open/": everything, "/": None}, unknown="allow")
     assert describe(site).refused_crawlers == []
@@ -102,10 +105,10 @@ def test_restricted_asset_folders_are_asked_about(api, account):
     assert "^/(static)(/" in content
 
 
-@pytest.mark.parametrize("query", ["", "?for=", "?for=apache", "?for=../nginx"])
-def test_another_proxy_is_refused(api, account, query):
-    reply = api.get(f"/v1/sites/{factories.site(account).pk}/proxy-config{query}")
-    assert (reply.status, reply.error["param"]) == (400, "for")
+def test_another_proxy_is_refused(api, account):
+    for query in ["", "?for=", "?for=apache", "?for=../nginx"]:
+        reply = api.get(f"/v1/sites/{factories.site(account).pk}/proxy-config{query}")
+        assert (reply.status, reply.error["param"]) == (400, "for")
 
 
 def test_another_accounts_site_has_no_file(api, other_account):
@@ -130,23 +133,14 @@ def test_a_site_that_enforces_closes_only_what_people_need_something_for(account
     assert access(site) == ("closed", ["ask", "ask"])
 
 
-@pytest.mark.parametrize("mode", ["observe", "disabled"])
-def test_a_site_that_refuses_nobody_closes_no_page(account, mode):
-    rules = {"/open/": factories.policy(account, READERS), "/sold/": factories.policy(account, DENY)}
-    site = factories.site(account, rules, unknown="deny", mode=mode)
-    assert access(site) == ("ask", ["open"])
-    assert (describe(site).refused_crawlers, describe(site).omitted) == ([], [])
+def test_a_site_that_refuses_nobody_closes_no_page(account):
+    for mode in ["observe", "disabled"]:
+        rules = {"/open/": factories.policy(account, READERS), "/sold/": factories.policy(account, DENY)}
+        site = factories.site(account, rules, unknown="deny", mode=mode)
+        assert access(site) == ("ask", ["open"])
+        assert (describe(site).refused_crawlers, describe(site).omitted) == ([], [])
 
 
 def test_pages_of_a_policy_that_observes_stay_open(account):
     policy = factories.policy(account, DENY, mode="observe")
     assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
-
-
-def test_letters_of_other_scripts_are_plain_but_no_look_alikes_of_dots_and_slashes():
-    every_page = opening(Pattern.of("/*"))
-    for path in ("/%D8%AE%D8%A8%D8%B1", "/caf%c3%a9/a.html", "/%E0%A4%95", "/%E6%97%A5%E6%9C%AC"):
-        assert re.fullmatch(every_page, path)
-    for path in ("/%2e%2e", "/%C0%AE", "/%E0%80%AE", "/%EF%BC%8F", "/%25", "/a%3Bb", "/%C3", "/%5C"):
-        assert not re.fullmatch(every_page, path)
-    assert re.match(closing(Pattern.of("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)

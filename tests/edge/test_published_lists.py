@@ -80,16 +80,12 @@ def test_a_crawler_is_recognised_by_an_address_in_a_fetched_list(operator, ask, 
     )
 
 
-def test_a_new_list_replaces_the_one_before(operator):
+def test_a_new_valid_list_replaces_the_copy(operator, monkeypatch, tmp_path):
     operator.is_fetched(published("8.8.4.0/24"))
     operator.is_fetched(published("8.8.8.0/24"))
     [seeker] = current_table.get().crawlers
     assert seeker.addresses == ("8.8.8.0/24",)
-
-
-@pytest.mark.parametrize(
-    ("answer", "failure"),
-    [
+    for answer, failure in [
         (reply(b"<html>Sign in</html>"), "JSON is malformed"),
         (reply(b""), "Input data was truncated"),
         (reply({"prefixes": []}), "Expected `array` of length >= 1"),
@@ -101,31 +97,22 @@ def test_a_new_list_replaces_the_one_before(operator):
         (reply(b"", "302 Found", "Location: https://127.0.0.1/secret\r\n"), "points to https://127.0.0.1/secret"),
         (b"", "RemoteProtocolError"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{", "RemoteProtocolError"),
-    ],
-)
-def test_nothing_but_a_good_list_replaces_the_copy(operator, answer, failure):
-    operator.is_fetched(published("8.8.4.0/24"))
-    copied_at = AddressList.objects.get().fetched_at
-    assert failure in operator.is_fetched(answer).failure
-    kept = AddressList.objects.get()
-    assert (kept.ranges, kept.fetched_at) == (["8.8.4.0/24"], copied_at)
-    assert failure in kept.failure
-    assert kept.failed_at > copied_at
-    [seeker] = current_table.get().crawlers
-    assert seeker.addresses == ("8.8.4.0/24",)
-    assert operator.is_fetched(published("8.8.4.0/24")).failure == ""
-    assert AddressList.objects.get().failure == ""
-
-
-def test_a_list_that_is_too_long_does_not_replace_the_copy(operator, monkeypatch):
-    operator.is_fetched(published("8.8.4.0/24"))
+    ]:
+        operator.is_fetched(published("8.8.4.0/24"))
+        copied_at = AddressList.objects.get().fetched_at
+        assert failure in operator.is_fetched(answer).failure
+        kept = AddressList.objects.get()
+        assert (kept.ranges, kept.fetched_at) == (["8.8.4.0/24"], copied_at)
+        assert failure in kept.failure
+        assert kept.failed_at > copied_at
+        [seeker] = current_table.get().crawlers
+        assert seeker.addresses == ("8.8.4.0/24",)
+        assert operator.is_fetched(published("8.8.4.0/24")).failure == ""
+        assert AddressList.objects.get().failure == ""
     monkeypatch.setattr(published_addresses, "LONGEST_FILE", 1000)
     monkeypatch.setattr(published_lists, "LONGEST_FILE", 1000)
     assert "larger than 1,000 bytes" in operator.is_fetched(published(*["8.8.8.0/24"] * 100)).failure
     assert AddressList.objects.get().ranges == ["8.8.4.0/24"]
-
-
-def test_a_redirect_is_not_followed(operator, tmp_path):
     with receiver(published("8.8.4.0/24")) as inside:
         answer = reply(b"", "302 Found", f"Location: http://127.0.0.1:{inside.port}/bots.json\r\n")
         assert "It answered 302" in operator.is_fetched(answer).failure

@@ -45,20 +45,17 @@ def test_each_audience_has_a_sentence_about_its_rights(site):
     ]
 
 
-def test_search_engines_may_use_what_readers_need_a_licence_for(site):
+def test_sentences_name_what_search_engines_may_use(site):
     search = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
     [(_, told), *_] = sentences(compiled_rules(site(closed=[LICENSEES, search])), denies_unknown=True)
     assert told == "Search engines may use /closed/* and are refused at all other pages."
+    assert sentences([], denies_unknown=True)[0][1] == "Search engines are refused at all other pages."
 
 
 def test_uses_whose_price_is_published_are_not_left_out(site):
     found = {one.pattern: one.message for one in lint_site(site(sold=[FOR_SALE, SEARCH_ONLY], closed=[LICENSEES]))
              if one.code == "stricter_than_policy"}  # fmt: skip
     assert list(found) == ["/closed/*"]
-
-
-def test_a_site_without_patterns_has_sentences_too():
-    assert sentences([], denies_unknown=True)[0][1] == "Search engines are refused at all other pages."
 
 
 @pytest.mark.parametrize(

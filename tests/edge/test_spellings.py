@@ -82,15 +82,12 @@ def test_items_are_found_regardless_of_the_port(ask, raw, key, account, register
     assert ask("/b", x_forwarded_host=host).status == 200
 
 
-@pytest.mark.parametrize(
-    "uri", ["/article?id=5", "/article?x=1&id=5", "/article?&id=5", "//article?id=5", "/article?id=5&id=6",
-            "/article?id=6&id=5", "/article?x=1;id=5", "/article?%69d=%35", "/article?id[]=5", "/article;x?id=5"],
-)  # fmt: skip
-def test_an_item_with_a_query_is_found_among_other_parameters(ask, site, uri):
-    assert ask(uri).status == 403
-
-
-def test_an_item_with_a_query_is_not_found_without_it(ask, site):
+def test_an_item_with_a_query_is_found_only_with_it(ask, site):
+    for uri in [
+        "/article?id=5", "/article?x=1&id=5", "/article?&id=5", "//article?id=5", "/article?id=5&id=6",
+        "/article?id=6&id=5", "/article?x=1;id=5", "/article?%69d=%35", "/article?id[]=5", "/article;x?id=5",
+    ]:  # fmt: skip
+        assert ask(uri).status == 403
     assert [ask(uri).status for uri in ("/article", "/article?id=6", "/article?x=5")] == [200, 200, 200]
     assert [ask(uri).status for uri in ("/list?page=2", "/list?tag=x&page=2")] == [200, 403]
 
@@ -153,13 +150,6 @@ def test_a_url_that_names_more_items_than_are_followed_is_denied(ask, account, s
     assert (ask(uri).status, ask("/o?id=30").status) == (status, 200)
 
 
-def test_any_number_of_values_of_one_parameter_may_be_sent_where_few_are_items(ask, account, site):
-    shut = factories.policy(account, factories.DENY_ALL)
-    factories.content(account, source="https://pub.example/o?id=5", policy_id=shut.pk)
-    others = "&".join(f"id={number}" for number in range(100, 900))
-    assert [ask(f"/o?{others}").status, ask(f"/o?{others}&id=5").status] == [200, 403]
-
-
 def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item_may_be_meant(ask, account):
     item = factories.content(account, source="https://pub.example/a?id=5", policy_id=None)
     reply = ask(f"/a?{'x&' * 1_000}id=5")
@@ -183,9 +173,13 @@ def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
     assert ask(path).status == 403
 
 
-@pytest.mark.parametrize(
-    "uri", ["/free/a%20b", "/free/caf%C3%A9", "/free/caf%E9", "/free/a;jsessionid=1", "/free/C%23", "/free/100%25",
-            "/free/a?tag=a&tag=b", "/free/a?q=a;b", "/free/what%3F", "/free//a", "/free/a?" + "x=1&" * 300],
-)  # fmt: skip
-def test_an_unusual_spelling_of_an_open_page_is_open(ask, site, uri):
-    assert ask(uri).status == 200
+def test_readings_of_open_pages_are_open(ask, site, account):
+    for uri in [
+        "/free/a%20b", "/free/caf%C3%A9", "/free/caf%E9", "/free/a;jsessionid=1", "/free/C%23", "/free/100%25",
+        "/free/a?tag=a&tag=b", "/free/a?q=a;b", "/free/what%3F", "/free//a", "/free/a?" + "x=1&" * 300,
+    ]:  # fmt: skip
+        assert ask(uri).status == 200
+    shut = factories.policy(account, factories.DENY_ALL)
+    factories.content(account, source="https://pub.example/o?id=5", policy_id=shut.pk)
+    others = "&".join(f"id={number}" for number in range(100, 900))
+    assert [ask(f"/o?{others}").status, ask(f"/o?{others}&id=5").status] == [200, 403]

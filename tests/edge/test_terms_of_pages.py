@@ -14,21 +14,17 @@ def terms_of(reply):
     return [reply.headers.get(name) for name in TERMS]
 
 
-def test_a_page_that_is_open_for_every_use_says_so(ask, site):
+def test_a_page_has_the_terms_of_its_policy(ask, site):
     site(factories.ALLOW_ALL)
     assert terms_of(ask("/premium/a")) == ["train-ai=y, ai-use=y, search=y", "0", None]
-
-
-def test_a_page_that_is_open_for_search_alone_reserves_mining(ask, site):
     site(SEARCH_ONLY)
     assert terms_of(ask("/premium/a")) == ["train-ai=n, ai-use=n, search=y", "1", None]
     envoy = ask("/premium/a", path="/v1/access/envoy/premium/a", host="pub.example")
     assert envoy.headers["Content-Usage"] == "train-ai=n, ai-use=n, search=y"
-
-
-def test_a_page_whose_mining_is_for_sale_names_the_policy(ask, site):
     site(AI_AT_A_PRICE, {**SEARCH_ONLY, "conditions": {"default": True}})
     assert terms_of(ask("/premium/a"))[1:] == ["1", "https://pub.example/.well-known/tdm-policy.json"]
+    site(factories.ALLOW_ALL, unknown="allow")
+    assert terms_of(ask("/robots.txt")) == terms_of(ask("/unknown")) == [None, None, None]
 
 
 def test_a_changed_policy_changes_the_terms_of_the_next_answer(ask, site, api_of, account):
@@ -37,8 +33,3 @@ def test_a_changed_policy_changes_the_terms_of_the_next_answer(ask, site, api_of
     [policy] = api_of(account).get("/v1/policies")["data"]
     api_of(account).patch(f"/v1/policies/{policy['id']}", {"rules": [LICENSED]})
     assert terms_of(ask("/premium/a"))[1] == "1"
-
-
-def test_a_page_without_a_decision_or_a_policy_has_no_terms_of_its_own(ask, site):
-    site(factories.ALLOW_ALL, unknown="allow")
-    assert terms_of(ask("/robots.txt")) == terms_of(ask("/unknown")) == [None, None, None]

@@ -22,23 +22,22 @@ def crawlers(crawler_table):
     )  # fmt: skip
 
 
-def test_a_crawler_at_its_operators_address_is_known_and_asks_by_its_class(ask, account, site, crawlers):
+def test_a_crawler_is_known_by_its_address_and_not_by_its_name(ask, account, site, crawlers):
     site(LICENSED, factories.DENY_ALL)
     factories.license(account, "crawler:gptbot")
     reply = ask("/premium/a", user_agent=GPTBOT, x_forwarded_for="198.51.100.7")
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:gptbot")
     assert event(reply).permission == "ai_training"
     assert event(reply).facts["identifiedBy"] == "address"
-
-
-def test_a_user_agent_alone_is_not_the_crawler_that_it_names(ask, account, site, crawlers):
-    site(LICENSED, factories.DENY_ALL)
-    factories.license(account, "crawler:gptbot")
     reply = ask("/premium/a", user_agent=GPTBOT)
     assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "unverified:gptbot")
 
 
-def test_a_user_agent_alone_gains_nothing_by_its_class(ask, site, crawlers):
+def test_a_user_agent_alone_is_held_to_its_class_and_gains_nothing(ask, site, crawlers):
+    site(READERS)
+    assert ask("/premium/a").status == 200
+    reply = ask("/premium/a", user_agent=GPTBOT)
+    assert (reply.status, event(reply).permission) == (403, "ai_training")
     site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
     assert ask("/premium/a", user_agent="Seeker/1.0", x_forwarded_for="192.0.2.1").status == 200
     reply = ask("/premium/a", user_agent="Seeker/1.0")
@@ -46,14 +45,10 @@ def test_a_user_agent_alone_gains_nothing_by_its_class(ask, site, crawlers):
     assert event(reply).permission == "read"
 
 
-def test_a_user_agent_alone_is_held_to_its_class(ask, site):
+def test_a_key_of_the_account_names_its_requester(ask, site, other_account, account):
     site(READERS)
-    assert ask("/premium/a").status == 200
-    reply = ask("/premium/a", user_agent=GPTBOT)
-    assert (reply.status, event(reply).permission) == (403, "ai_training")
-
-
-def test_a_requesters_own_key_names_it(ask, account, site):
+    reply = ask("/premium/a", authorization=f"Bearer {factories.key_text(other_account)}")
+    assert reply.headers["X-Access-Requester"] == "anonymous"
     site(LICENSED, factories.DENY_ALL)
     own, text = factories.api_key(account, name="Acme", permissions=[])
     factories.license(account, own.pk)
@@ -62,12 +57,6 @@ def test_a_requesters_own_key_names_it(ask, account, site):
     revoke_api_key(ApiKey.objects.get(pk=own.pk))
     again = ask("/premium/a", authorization=f"Bearer {text}")
     assert (again.status, again.headers["X-Access-Requester"]) == (402, "anonymous")
-
-
-def test_a_key_of_another_account_identifies_no_requester(ask, site, other_account):
-    site(READERS)
-    reply = ask("/premium/a", authorization=f"Bearer {factories.key_text(other_account)}")
-    assert reply.headers["X-Access-Requester"] == "anonymous"
 
 
 def test_the_visitors_address_is_a_fact(ask, site):

@@ -39,17 +39,12 @@ def test_rules_match_attributes_of_the_caller(check):
     assert not check()["allowed"]
 
 
-def test_the_requesters_metadata_counts_where_the_caller_says_nothing(api, account, check):
+def test_stored_metadata_counts_where_the_caller_sends_no_attributes(api, account, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     assert check()["allowed"]
     assert check({})["allowed"]
     assert not check({"country": "DE"})["allowed"]
     assert not check(requester="org_other")["allowed"]
-
-
-def test_a_change_of_the_metadata_decides_the_next_check(api, check):
-    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
-    assert check()["allowed"]
     api.patch("/v1/requesters/org_acme", {"metadata": {"country": "FR"}})
     assert not check()["allowed"]
     api.patch("/v1/requesters/org_acme", {"metadata": {"country": "AT", "trial": None}})
@@ -64,7 +59,34 @@ def test_metadata_of_a_requester_that_was_asked_for_before_it_was_known_counts(a
     assert check(dryRun=True)["allowed"]
 
 
-def test_the_checks_of_a_batch_look_at_their_own_attributes(api, item):
+def test_invalid_attributes_are_refused_by_name(check):
+    for attributes, param in [
+        ("DE", "requester.attributes"),
+        (["DE"], "requester.attributes"),
+        ({"country": None}, "requester.attributes.country"),
+        ({"country": ["DE"]}, "requester.attributes.country"),
+        ({"country": {"in": "DE"}}, "requester.attributes.country"),
+        ({"a b": 1}, "requester.attributes.a b"),
+        ({"": 1}, "requester.attributes."),
+        ({"text": "x" * 501}, "requester.attributes.text"),
+        ({f"key{number}": number for number in range(51)}, "requester.attributes"),
+    ]:
+        reply = check(attributes)
+        assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_each_check_of_a_batch_uses_its_own_attributes(api, item):
+    wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
+    reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
+    assert reply.status == 422
+    assert {one["param"] for one in reply.error["errors"]} == {
+        "checks[1].requester.attributes.a",
+        "checks[1].requester.attributes.b",
+    }
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    checks = [{"contentId": item.pk}, {"contentId": item.pk, "requester": "org_other"}, {"contentId": item.pk}]
+    reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
+    assert [one["allowed"] for one in reply["data"]] == [True, False, True]
     checks = [
         {"contentId": item.pk},
         {"contentId": item.pk, "requester": {"id": "org_acme", "attributes": {**KNOWN, "trial": True}}},
@@ -75,49 +97,20 @@ def test_the_checks_of_a_batch_look_at_their_own_attributes(api, item):
     assert [one["allowed"] for one in reply["data"]] == [True, False, True]
 
 
-def test_so_do_those_of_a_batch_by_metadata(api, item):
-    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
-    checks = [{"contentId": item.pk}, {"contentId": item.pk, "requester": "org_other"}, {"contentId": item.pk}]
-    reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
-    assert [one["allowed"] for one in reply["data"]] == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("attributes", "param"),
-    [
-        ("DE", "requester.attributes"),
-        (["DE"], "requester.attributes"),
-        ({"country": None}, "requester.attributes.country"),
-        ({"country": ["DE"]}, "requester.attributes.country"),
-        ({"country": {"in": "DE"}}, "requester.attributes.country"),
-        ({"a b": 1}, "requester.attributes.a b"),
-        ({"": 1}, "requester.attributes."),
-        ({"text": "x" * 501}, "requester.attributes.text"),
-        ({f"key{number}": number for number in range(51)}, "requester.attributes"),
-    ],
-    ids=lambda one: str(one)[:30],
-)
-def test_invalid_attributes_are_refused_by_name(check, attributes, param):
-    reply = check(attributes)
-    assert (reply.status, reply.error["param"]) == (422, param)
-
-
-def test_every_invalid_attribute_of_a_batch_is_reported_by_its_place(api, item):
-    wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
-    reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
-    assert reply.status == 422
-    assert {one["param"] for one in reply.error["errors"]} == {
-        "checks[1].requester.attributes.a",
-        "checks[1].requester.attributes.b",
-    }
-
-
 def test_a_recorded_decision_keeps_its_attributes(api, check):
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
     said, stored = check({"country": "FR"})["id"], check()["id"]
     api.patch("/v1/requesters/org_acme", {"metadata": None})
     shown = [api.get(f"/v1/access/decisions/{one}")["requester"] for one in (said, stored)]
     assert [one["attributes"] for one in shown] == [{"country": "FR"}, KNOWN]
+    [step] = check({"country": "FR", "plan": "pro"}, explain=True)["trace"]
+    assert step["failed"] == {
+        "condition": "attributes",
+        "wanted": STAFF["conditions"]["attributes"],
+        "saw": {"country": "FR"},
+    }
+    [step] = check(explain=True)["trace"]
+    assert step["failed"]["saw"] is None
 
 
 def test_a_simulation_decides_on_the_recorded_attributes(api, policy, check):
@@ -137,18 +130,7 @@ def test_a_simulation_decides_on_the_recorded_attributes(api, policy, check):
     assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (0, 1)
 
 
-def test_a_trace_says_which_attributes_were_seen(check):
-    [step] = check({"country": "FR", "plan": "pro"}, explain=True)["trace"]
-    assert step["failed"] == {
-        "condition": "attributes",
-        "wanted": STAFF["conditions"]["attributes"],
-        "saw": {"country": "FR"},
-    }
-    [step] = check(explain=True)["trace"]
-    assert step["failed"]["saw"] is None
-
-
-def test_a_test_of_a_policy_says_attributes(api):
+def test_rules_and_tests_of_a_policy_may_have_attributes(api):
     test = {"requester": {"id": "org", "attributes": KNOWN}, "permission": "read", "expect": {"allowed": True}}
     body = {"name": "Staff", "rules": [STAFF]}
     assert api.post("/v1/policies", {**body, "tests": [test]}).status == 201
@@ -156,9 +138,6 @@ def test_a_test_of_a_policy_says_attributes(api):
     assert api.post("/v1/policies", {**body, "tests": [test, fewer]}).error["param"] == "tests[1]"
     wrong = {**test, "requester": {"id": "org", "attributes": {"seats": [9]}}}
     assert api.post("/v1/policies", {**body, "tests": [wrong]}).error["param"] == "tests[0].requester.attributes.seats"
-
-
-def test_a_rule_that_is_wrong_names_its_field(api):
     rule = {**STAFF, "conditions": {"attributes": {"seats": {"gte": "ten"}}}}
     reply = api.post("/v1/policies", {"name": "Staff", "rules": [rule]})
     assert (reply.status, reply.error["param"]) == (422, "rules[0].conditions.attributes.seats.gte")

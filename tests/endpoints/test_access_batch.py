@@ -30,14 +30,11 @@ def test_decisions_come_in_the_order_of_the_checks(batch, account, item):
     assert [one.get("correlationId") for one in reply["data"]] == ["first", None, "third", None]
 
 
-def test_a_batch_decides_like_single_checks(api, batch, item):
+def test_a_batch_decides_like_single_checks(api, batch, item, account):
     check = {"contentId": item.pk, "requester": LICENSED_REQUESTER, "permission": "print"}
     [batched] = batch([check])["data"]
     alone = api.post("/v1/access/check", check).body
     assert {**batched, "id": None, "created": None} == {**alone, "id": None, "created": None}
-
-
-def test_equal_checks_of_a_batch_are_decided_like_single_checks(api, batch, account, item):
     items = [item.pk, factories.content(account, policy_id=item.policy_id).pk, item.pk]
     marks = ['"quoted" \\\\', "Zoë 🐝", "one \\u2028 two"]
     checks = [{"contentId": one, "correlationId": mark} for one, mark in zip(items, marks, strict=True)]
@@ -50,7 +47,7 @@ def test_equal_checks_of_a_batch_are_decided_like_single_checks(api, batch, acco
         assert list(one) == [*alone.body, "correlationId"]
 
 
-def test_the_other_fields_are_defaults(batch, item):
+def test_checks_fall_back_to_the_fields_of_the_batch(batch, item, account):
     reply = batch(
         [{}, {"requester": "org_b"}, {"permission": "print"}, {"explain": False, "dryRun": False}],
         contentId=item.pk,
@@ -68,15 +65,12 @@ def test_the_other_fields_are_defaults(batch, item):
     assert fourth["dryRun"] is False
     assert fourth["id"] is not None
     assert "trace" not in fourth
-
-
-def test_a_check_that_names_its_own_item_drops_the_default_one(batch, account, item):
     other = factories.content(account, external_id="b-2")
     reply = batch([{"externalId": "b-2"}, {}], contentId=item.pk, requester="org")
     assert [one["contentId"] for one in reply["data"]] == [other.pk, item.pk]
 
 
-def test_an_item_that_cannot_be_decided_carries_its_error(batch, item):
+def test_an_item_that_cannot_be_decided_carries_its_error(batch, item, other_account):
     unknown = {"contentId": "cnt_" + "0" * 26, "requester": "org", "correlationId": "lost"}
     lost, found = batch([unknown, {"contentId": item.pk, "requester": "org"}])["data"]
     assert (lost["object"], lost["allowed"], lost["correlationId"]) == ("access_decision", False, "lost")
@@ -85,9 +79,6 @@ def test_an_item_that_cannot_be_decided_carries_its_error(batch, item):
     assert lost["error"]["message"]
     assert found["reason"] == "no_license"
     assert "error" not in found
-
-
-def test_another_accounts_item_cannot_be_decided(batch, other_account):
     theirs = factories.content(other_account)
     unknown = "cnt_" + "0" * 26
     first, second = batch([{"contentId": theirs.pk}, {"contentId": unknown}], requester="org")["data"]
@@ -104,21 +95,19 @@ def test_each_decision_is_recorded(api, batch, item):
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 2
 
 
-def test_a_batch_is_one_request_for_the_plan_limit(api, batch, item, clock):
+def test_a_batch_of_100_checks_is_one_request_for_the_plan(api, batch, item, clock):
     before = api.get("/v1/content").headers["X-RateLimit-Remaining"]
     reply = batch([{"contentId": item.pk, "requester": "org"}] * 50)
     assert int(reply.headers["X-RateLimit-Remaining"]) == int(before) - 1
+    assert batch([{"correlationId": "x" * 255}] * 100, contentId=item.pk, requester="org")["totalCount"] == 100
 
 
-def test_a_rules_limit_holds_within_a_batch(batch, account):
+def test_a_rate_limit_counts_in_the_order_of_the_checks(batch, account, item):
     rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk)
     reply = batch([{}] * 5, contentId=item.pk, requester="org")
     assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
     assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
-
-
-def test_a_batch_counts_for_a_rate_limit_in_the_order_of_its_checks(batch, account):
     policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}})
     article, video = (factories.content(account, policy_id=policy.pk, type=kind).pk for kind in ("article", "video"))
     named = [article, video, article, video, article]
@@ -126,9 +115,6 @@ def test_a_batch_counts_for_a_rate_limit_in_the_order_of_its_checks(batch, accou
     assert [one["contentId"] for one in reply["data"]] == named
     assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
     assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
-
-
-def test_the_ids_of_a_batch_are_in_the_order_of_the_checks(batch, account, item):
     other = factories.content(account, policy_id=item.policy_id, type="video")
     made = [
         one["id"] for one in batch([{"contentId": item.pk}, {"contentId": other.pk}] * 20, requester="org")["data"]
@@ -136,38 +122,21 @@ def test_the_ids_of_a_batch_are_in_the_order_of_the_checks(batch, account, item)
     assert made == sorted(set(made))
 
 
-def test_100_checks_are_taken(batch, item):
-    assert batch([{"correlationId": "x" * 255}] * 100, contentId=item.pk, requester="org")["totalCount"] == 100
-
-
-@pytest.mark.parametrize(
-    ("checks", "defaults", "param"),
-    [
-        ([], {}, "checks"),
-        ([{}] * 101, {}, "checks"),
-        (None, {}, "checks"),
-        ({}, {}, "checks"),
-        (["cnt_1"], {}, "checks[0]"),
-        ([{}, None], {}, "checks[1]"),
+def test_a_malformed_batch_is_refused_whole(api, batch, item):
+    for checks, defaults, param in [
+        ([], {}, "checks"), ([{}] * 101, {}, "checks"), (None, {}, "checks"), ({}, {}, "checks"),
+        (["cnt_1"], {}, "checks[0]"), ([{}, None], {}, "checks[1]"),
         ([{"correlationId": 7}], {}, "checks[0].correlationId"),
         ([{"correlationId": "x" * 256}], {}, "checks[0].correlationId"),
         ([{}, {"permission": "Read"}], {}, "checks[1].permission"),
-        ([{}, {"requester": {"name": "x"}}], {}, "checks[1].requester.id"),
-        ([{"checks": []}], {}, "checks[0].checks"),
+        ([{}, {"requester": {"name": "x"}}], {}, "checks[1].requester.id"), ([{"checks": []}], {}, "checks[0].checks"),
         ([{}, {"externalId": "a", "source": "https://example.com/"}], {}, "checks[1].source"),
-        ([{}], {"contentId": None}, "checks[0].contentId"),
-        ([{}], {"requester": {}}, "requester.id"),
-        ([{}], {"explain": "yes"}, "explain"),
-        ([{}], {"correlationId": "x"}, "correlationId"),
-    ],
-)
-def test_a_malformed_batch_is_refused_whole(api, batch, item, checks, defaults, param):
-    reply = batch(checks, **{"contentId": item.pk, "requester": "org", **defaults})
-    assert (reply.status, reply.error["param"]) == (422, param)
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
-
-
-def test_checks_and_a_requester_are_required(api, batch, item):
+        ([{}], {"contentId": None}, "checks[0].contentId"), ([{}], {"requester": {}}, "requester.id"),
+        ([{}], {"explain": "yes"}, "explain"), ([{}], {"correlationId": "x"}, "correlationId"),
+    ]:  # fmt: skip
+        reply = batch(checks, **{"contentId": item.pk, "requester": "org", **defaults})
+        assert (reply.status, reply.error["param"]) == (422, param)
+        assert api.get("/v1/access/decisions")["totalCount"] == 0
     assert api.post("/v1/access/check/batch", {"requester": "org"}).error["param"] == "checks"
     reply = batch([{"contentId": item.pk}])
     assert (reply.status, reply.error["param"]) == (422, "checks[0].requester")

@@ -26,15 +26,6 @@ def rule(action: str = "allow", **conditions: Any) -> dict[str, Any]:
     return {"action": action, "conditions": conditions or {"default": True}}
 
 
-def test_an_answer_may_be_kept_for_the_setting(api, account, settings):
-    assert kept_for(api, account, [rule()]) == 60
-    assert kept_for(api, account, [rule("deny")]) == 60
-    settings.DECISION_CACHE_SECONDS = 5
-    assert kept_for(api, account, [rule()]) == 5
-    settings.DECISION_CACHE_SECONDS = 0
-    assert kept_for(api, account, [rule()]) == 0
-
-
 @pytest.mark.parametrize("conditions", ["before", "after"])
 @pytest.mark.parametrize("action", ["allow", "deny"])
 def test_it_ends_with_the_next_boundary_of_the_policy(api, account, action, conditions):
@@ -63,14 +54,17 @@ def test_it_is_0_where_each_access_counts(api, account):
     assert kept_for(api, account, [factories.ALLOW_LICENSED], requester="org_pays") == 0
 
 
-def test_it_is_0_for_a_dry_run(api, account):
-    assert kept_for(api, account, [rule()], dryRun=True) == 0
-
-
-def test_a_batch_says_it_of_each(api, account):
+def test_an_answer_may_be_kept_for_the_setting(api, account, settings):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     limited = factories.policy(account, {**rule(), "rateLimit": {"requests": 1, "period": "month"}}).pk
     other = factories.content(account, policy_id=limited).pk
     checks = [{"contentId": item.pk}, {"contentId": other}]
     data = api.post("/v1/access/check/batch", {"requester": "org", "checks": checks})["data"]
     assert [one["cacheFor"] for one in data] == [60, 0]
+    assert kept_for(api, account, [rule()], dryRun=True) == 0
+    assert kept_for(api, account, [rule()]) == 60
+    assert kept_for(api, account, [rule("deny")]) == 60
+    settings.DECISION_CACHE_SECONDS = 5
+    assert kept_for(api, account, [rule()]) == 5
+    settings.DECISION_CACHE_SECONDS = 0
+    assert kept_for(api, account, [rule()]) == 0

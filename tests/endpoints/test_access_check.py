@@ -28,23 +28,13 @@ def test_an_allowed_check_names_its_rule_and_licence(check, item, policy):
     assert re.fullmatch(r"dec_[0-9a-z]{26}", decision.pop("id"))
     assert A_TIMESTAMP(decision.pop("created"))
     assert decision == {
-        "object": "access_decision",
-        "allowed": True,
-        "reason": None,
-        "message": None,
-        "contentId": item.pk,
-        "requester": {"id": "org_acme", "name": "Acme"},
-        "permission": "commercial_use",
-        "permissions": ["full_access"],
-        "policyId": policy.pk,
-        "policyVersion": 1,
+        "object": "access_decision", "allowed": True, "reason": None, "message": None, "contentId": item.pk,
+        "requester": {"id": "org_acme", "name": "Acme"}, "permission": "commercial_use",
+        "permissions": ["full_access"], "policyId": policy.pk, "policyVersion": 1,
         "matchedRule": {"index": 0, "priority": 1, "action": "allow"},
-        "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
-        "rateLimit": None,
-        "charge": None,
-        "cacheFor": 60,
-        "dryRun": False,
-    }
+        "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"}, "rateLimit": None,
+        "charge": None, "cacheFor": 60, "dryRun": False,
+    }  # fmt: skip
 
 
 def test_a_denied_check_is_a_200_with_the_rules_message(check):
@@ -54,60 +44,43 @@ def test_a_denied_check_is_a_200_with_the_rules_message(check):
     assert reply["matchedRule"] == {"index": 1, "priority": 99, "action": "deny"}
     assert (reply["permissions"], reply["license"]) == ([], None)
     assert set(reply.body) == FIELDS
-
-
-def test_a_bare_string_is_the_requesters_id(check):
-    assert check(requester="org_plain")["requester"] == {"id": "org_plain", "name": None}
+    assert check()["id"] != check()["id"]
 
 
 def test_a_requesters_name_is_remembered(check):
+    assert check(requester="org_plain")["requester"] == {"id": "org_plain", "name": None}
     check(requester={"id": "org_1", "name": "First"})
     assert check(requester="org_1")["requester"]["name"] == "First"
     assert check(requester={"id": "org_1", "name": "Second"})["requester"]["name"] == "First"
     assert check(requester={"id": "org_1", "name": None})["requester"]["name"] == "First"
 
 
-@pytest.mark.parametrize("named", [{"externalId": "a-1"}, {"source": "https://example.com/a"}])
-def test_an_item_can_be_named_otherwise(check, item, named):
-    reply = check(**named)
-    assert (reply.status, reply["contentId"]) == (200, item.pk)
-
-
-@pytest.mark.parametrize("other", [{"externalId": "a-1"}, {"source": "https://example.com/a"}])
-def test_an_item_is_named_in_one_way_only(check, item, other):
-    reply = check(contentId=item.pk, **other)
-    assert reply.status == 422
-    assert reply.error["param"] in {"contentId", *other}
-
-
-@pytest.mark.parametrize("named", [{"contentId": None}, {"externalId": None, "source": None}])
-def test_an_item_must_be_named(check, named):
-    reply = check(**named)
-    assert (reply.status, reply.error["param"]) == (422, "contentId")
-
-
-def test_null_selectors_beside_another_one_are_ignored(check, item):
+def test_an_item_is_named_in_exactly_one_way(check, item):
+    for named in [{"externalId": "a-1"}, {"source": "https://example.com/a"}]:
+        reply = check(**named)
+        assert (reply.status, reply["contentId"]) == (200, item.pk)
+    for other in [{"externalId": "a-1"}, {"source": "https://example.com/a"}]:
+        reply = check(contentId=item.pk, **other)
+        assert reply.status == 422
+        assert reply.error["param"] in {"contentId", *other}
+    for named in [{"contentId": None}, {"externalId": None, "source": None}]:
+        reply = check(**named)
+        assert (reply.status, reply.error["param"]) == (422, "contentId")
     assert check(contentId=item.pk, externalId=None, source=None).status == 200
 
 
-@pytest.mark.parametrize(
-    ("named", "param"),
-    [
+def test_unknown_content_and_that_of_another_account_are_not_found(check, other_api, item):
+    for named, _param in [
         ({"contentId": "cnt_" + "0" * 26}, "contentId"),
         ({"contentId": "no-id"}, "contentId"),
         ({"externalId": "unknown"}, "externalId"),
         ({"source": "https://example.com/unknown"}, "source"),
-    ],
-)
-def test_unknown_content_is_not_found(check, named, param):
-    reply = check(**named)
-    assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
-
-
-@pytest.mark.parametrize("name", ["contentId", "externalId", "source"])
-def test_another_accounts_content_is_not_found(other_api, item, name):
-    value = {"contentId": item.pk, "externalId": item.external_id, "source": item.source}[name]
-    assert other_api.post("/v1/access/check", {name: value, "requester": "org"}).status == 404
+    ]:
+        reply = check(**named)
+        assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+    for name in ["contentId", "externalId", "source"]:
+        value = {"contentId": item.pk, "externalId": item.external_id, "source": item.source}[name]
+        assert other_api.post("/v1/access/check", {name: value, "requester": "org"}).status == 404
 
 
 def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account):
@@ -127,9 +100,8 @@ def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account
     assert (reply.status, reply["reason"]) == (200, "content_archived")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_values_within_bounds_are_accepted(check):
+    for fields in [
         {"requester": "x" * 255},
         {"requester": {"id": "x", "name": "n" * 255, "licenseType": None, "hasValidLicense": None}},
         {"permission": "a" * 64},
@@ -139,60 +111,32 @@ def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account
         {"context": {"ip": "2001:db8::1", "userAgent": ""}},
         {"context": {"ip": None, "userAgent": None}},
         {"dryRun": False, "explain": False},
-    ],
-)
-def test_values_within_bounds_are_accepted(check, fields):
-    assert check(**fields).status == 200
+    ]:
+        assert check(**fields).status == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"requester": None}, "requester"),
-        ({"requester": 7}, "requester"),
-        ({"requester": []}, "requester"),
-        ({"requester": ""}, "requester"),
-        ({"requester": "x" * 256}, "requester"),
-        ({"requester": {}}, "requester.id"),
-        ({"requester": {"name": "Acme"}}, "requester.id"),
-        ({"requester": {"id": ""}}, "requester.id"),
-        ({"requester": {"id": 7}}, "requester.id"),
-        ({"requester": {"id": None}}, "requester.id"),
-        ({"requester": {"id": "x" * 256}}, "requester.id"),
-        ({"requester": {"id": "x", "name": 7}}, "requester.name"),
+def test_values_out_of_bounds_are_refused_by_name(api, item, check):
+    reply = api.post("/v1/access/check", {"contentId": item.pk})
+    assert (reply.status, reply.error["param"]) == (422, "requester")
+    for fields, param in [
+        ({"requester": None}, "requester"), ({"requester": 7}, "requester"), ({"requester": []}, "requester"),
+        ({"requester": ""}, "requester"), ({"requester": "x" * 256}, "requester"), ({"requester": {}}, "requester.id"),
+        ({"requester": {"name": "Acme"}}, "requester.id"), ({"requester": {"id": ""}}, "requester.id"),
+        ({"requester": {"id": 7}}, "requester.id"), ({"requester": {"id": None}}, "requester.id"),
+        ({"requester": {"id": "x" * 256}}, "requester.id"), ({"requester": {"id": "x", "name": 7}}, "requester.name"),
         ({"requester": {"id": "x", "licenseType": ["commercial"]}}, "requester.licenseType"),
         ({"requester": {"id": "x", "hasValidLicense": "true"}}, "requester.hasValidLicense"),
         ({"requester": {"id": "x", "hasValidLicense": 1}}, "requester.hasValidLicense"),
         ({"requester": {"id": "x", "licence": "commercial"}}, "requester.licence"),
-        ({"permission": "Read"}, "permission"),
-        ({"permission": ""}, "permission"),
-        ({"permission": "a" * 65}, "permission"),
-        ({"permission": ["read"]}, "permission"),
-        ({"context": "1.2.3.4"}, "context"),
-        ({"context": {"ip": "1.2.3"}}, "context.ip"),
-        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"),
-        ({"context": {"ip": 1}}, "context.ip"),
-        ({"context": {"userAgent": 1}}, "context.userAgent"),
-        ({"context": {"referrer": "x"}}, "context.referrer"),
-        ({"dryRun": "true"}, "dryRun"),
-        ({"dryRun": 1}, "dryRun"),
-        ({"explain": 0}, "explain"),
-        ({"contentId": 7}, "contentId"),
-        ({"externalId": 7}, "externalId"),
-        ({"source": "not a url"}, "source"),
+        ({"permission": "Read"}, "permission"), ({"permission": ""}, "permission"),
+        ({"permission": "a" * 65}, "permission"), ({"permission": ["read"]}, "permission"),
+        ({"context": "1.2.3.4"}, "context"), ({"context": {"ip": "1.2.3"}}, "context.ip"),
+        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"), ({"context": {"ip": 1}}, "context.ip"),
+        ({"context": {"userAgent": 1}}, "context.userAgent"), ({"context": {"referrer": "x"}}, "context.referrer"),
+        ({"dryRun": "true"}, "dryRun"), ({"dryRun": 1}, "dryRun"), ({"explain": 0}, "explain"),
+        ({"contentId": 7}, "contentId"), ({"externalId": 7}, "externalId"), ({"source": "not a url"}, "source"),
         ({"content": "cnt_1"}, "content"),
-    ],
-)
-def test_values_out_of_bounds_are_refused_by_name(check, api, fields, param):
-    reply = check(**fields)
-    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
-
-
-def test_a_requester_is_required(api, item):
-    reply = api.post("/v1/access/check", {"contentId": item.pk})
-    assert (reply.status, reply.error["param"]) == (422, "requester")
-
-
-def test_every_decision_has_an_id_of_its_own(check):
-    assert check()["id"] != check()["id"]
+    ]:  # fmt: skip
+        reply = check(**fields)
+        assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
+        assert api.get("/v1/access/decisions")["totalCount"] == 0

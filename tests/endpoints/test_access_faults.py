@@ -16,14 +16,10 @@ from tests.examples import examples
 
 RULE = {"action": "allow", "conditions": {"default": True}}
 RIGHT: dict[str, Any] = {
-    "contentId": "cnt_1",
-    "requester": {"id": "org", "name": "Org", "licenseType": "gold", "hasValidLicense": True},
-    "permission": "read",
-    "context": {"ip": "203.0.113.9", "userAgent": "Bot"},
-    "dryRun": True,
-    "explain": True,
+    "contentId": "cnt_1", "requester": {"id": "org", "name": "Org", "licenseType": "gold", "hasValidLicense": True},
+    "permission": "read", "context": {"ip": "203.0.113.9", "userAgent": "Bot"}, "dryRun": True, "explain": True,
     "policy": {"rules": [RULE, RULE], "defaultAction": "deny"},
-}
+}  # fmt: skip
 # Wrong values by their path in a check, each with the reported path.
 WRONG: dict[str, list[tuple[object, list[str]]]] = {
     "contentId": [(5, [""]), ("", [""]), ("x" * 256, [""])],
@@ -140,20 +136,14 @@ def test_the_first_is_what_msgspec_finds_first(body, kind):
         assert all(isinstance(one, str) for one in told(parse, body))
 
 
-def test_a_wrong_dry_run_is_neither_held_against_a_draft_nor_against_a_signature():
+def test_faults_are_counted_once():
     draft = {"contentId": "a", "requester": "org", "dryRun": "yes", "policy": {}}
     signed = {"contentId": "a", "requester": "org", "dryRun": "yes", "sign": True}
     assert told(parse_check, draft) == told(parse_check, signed) == ["dryRun"]
     assert told(parse_check, {**draft, "sign": True}) == ["dryRun", "sign"]
-
-
-def test_a_selector_that_is_wrong_counts_as_one():
     body = {"contentId": 5, "requester": "org"}
     assert told(parse_check, body) == ["contentId"]
     assert told(parse_check, {**body, "externalId": "a"}) == ["contentId", "externalId"]
-
-
-def test_the_defaults_of_a_batch_are_blamed_once():
     checks = [{"requester": f"org_{n}"} for n in range(5)]
     assert told(parse_batch, {"contentId": "a", "externalId": "b", "checks": checks}) == ["checks[0].externalId"]
     assert told(parse_batch, {"contentId": "a", "policy": {}, "checks": checks}) == ["policy"]

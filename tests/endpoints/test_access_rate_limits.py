@@ -37,6 +37,12 @@ def under(api, account):
 
 
 def test_the_reply_has_the_remaining_requests(under, clock):
+    item = under(limited(1, "month"))
+    item.check()
+    reply = item.check()
+    assert (reply.status, reply["reason"], reply["permissions"]) == (200, "rate_limit_exceeded", [])
+    assert reply["matchedRule"]["index"] == 0
+    assert reply["rateLimit"]["retryAfter"] >= 1
     item = under(limited(2, "hour"))
     reset = int(datetime.fromisoformat("2026-03-04T06:00:00+00:00").timestamp())
     first, second, third = (item.check() for _ in range(3))
@@ -45,15 +51,6 @@ def test_the_reply_has_the_remaining_requests(under, clock):
     assert second["rateLimit"] == {**shown, "remaining": 0, "retryAfter": None}
     assert third["rateLimit"] == {**shown, "remaining": 0, "retryAfter": 53 * 60 + 53}
     assert [reply["allowed"] for reply in (first, second, third)] == [True, True, False]
-
-
-def test_the_denial_keeps_its_rule_and_has_its_reason(under):
-    item = under(limited(1, "month"))
-    item.check()
-    reply = item.check()
-    assert (reply.status, reply["reason"], reply["permissions"]) == (200, "rate_limit_exceeded", [])
-    assert reply["matchedRule"]["index"] == 0
-    assert reply["rateLimit"]["retryAfter"] >= 1
 
 
 @pytest.mark.parametrize(
@@ -80,50 +77,38 @@ def test_a_window_ends_with_its_utc_period(under, clock, period, now, still, aga
     assert item.is_allowed()
 
 
-def test_each_requester_has_a_count_of_its_own(under):
+def test_each_requester_and_rule_has_its_own_count(under, account):
     item = under(limited(1, "month"))
     assert [item.is_allowed(who) for who in ("org_a", "org_b", "org_a", "org_b")] == [True, True, False, False]
-
-
-def test_each_rule_has_a_count_of_its_own(under):
     item = under(
         limited(1, "month", conditions={"permission": "read"}),
         limited(1, "month", conditions={"permission": "print"}),
     )
     assert [item.is_allowed(permission=name) for name in ("read", "print", "read")] == [True, True, False]
-
-
-def test_the_count_is_shared_by_all_items_of_the_policy(under, account):
     item = under(limited(1, "month"))
     other = factories.content(account, policy_id=item.policy.pk)
     assert item.is_allowed()
     assert not item.api.post("/v1/access/check", {"contentId": other.pk, "requester": "org"})["allowed"]
 
 
-def test_an_exhausted_rule_does_not_fall_through_to_the_next(under):
+def test_a_denial_is_final_and_counts_nothing(under):
     item = under(limited(1, "month"), {**ALLOW_ALL, "priority": 2})
     assert [item.check()["reason"] for _ in range(2)] == [None, "rate_limit_exceeded"]
-
-
-def test_a_denied_check_does_not_count_for_the_rate_limit(under):
     item = under(limited(1, "month", permissions=["read"]))
     assert item.check(permission="print")["reason"] == "permission_not_granted"
     assert item.is_allowed(permission="read")
 
 
-def test_a_denial_for_a_missing_permission_does_not_look_at_the_limit(under):
-    item = under(limited(1, "month", permissions=["read"]))
-    item.check()
-    reply = item.check(permission="print")
-    assert (reply["reason"], reply["rateLimit"]) == ("permission_not_granted", None)
-
-
-def test_a_dry_run_looks_and_consumes_nothing(under):
+def test_a_dry_run_consumes_nothing(under):
     item = under(limited(1, "month"))
     assert [item.is_allowed(dryRun=True) for _ in range(2)] == [True, True]
     assert item.is_allowed()
     reply = item.check(dryRun=True)
     assert (reply["allowed"], reply["reason"]) == (False, "rate_limit_exceeded")
+    item = under(per_visitor(2))
+    item.check(context={"visitorId": "a"})
+    tried = [item.check(context={"visitorId": who}, dryRun=True)["rateLimit"]["remaining"] for who in "ab"]
+    assert tried == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -143,16 +128,11 @@ def test_the_count_survives_an_unrelated_edit_of_the_policy(under, edit):
     assert item.check()["reason"] == "rate_limit_exceeded"
 
 
-def test_raising_the_limit_leaves_room_for_the_difference(under):
+def test_a_changed_limit_keeps_its_count(under):
     item = under(limited(1, "month"))
     item.check()
     item.edit(rules=[limited(3, "month")])
     assert [item.is_allowed() for _ in range(3)] == [True, True, False]
-
-
-def test_the_count_survives_a_rollback(under):
-    item = under(limited(1, "month"))
-    item.check()
     item.edit(rules=[])
     item.api.post(f"/v1/policies/{item.policy.pk}/rollback", {"version": 1})
     assert not item.is_allowed()
@@ -166,51 +146,35 @@ def test_a_denial_by_limit_is_recorded_and_counted(under):
     assert (kept["reason"], kept["rateLimit"]) == (denied["reason"], denied["rateLimit"])
     stats = item.api.get(f"/v1/content/{item.item.pk}")["stats"]
     assert stats == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
-
-
-def test_a_rule_without_a_limit_shows_no_rate_limit(under):
     assert under(ALLOW_ALL).check()["rateLimit"] is None
+    item = under(limited(1, "month", permissions=["read"]))
+    item.check()
+    reply = item.check(permission="print")
+    assert (reply["reason"], reply["rateLimit"]) == ("permission_not_granted", None)
 
 
 def per_visitor(requests: int) -> dict[str, Any]:
     return {**ALLOW_ALL, "rateLimit": {"requests": requests, "period": "month", "per": "visitor"}}
 
 
-def test_visitors_named_by_the_caller_are_counted_apart(under):
+def test_visitors_are_counted_apart(under):
     item = under(per_visitor(2))
     assert [item.is_allowed(context={"visitorId": "a"}) for _ in range(3)] == [True, True, False]
     assert item.is_allowed(context={"visitorId": "b"})
     assert not item.is_allowed(context={"visitorId": "a", "ip": "203.0.113.9"})
-
-
-def test_without_a_visitor_the_address_counts_and_without_an_address_the_requester(under):
     item = under(per_visitor(1))
     assert [item.is_allowed(context={"ip": "203.0.113.9"}) for _ in range(2)] == [True, False]
     assert item.is_allowed(context={"ip": "203.0.113.10"})
     assert [item.is_allowed() for _ in range(2)] == [True, False]
-
-
-def test_each_requester_has_its_own_visitors(under):
-    item = under(per_visitor(1))
     assert [item.is_allowed(who, context={"visitorId": "a"}) for who in ("org", "other", "org")] == [True, True, False]
-
-
-def test_a_dry_run_shows_the_remaining_requests(under):
-    item = under(per_visitor(2))
-    item.check(context={"visitorId": "a"})
-    tried = [item.check(context={"visitorId": who}, dryRun=True)["rateLimit"]["remaining"] for who in "ab"]
-    assert tried == [0, 1]
-
-
-def test_counting_visitors_instead_of_requesters_starts_anew(under):
     item = under(limited(1, "month"))
     assert [item.is_allowed() for _ in range(2)] == [True, False]
     item.edit(rules=[{**per_visitor(1), "priority": 1}])
     assert item.is_allowed()
 
 
-@pytest.mark.parametrize("per", ["everybody", None, 1, ""])
-def test_other_things_to_count_are_refused(api, per):
-    rule = {**ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month", "per": per}}
-    reply = api.post("/v1/policies", {"name": "x", "rules": [rule]})
-    assert (reply.status, reply.error["param"]) == (422, "rules[0].rateLimit.per")
+def test_other_things_to_count_are_refused(api):
+    for per in ["everybody", None, 1, ""]:
+        rule = {**ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month", "per": per}}
+        reply = api.post("/v1/policies", {"name": "x", "rules": [rule]})
+        assert (reply.status, reply.error["param"]) == (422, "rules[0].rateLimit.per")

@@ -33,9 +33,6 @@ def test_archived_content_is_denied_before_any_rule(decide):
     reply = decide([ALLOW_ALL], archived=True)
     assert outcome(reply) == (False, "content_archived")
     assert (reply["matchedRule"], reply["permissions"]) == (None, [])
-
-
-def test_archived_content_without_a_policy_is_archived_first(decide):
     assert outcome(decide(None, archived=True)) == (False, "content_archived")
 
 
@@ -43,54 +40,39 @@ def test_content_without_a_policy_is_denied(decide):
     reply = decide(None)
     assert outcome(reply) == (False, "no_policy")
     assert (reply["policyId"], reply["policyVersion"], reply["matchedRule"]) == (None, None, None)
+    assert decide(None, explain=True)["trace"] == []
+    assert "trace" not in decide([DENY_ALL]).body
 
 
-@pytest.mark.parametrize(
-    "requester", ["org", {"id": "org", "hasValidLicense": False}, {"id": "org", "licenseType": "personal"}]
-)
-def test_without_a_valid_licence_the_reason_is_no_license(decide, requester):
-    assert outcome(decide([ALLOW_LICENSED, DENY_ALL], requester)) == (False, "no_license")
-
-
-def test_with_a_valid_licence_that_does_not_suit_the_reason_is_policy_denied(decide):
+def test_a_denial_names_the_missing_licence(decide):
+    for requester in ["org", {"id": "org", "hasValidLicense": False}, {"id": "org", "licenseType": "personal"}]:
+        assert outcome(decide([ALLOW_LICENSED, DENY_ALL], requester)) == (False, "no_license")
     personal = {"id": "org", "licenseType": "personal", "hasValidLicense": True}
     assert outcome(decide([ALLOW_LICENSED, DENY_ALL], personal)) == (False, "policy_denied")
-
-
-def test_a_denial_by_default_has_the_same_reasons_and_no_rule(decide):
     reply = decide([ALLOW_LICENSED])
     assert (outcome(reply), reply["matchedRule"], reply["message"]) == ((False, "no_license"), None, None)
     licensed = {"id": "org", "hasValidLicense": True}
     assert outcome(decide([ALLOW_LICENSED], licensed)) == (False, "policy_denied")
 
 
-def test_a_policy_without_rules_applies_its_default_action(decide):
+def test_the_default_action_applies_without_a_matching_rule(decide):
     assert outcome(decide([], default="deny")) == (False, "policy_denied")
     reply = decide([], default="allow")
     assert (outcome(reply), reply["permissions"], reply["matchedRule"]) == ((True, None), [], None)
-
-
-def test_an_allow_by_default_grants_no_permission(decide):
     assert outcome(decide([], default="allow", permission="read")) == (False, "permission_not_granted")
 
 
-@pytest.mark.parametrize(
-    ("granted", "asked", "expected"),
-    [
+def test_the_deciding_rule_must_grant_the_requested_permission(decide):
+    for granted, asked, expected in [
         (["read"], "read", (True, None)),
         (["read"], "print", (False, "permission_not_granted")),
         (["full_access"], "print", (True, None)),
         ([], "print", (False, "permission_not_granted")),
         ([], None, (True, None)),
-    ],
-)
-def test_the_rule_must_grant_the_requested_permission(decide, granted, asked, expected):
-    reply = decide([{**ALLOW_ALL, "permissions": granted}], permission=asked)
-    assert outcome(reply) == expected
-    assert reply["permissions"] == (granted if expected[0] else [])
-
-
-def test_a_missing_permission_does_not_fall_through_to_another_rule(decide):
+    ]:
+        reply = decide([{**ALLOW_ALL, "permissions": granted}], permission=asked)
+        assert outcome(reply) == expected
+        assert reply["permissions"] == (granted if expected[0] else [])
     narrow = {**ALLOW_ALL, "priority": 1, "permissions": ["read"]}
     assert outcome(decide([narrow, {**ALLOW_ALL, "priority": 2}], permission="print")) == (
         False,
@@ -98,36 +80,23 @@ def test_a_missing_permission_does_not_fall_through_to_another_rule(decide):
     )
 
 
-def test_the_lowest_priority_number_is_tried_first(decide):
+def test_rules_are_tried_by_priority_then_denials_first(decide):
     reply = decide([{**DENY_ALL, "priority": 2}, {**ALLOW_ALL, "priority": 1}])
     assert reply["matchedRule"] == {"index": 1, "priority": 1, "action": "allow"}
-
-
-def test_a_rule_without_priority_is_tried_last(decide):
     reply = decide([ALLOW_ALL, {**DENY_ALL, "priority": 1_000_000}])
     assert reply["matchedRule"] == {"index": 1, "priority": 1_000_000, "action": "deny"}
-
-
-def test_of_equal_priorities_deny_comes_first(decide):
     reply = decide([{**ALLOW_ALL, "priority": 5}, {**DENY_ALL, "priority": 5}])
     assert reply["matchedRule"]["index"] == 1
-
-
-def test_of_equal_rules_the_first_in_the_list_decides(decide):
     reply = decide([{**ALLOW_ALL, "permissions": ["a"]}, {**ALLOW_ALL, "permissions": ["b"]}])
     assert (reply["matchedRule"]["index"], reply["permissions"]) == (0, ["a"])
-
-
-def test_a_missing_priority_is_shown_as_null(decide):
     assert decide([ALLOW_ALL])["matchedRule"] == {"index": 0, "priority": None, "action": "allow"}
 
 
 ITEM = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"}}
 
 
-@pytest.mark.parametrize(
-    ("conditions", "fields", "allowed"),
-    [
+def test_conditions_match_known_facts(decide):
+    for conditions, fields, allowed in [
         ({"requesterId": "org"}, {}, True),
         ({"requesterId": ["org_b", "org"]}, {}, True),
         ({"requesterId": "org_b"}, {}, False),
@@ -156,14 +125,9 @@ ITEM = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"
         ({"after": "2999-01-01"}, {}, False),
         ({"tags": "law", "category": "news"}, {}, True),
         ({"tags": "law", "category": "sport"}, {}, False),
-    ],
-)
-def test_conditions_match_known_facts(decide, conditions, fields, allowed):
-    rule = {"action": "allow", "conditions": conditions, "permissions": ["full_access"]}
-    assert decide([rule], item=ITEM, **fields)["allowed"] is allowed
-
-
-def test_an_unknown_fact_matches_nothing(decide):
+    ]:
+        rule = {"action": "allow", "conditions": conditions, "permissions": ["full_access"]}
+        assert decide([rule], item=ITEM, **fields)["allowed"] is allowed
     for name, value in {"category": "news", "tags": "law", "permission": "read", "ip": "::/0"}.items():
         assert decide([{"action": "allow", "conditions": {name: value}}])["allowed"] is False
 
@@ -185,11 +149,3 @@ def test_explain_shows_the_expected_and_actual_facts_of_each_rule(decide):
         },
         {"index": 0, "priority": 99, "action": "deny", "matched": True, "decisive": True, "failed": None},
     ]
-
-
-def test_without_explain_there_is_no_trace(decide):
-    assert "trace" not in decide([DENY_ALL]).body
-
-
-def test_the_trace_without_a_policy_is_empty(decide):
-    assert decide(None, explain=True)["trace"] == []

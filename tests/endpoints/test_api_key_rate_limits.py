@@ -28,7 +28,7 @@ def assert_refused(reply):
     assert_beyond_key(reply, "rateLimit")
 
 
-def test_a_limit_is_set_on_creation_by_patch_and_in_bulk(api):
+def test_a_limit_is_kept_by_rotation_and_changed_by_patch_and_in_bulk(api, account):
     made = api.post("/v1/api-keys", {**NEW, "rateLimit": TEN_A_MINUTE})
     path = f"/v1/api-keys/{made['id']}"
     assert made["rateLimit"] == api.get(path)["rateLimit"] == TEN_A_MINUTE
@@ -38,11 +38,16 @@ def test_a_limit_is_set_on_creation_by_patch_and_in_bulk(api):
     assert [one["apiKey"]["rateLimit"] for one in outcomes] == [None, TEN_A_MINUTE, None]
     [latest] = api.get("/v1/audit", resourceId=made["id"], limit=1)["data"]
     assert latest["changes"]["rateLimit"] == [{"requests": 7, "period": "day"}, None]
+    old, _ = factories.api_key(account, rate_limit={"requests": 200, "period": "minute"})
+    account.plan, account.requests_per_minute, account.requests_per_day = "starter", None, None
+    account.save()
+    new = api.post(f"/v1/api-keys/{old.pk}/rotate", {})
+    assert new["rateLimit"] == {"requests": 200, "period": "minute"}
+    assert api.patch(f"/v1/api-keys/{new['id']}", {"name": "Renamed", "rateLimit": new["rateLimit"]}).status == 200
 
 
-@pytest.mark.parametrize(
-    ("sent", "param"),
-    [
+def test_limits_are_below_those_of_the_plan(starter):
+    for sent, param in [
         ({"requests": 0, "period": "minute"}, "rateLimit.requests"),
         ({"requests": 1.5, "period": "minute"}, "rateLimit.requests"),
         ({"requests": 5, "period": "month"}, "rateLimit.period"),
@@ -52,20 +57,15 @@ def test_a_limit_is_set_on_creation_by_patch_and_in_bulk(api):
         ({"requests": 60, "period": "minute"}, "rateLimit.requests"),
         ({"requests": 3_600, "period": "hour"}, "rateLimit.requests"),
         ({"requests": 10_000, "period": "day"}, "rateLimit.requests"),
-    ],
-)
-def test_invalid_limits_and_limits_above_the_plan_are_refused_by_name(starter, sent, param):
-    made = starter.post("/v1/api-keys", NEW)
-    for reply in (
-        starter.post("/v1/api-keys", {**NEW, "rateLimit": sent}),
-        starter.patch(f"/v1/api-keys/{made['id']}", {"rateLimit": sent}),
-    ):
-        assert (reply.status, reply.error["param"]) == (422, param)
-    [outcome] = starter.post("/v1/api-keys/bulk", {"items": [{**NEW, "rateLimit": sent}]})["data"]
-    assert (outcome["status"], outcome["error"]["param"]) == (422, param)
-
-
-def test_the_largest_limits_of_a_plan(starter):
+    ]:
+        made = starter.post("/v1/api-keys", NEW)
+        for reply in (
+            starter.post("/v1/api-keys", {**NEW, "rateLimit": sent}),
+            starter.patch(f"/v1/api-keys/{made['id']}", {"rateLimit": sent}),
+        ):
+            assert (reply.status, reply.error["param"]) == (422, param)
+        [outcome] = starter.post("/v1/api-keys/bulk", {"items": [{**NEW, "rateLimit": sent}]})["data"]
+        assert (outcome["status"], outcome["error"]["param"]) == (422, param)
     for requests, period in ((59, "minute"), (3_599, "hour"), (9_999, "day")):
         limit = {"requests": requests, "period": period}
         assert starter.post("/v1/api-keys", {**NEW, "rateLimit": limit}).status == 201
@@ -75,46 +75,27 @@ def test_the_largest_limits_of_a_plan(starter):
     )
 
 
-def test_rotating_keeps_the_limit_even_if_the_plan_has_become_smaller(api, account):
-    old, _ = factories.api_key(account, rate_limit={"requests": 200, "period": "minute"})
-    account.plan, account.requests_per_minute, account.requests_per_day = "starter", None, None
-    account.save()
-    new = api.post(f"/v1/api-keys/{old.pk}/rotate", {})
-    assert new["rateLimit"] == {"requests": 200, "period": "minute"}
-    assert api.patch(f"/v1/api-keys/{new['id']}", {"name": "Renamed", "rateLimit": new["rateLimit"]}).status == 200
-
-
-def test_a_key_passes_its_limit_on_to_the_keys_that_it_creates(manager):
+def test_a_key_passes_its_limit_on_and_rotates_no_unlimited_key(manager, account):
     made = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"]})
     assert made["rateLimit"] == {"requests": 120, "period": "hour"}
-
-
-@pytest.mark.parametrize(
-    ("limit", "is_allowed"),
-    [
-        ({"requests": 119, "period": "hour"}, True),
-        ({"requests": 2, "period": "minute"}, True),
-        ({"requests": 120, "period": "day"}, True),
-        (None, False),
-        ({"requests": 121, "period": "hour"}, False),
-        ({"requests": 3, "period": "minute"}, False),
-        ({"requests": 121, "period": "day"}, False),
-    ],
-)
-def test_a_key_allows_no_more_requests_than_its_own_limit(manager, account, limit, is_allowed):
-    reply = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
-    if is_allowed:
-        assert reply.status == 201
-    else:
-        assert_refused(reply)
-    narrow, _ = factories.api_key(account, permissions=[], rate_limit={"requests": 1, "period": "hour"})
-    changed = manager.patch(f"/v1/api-keys/{narrow.pk}", {"rateLimit": limit})
-    if is_allowed:
-        assert changed.status == 200
-    else:
-        assert_refused(changed)
-
-
-def test_a_key_does_not_rotate_an_unlimited_one(manager, account):
     wide = ApiKey.objects.get(pk=factories.api_key(account, permissions=["content:read"])[0].pk)
     assert_refused(manager.post(f"/v1/api-keys/{wide.pk}/rotate", {}))
+
+
+def test_a_key_allows_no_more_requests_than_its_own_limit(manager, account):
+    for limit, is_allowed in [
+        ({"requests": 119, "period": "hour"}, True), ({"requests": 2, "period": "minute"}, True),
+        ({"requests": 120, "period": "day"}, True), (None, False), ({"requests": 121, "period": "hour"}, False),
+        ({"requests": 3, "period": "minute"}, False), ({"requests": 121, "period": "day"}, False),
+    ]:  # fmt: skip
+        reply = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
+        if is_allowed:
+            assert reply.status == 201
+        else:
+            assert_refused(reply)
+        narrow, _ = factories.api_key(account, permissions=[], rate_limit={"requests": 1, "period": "hour"})
+        changed = manager.patch(f"/v1/api-keys/{narrow.pk}", {"rateLimit": limit})
+        if is_allowed:
+            assert changed.status == 200
+        else:
+            assert_refused(changed)

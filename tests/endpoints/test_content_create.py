@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-import pytest
-
 from tests import factories
 from tests.endpoints.content_fields import (
     A_TIMESTAMP,
@@ -14,7 +12,7 @@ from tests.endpoints.content_fields import (
 )
 
 
-def test_a_title_is_enough(api):
+def test_an_item_has_defaults_and_may_have_every_field(api, account):
     reply = api.post("/v1/content", {"title": "Alone"})
     assert reply.status == 201
     assert set(reply.body) == FIELDS
@@ -23,45 +21,33 @@ def test_a_title_is_enough(api):
     assert A_TIMESTAMP(created.pop("created"))
     assert A_TIMESTAMP(created.pop("updated"))
     assert created == {
-        "object": "content",
-        "externalId": None,
-        "title": "Alone",
-        "type": "article",
-        "source": None,
-        "policyId": None,
-        "metadata": {},
-        "tags": [],
-        "status": "active",
-    }
-
-
-def test_every_field_comes_back_as_it_was_sent(api, account):
+        "object": "content", "externalId": None, "title": "Alone", "type": "article", "source": None, "policyId": None,
+        "metadata": {}, "tags": [], "status": "active",
+    }  # fmt: skip
     policy = factories.policy(account)
     reply = api.post("/v1/content", {**FULL, "policyId": policy.pk})
     assert reply.status == 201
     assert {name: reply[name] for name in FULL} == FULL
     assert reply["policyId"] == policy.pk
     assert api.get(f"/v1/content/{reply['id']}").body | {"stats": None} == reply.body | {"stats": None}
-
-
-def test_an_items_first_updated_is_its_created(api):
     reply = api.post("/v1/content", {"title": "New"})
     assert reply["updated"] == reply["created"]
 
 
-@pytest.mark.parametrize("content_type", ["article", "report", "image", "dataset", "video"])
-def test_each_type_is_taken(api, content_type):
-    assert api.post("/v1/content", {"title": "x", "type": content_type})["type"] == content_type
+def test_values_within_bounds_are_stored(api):
+    for content_type in ["article", "report", "image", "dataset", "video"]:
+        assert api.post("/v1/content", {"title": "x", "type": content_type})["type"] == content_type
+    for name in ["externalId", "source", "policyId", "metadata", "tags"]:
+        reply = api.post("/v1/content", {"title": "x", name: None})
+        assert reply.status == 201
+        assert reply[name] == {"metadata": {}, "tags": []}.get(name)
+    for name, value in WITHIN_BOUNDS:
+        reply = api.post("/v1/content", {"title": "x", name: value})
+        assert reply.status == 201
+        assert reply[name] == value
 
 
-@pytest.mark.parametrize("name", ["externalId", "source", "policyId", "metadata", "tags"])
-def test_null_means_not_given(api, name):
-    reply = api.post("/v1/content", {"title": "x", name: None})
-    assert reply.status == 201
-    assert reply[name] == {"metadata": {}, "tags": []}.get(name)
-
-
-def test_an_item_begins_with_the_status_that_is_sent(api):
+def test_an_item_begins_with_the_sent_status(api):
     made = api.post("/v1/content", {"title": "x", "status": "archived"})
     assert api.get(f"/v1/content/{made['id']}")["status"] == made["status"] == "archived"
     checked = api.post("/v1/access/check", {"contentId": made["id"], "requester": "org_acme"})
@@ -70,67 +56,38 @@ def test_an_item_begins_with_the_status_that_is_sent(api):
     assert api.post("/v1/content", {"title": "x", "status": "deleted"}).error["param"] == "status"
 
 
-def test_a_missing_title_is_named(api):
+WITHIN_BOUNDS: list[tuple[str, Any]] = [
+    ("title", "x"), ("title", "x" * 500), ("title", "  kept as it is  "), ("title", "𝔘nicode — ünd \n mehr"),
+    ("externalId", "x" * 255), ("source", "http://example.com"), ("source", "https://example.com/" + "x" * 2028),
+    ("tags", ["x"] * 50), ("tags", ["x" * 100]), ("metadata", {"author": "x" * 255, "category": "y" * 255}),
+    ("metadata", {"wordCount": 0}), ("metadata", {"wordCount": 2_147_483_647}),
+    ("metadata", {"publishedAt": "2024-02-29"}), ("metadata", {"tags": ["x" * 100] * 50}),
+    ("metadata", {f"key{n}": n for n in range(50)}), ("metadata", {"A-z_0.9": "x" * 500}),
+    ("metadata", {"k" * 64: -1.5}),
+]  # fmt: skip
+
+
+def test_values_out_of_bounds_are_refused_by_name(api):
+    for name, value, param in OUT_OF_BOUNDS:
+        reply = api.post("/v1/content", {"title": "x", name: value})
+        assert reply.status == 422
+        assert reply.error["param"].rstrip(".") == param
+        assert api.get("/v1/content")["totalCount"] == 0
     reply = api.post("/v1/content", {"type": "article"})
     assert reply.status == 422
     assert (reply.error["code"], reply.error["type"]) == ("invalid_request", "validation_error")
     assert reply.error["param"] == "title"
-
-
-WITHIN_BOUNDS: list[tuple[str, Any]] = [
-    ("title", "x"),
-    ("title", "x" * 500),
-    ("title", "  kept as it is  "),
-    ("title", "𝔘nicode — ünd \n mehr"),
-    ("externalId", "x" * 255),
-    ("source", "http://example.com"),
-    ("source", "https://example.com/" + "x" * 2028),
-    ("tags", ["x"] * 50),
-    ("tags", ["x" * 100]),
-    ("metadata", {"author": "x" * 255, "category": "y" * 255}),
-    ("metadata", {"wordCount": 0}),
-    ("metadata", {"wordCount": 2_147_483_647}),
-    ("metadata", {"publishedAt": "2024-02-29"}),
-    ("metadata", {"tags": ["x" * 100] * 50}),
-    ("metadata", {f"key{n}": n for n in range(50)}),
-    ("metadata", {"A-z_0.9": "x" * 500}),
-    ("metadata", {"k" * 64: -1.5}),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), WITHIN_BOUNDS)
-def test_values_within_bounds_are_stored(api, name, value):
-    reply = api.post("/v1/content", {"title": "x", name: value})
-    assert reply.status == 201
-    assert reply[name] == value
-
-
-@pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
-def test_values_out_of_bounds_are_refused_by_name(api, name, value, param):
-    reply = api.post("/v1/content", {"title": "x", name: value})
-    assert reply.status == 422
-    assert reply.error["param"].rstrip(".") == param
-    assert api.get("/v1/content")["totalCount"] == 0
-
-
-def test_a_field_that_content_does_not_have_is_named(api):
     reply = api.post("/v1/content", {"title": "x", "titel": "y"})
     assert (reply.status, reply.error["param"]) == (422, "titel")
 
 
-@pytest.mark.parametrize("policy_id", ["pol_" + "0" * 26, "pol_nonsense", "cnt_" + "0" * 26, ""])
-def test_a_policy_that_does_not_exist_cannot_be_linked(api, policy_id):
-    reply = api.post("/v1/content", {"title": "x", "policyId": policy_id})
-    assert (reply.status, reply.error["param"]) == (422, "policyId")
-
-
-def test_another_accounts_policy_cannot_be_linked(api, other_account):
+def test_a_policy_must_exist_in_the_account(api, other_account, account):
+    for policy_id in ["pol_" + "0" * 26, "pol_nonsense", "cnt_" + "0" * 26, ""]:
+        reply = api.post("/v1/content", {"title": "x", "policyId": policy_id})
+        assert (reply.status, reply.error["param"]) == (422, "policyId")
     theirs = factories.policy(other_account)
     reply = api.post("/v1/content", {"title": "x", "policyId": theirs.pk})
     assert (reply.status, reply.error["param"]) == (422, "policyId")
-
-
-def test_a_deleted_policy_cannot_be_linked(api, account):
     policy = factories.policy(account)
     api.delete(f"/v1/policies/{policy.pk}")
     reply = api.post("/v1/content", {"title": "x", "policyId": policy.pk})
@@ -145,21 +102,15 @@ def test_an_external_id_is_taken_once(api):
     assert api.get("/v1/content")["totalCount"] == 1
 
 
-def test_an_external_id_is_free_again_after_its_item_was_deleted(api):
+def test_an_external_id_is_unique_among_the_items_of_an_account(api):
     first = api.post("/v1/content", {"title": "first", "externalId": "a"})
     api.delete(f"/v1/content/{first['id']}")
     assert api.post("/v1/content", {"title": "second", "externalId": "a"}).status == 201
+    assert [api.post("/v1/content", {"title": "x"}).status for _ in range(2)] == [201, 201]
+    made = [api.post("/v1/content", {"title": "x"})["id"] for _ in range(5)]
+    assert made == sorted(made)
 
 
 def test_two_accounts_may_use_the_same_external_id(api, other_api):
     assert api.post("/v1/content", {"title": "x", "externalId": "a"}).status == 201
     assert other_api.post("/v1/content", {"title": "x", "externalId": "a"}).status == 201
-
-
-def test_many_items_may_have_no_external_id(api):
-    assert [api.post("/v1/content", {"title": "x"}).status for _ in range(2)] == [201, 201]
-
-
-def test_ids_sort_by_time_of_creation(api):
-    made = [api.post("/v1/content", {"title": "x"})["id"] for _ in range(5)]
-    assert made == sorted(made)

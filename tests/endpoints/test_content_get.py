@@ -1,6 +1,5 @@
 """GET /v1/content/:id (docs/reference/api.md, Content)."""
 
-import pytest
 from django.db import connection
 
 from tests import factories
@@ -16,32 +15,25 @@ def test_an_item_comes_with_its_stats(api, account):
     assert reply["stats"] == {"totalRequests": 0, "allowedRequests": 0, "deniedRequests": 0}
 
 
-def test_the_policy_is_embedded_on_request_only(api, account):
+def test_a_policy_is_embedded_only_on_request_and_with_permission(api, account):
     policy = factories.policy(account)
     item = factories.content(account, policy_id=policy.pk)
     reply = api.get(f"/v1/content/{item.pk}", expand="policy")
     assert reply["policyId"] == policy.pk
     assert reply["policy"] == api.get(f"/v1/policies/{policy.pk}").body
     assert "policy" not in api.get(f"/v1/content/{item.pk}").body
-
-
-def test_without_a_policy_null_is_embedded(api, account):
     reply = api.get(f"/v1/content/{factories.content(account).pk}", expand="policy")
     assert (reply.status, reply["policy"]) == (200, None)
-
-
-@pytest.mark.parametrize("path", ["/v1/content", "/v1/content/cnt_none"])
-def test_a_policy_is_embedded_only_for_a_key_that_may_read_policies(account, path):
-    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
-    reply = reader.get(path, expand="policy")
-    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
-    assert "policies:read" in reply.error["message"]
-
-
-@pytest.mark.parametrize("expand", ["", "polcy", "policy,stats", "policy,", "Policy"])
-def test_unknown_expansions_are_refused(api, account, expand):
-    reply = api.get(f"/v1/content/{factories.content(account).pk}", expand=expand)
-    assert (reply.status, reply.error["param"]) == (400, "expand")
+    for path in ["/v1/content", "/v1/content/cnt_none"]:
+        reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+        reply = reader.get(path, expand="policy")
+        assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+        assert "policies:read" in reply.error["message"]
+    for expand in ["", "polcy", "policy,stats", "policy,", "Policy"]:
+        reply = api.get(f"/v1/content/{factories.content(account).pk}", expand=expand)
+        assert (reply.status, reply.error["param"]) == (400, "expand")
+    for id in ["cnt_" + "0" * 26, "pol_" + "0" * 26, "nonsense"]:
+        assert api.get(f"/v1/content/{id}").status == 404
 
 
 def test_stats_count_allowed_and_denied_requests(api, account):
@@ -71,8 +63,3 @@ def test_an_item_and_its_stats_are_read_by_one_query(api, account):
         assert api.get(f"/v1/content/{item.pk}").status == 200
     tables = ("licensing_content", "analytics_contentyear")
     assert len([sql for sql in statements if any(table in sql for table in tables)]) == 1
-
-
-@pytest.mark.parametrize("id", ["cnt_" + "0" * 26, "pol_" + "0" * 26, "nonsense"])
-def test_an_unknown_item_is_not_found(api, id):
-    assert api.get(f"/v1/content/{id}").status == 404

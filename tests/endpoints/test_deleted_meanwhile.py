@@ -9,18 +9,15 @@ from licensing.policies import services as policy_services
 from tests import factories
 
 
-def test_content_that_is_deleted_meanwhile_is_not_changed(account) -> None:
-    item = factories.content(account)
-    content_services.delete_content(item)
-    with pytest.raises(NotFound):
-        content_services.update_content(item, {"title": "Changed"})
-
-
-def test_a_policy_that_is_deleted_meanwhile_is_not_changed(account) -> None:
+def test_resources_that_are_deleted_meanwhile_are_not_changed(account) -> None:
     policy = factories.policy(account)
     policy_services.delete_policy(policy)
     with pytest.raises(NotFound):
         policy_services.update_policy(policy, {"name": "Changed"})
+    item = factories.content(account)
+    content_services.delete_content(item)
+    with pytest.raises(NotFound):
+        content_services.update_content(item, {"title": "Changed"})
 
 
 def test_the_keys_of_an_account_that_is_deleted_are_refused_at_once(api, account) -> None:

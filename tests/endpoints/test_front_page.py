@@ -63,29 +63,27 @@ def test_a_check_of_the_demo_stands_there_at_once_with_its_charge_and_its_trace(
     assert "Decides. Allow if" in told
 
 
-def test_another_choice_is_denied_with_its_reason_and_message(demo):
+def test_every_choice_is_answered(demo):
+    for item in SHOWN_ITEMS:
+        for requester in SHOWN_CUSTOMERS:
+            html = front(requester=requester, item=item)
+            assert f'value="{requester}" checked' in html
+            assert f'value="{item}" checked' in html
+            assert "No answer" not in html
+    told = {answer(requester=one, item=other)[36:70] for one in SHOWN_CUSTOMERS for other in SHOWN_ITEMS}
+    assert len(told) >= 5
     told = answer(requester="reader_0417", item="herring-quota")
     assert "Denied: no_license" in told
     assert "There was no valid licence" in told
     assert "A licence is required." in told
     assert "Charge nothing" in told
+    before = [model.objects.count() for model in WRITTEN]
+    for requester in SHOWN_CUSTOMERS:
+        front(requester=requester)
+    assert [model.objects.count() for model in WRITTEN] == before
 
 
-@pytest.mark.parametrize("item", SHOWN_ITEMS)
-@pytest.mark.parametrize("requester", SHOWN_CUSTOMERS)
-def test_every_choice_is_answered(demo, requester, item):
-    html = front(requester=requester, item=item)
-    assert f'value="{requester}" checked' in html
-    assert f'value="{item}" checked' in html
-    assert "No answer" not in html
-
-
-def test_the_choices_have_different_outcomes(demo):
-    told = {answer(requester=one, item=other)[36:70] for one in SHOWN_CUSTOMERS for other in SHOWN_ITEMS}
-    assert len(told) >= 5
-
-
-def test_the_curl_line_is_the_same_check_and_gets_the_same_answer(demo):
+def test_the_curl_line_is_the_same_check_and_gets_the_same_answer(demo, monkeypatch):
     for requester in SHOWN_CUSTOMERS:
         html = front(requester=requester)
         words = curl(html)
@@ -94,9 +92,6 @@ def test_the_curl_line_is_the_same_check_and_gets_the_same_answer(demo):
         reply = ApiClient(demo.secret_key).post("/v1/access/check", orjson.loads(words[-1]))
         assert reply["dryRun"] is True
         assert ("Allowed" in answer(requester=requester)) is reply["allowed"]
-
-
-def test_the_live_check_is_decided_on_the_facts_of_the_check_that_it_prints(demo, monkeypatch):
     seen = Seen(monkeypatch)
     for requester in SHOWN_CUSTOMERS:
         printed = orjson.loads(curl(front(requester=requester))[-1])
@@ -106,46 +101,28 @@ def test_the_live_check_is_decided_on_the_facts_of_the_check_that_it_prints(demo
         assert recorded_and_replayed(reply["id"]) == (seen.answers[-1].facts,) * 2
 
 
-def test_a_check_leaves_nothing_behind(demo):
-    before = [model.objects.count() for model in WRITTEN]
-    for requester in SHOWN_CUSTOMERS:
-        front(requester=requester)
-    assert [model.objects.count() for model in WRITTEN] == before
-
-
-def test_the_page_has_no_key(demo):
+def test_the_page_has_no_key_and_is_not_cached(demo, django_assert_max_num_queries):
     html = front()
     assert demo.secret_key not in html
     assert demo.public_key not in html
     assert not [key.prefix for key in ApiKey.objects.all() if key.prefix in html]
+    assert Client().get("/").headers["Cache-Control"] == "no-store"
+    with django_assert_max_num_queries(12):
+        front()
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_only_prepared_checks_can_be_run(demo):
+    for asked in [
         {"requester": "org_secret", "item": "my-secret"},
         {"account": "acc_x", "requester": "org_secret"},
         {"requester": "<script>alert(1)</script>"},
         {"item": "\0"},
-    ],
-)
-def test_only_prepared_checks_can_be_run(demo, asked):
-    other = factories.account("Somebody else")
-    factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
-    assert answer(**asked) == answer()
-    assert "secret" not in front(**asked)
-    assert "<script>alert" not in front(**asked)
-
-
-def test_a_deleted_demo_item_is_reported(demo):
-    Content.objects.filter(account=demo.account, external_id="last-ferry").update(deleted_at=timezone.now())
-    assert "No answer" in answer(item="last-ferry")
-    assert "Allowed" in answer()
-
-
-def test_it_answers_by_the_oldest_demo_that_is_not_suspended(demo):
-    suspend_account(demo.account)
-    assert "no demo account" in front()
+    ]:
+        other = factories.account("Somebody else")
+        factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
+        assert answer(**asked) == answer()
+        assert "secret" not in front(**asked)
+        assert "<script>alert" not in front(**asked)
 
 
 @pytest.fixture
@@ -172,7 +149,7 @@ def test_it_stands_while_the_database_is_gone(monkeypatch):
     assert "There is no demo account to try this on" in front()
 
 
-def test_the_readmes_story_is_there_for_this_address():
+def test_the_page_has_the_story_of_the_readme_and_links(monkeypatch):
     html = front()
     readme = (settings.BASE_DIR / "README.md").read_text()
     lines = readme.partition("```bash\n")[2].partition("```")[0].strip().splitlines()
@@ -180,30 +157,19 @@ def test_the_readmes_story_is_there_for_this_address():
     for line in lines:
         assert line.replace("http://127.0.0.1:8000", "http://testserver") in html
     assert "127.0.0.1" not in html
-
-
-def test_it_leads_to_the_documentation_the_reference_and_the_admin():
-    html = front()
     for link in ("/docs/", "/docs/api/", "/v1/openapi.json", "/admin/"):
         assert f'href="{link}"' in html
+    for setting in ["ADMIN_HOST", "ADMIN_PORT"]:
+        monkeypatch.setattr(settings, setting, {"ADMIN_HOST": "internal.example", "ADMIN_PORT": 8001}[setting])
+        for path in ("/", "/docs/api/"):
+            assert "/admin/" not in Client().get(path).content.decode()
 
 
-@pytest.mark.parametrize("setting", ["ADMIN_HOST", "ADMIN_PORT"])
-def test_it_does_not_tell_of_an_admin_that_is_elsewhere(monkeypatch, setting):
-    monkeypatch.setattr(settings, setting, {"ADMIN_HOST": "internal.example", "ADMIN_PORT": 8001}[setting])
-    for path in ("/", "/docs/api/"):
-        assert "/admin/" not in Client().get(path).content.decode()
-
-
-def test_no_one_keeps_the_answer(demo):
-    assert Client().get("/").headers["Cache-Control"] == "no-store"
-
-
-def test_a_check_takes_few_queries(demo, django_assert_max_num_queries):
-    with django_assert_max_num_queries(12):
-        front()
-
-
-def test_the_demo_of_an_older_service_is_found_by_its_mark_not_by_its_name(demo):
+def test_it_answers_by_the_oldest_demo_that_is_not_suspended(demo):
     Account.objects.filter(pk=demo.account.pk).update(name="Renamed")
     assert "Allowed" in answer()
+    Content.objects.filter(account=demo.account, external_id="last-ferry").update(deleted_at=timezone.now())
+    assert "No answer" in answer(item="last-ferry")
+    assert "Allowed" in answer()
+    suspend_account(demo.account)
+    assert "no demo account" in front()

@@ -40,17 +40,7 @@ def booked():
     return total
 
 
-def test_a_row_issues_a_licence_as_a_post_does(api, other_api):
-    row = {**NEW, "requesterName": "Acme", "tags": ["a", "a"], "price": PRICE, "pricePerAccess": PRICE}
-    [made] = send(api, row)["data"]
-    alone = other_api.post("/v1/licenses", row).body
-    assert {k: v for k, v in made["license"].items() if k not in OWN} == {
-        k: v for k, v in alone.items() if k not in OWN
-    }
-    assert api.get(f"/v1/licenses/{made['license']['id']}").body == made["license"]
-
-
-def test_a_row_with_an_id_changes_that_licence_as_a_patch_does(api):
+def test_a_row_with_an_id_changes_that_licence(api):
     held = api.post("/v1/licenses", {**NEW, "price": PRICE, "tags": ["a"]}).body
     row = {"id": held["id"], "requesterName": "Acme", "tags": ["b"], "price": {"amount": 20, "currency": "USD"}}
     reply = send(api, row)
@@ -59,15 +49,31 @@ def test_a_row_with_an_id_changes_that_licence_as_a_patch_does(api):
     assert reply["data"][0]["license"] == changed
     assert (changed["requesterName"], changed["tags"], changed["price"]["amount"]) == ("Acme", ["b"], 20)
     assert changed["updated"] > held["updated"]
+    held = api.post("/v1/licenses", NEW)["id"]
+    reply = send(api, {"id": held, "tags": ["first"]}, {"id": held, "tags": ["second"]})
+    assert (statuses(reply), params(reply)) == ([200, 409], [None, "id"])
+    assert api.get(f"/v1/licenses/{held}")["tags"] == ["first"]
+    revoked, held = (api.post("/v1/licenses", NEW)["id"] for _ in range(2))
+    api.post(f"/v1/licenses/{revoked}/revoke")
+    reply = send(api, {"id": revoked, "tags": ["a"]}, {"id": held, "requesterId": "other"})
+    assert (statuses(reply), params(reply)) == ([409, 422], [None, "requesterId"])
+    assert reply["data"][0]["error"]["code"] == "resource_revoked"
 
 
-def test_a_row_that_changes_nothing_writes_nothing(api):
+def test_a_row_issues_or_changes_a_licence_as_a_single_request_does(api, other_api):
     held = api.post("/v1/licenses", {**NEW, "price": PRICE}).body
     known = len(auditlog.entries())
     reply = send(api, held)
     assert statuses(reply) == [200]
     assert reply["data"][0]["license"] == held
     assert (len(auditlog.entries()), booked()) == (known, Decimal("12.5"))
+    row = {**NEW, "requesterName": "Acme", "tags": ["a", "a"], "price": PRICE, "pricePerAccess": PRICE}
+    [made] = send(api, row)["data"]
+    alone = other_api.post("/v1/licenses", row).body
+    assert {k: v for k, v in made["license"].items() if k not in OWN} == {
+        k: v for k, v in alone.items() if k not in OWN
+    }
+    assert api.get(f"/v1/licenses/{made['license']['id']}").body == made["license"]
 
 
 def test_prices_are_booked_once_and_corrected_where_they_change(api):
@@ -85,24 +91,15 @@ def test_prices_are_booked_once_and_corrected_where_they_change(api):
     assert (booked(), LedgerEntry.objects.count()) == (Decimal(15), 6)
 
 
-@pytest.mark.parametrize(
-    ("row", "status", "param"),
-    [
-        ({}, 422, "requesterId"),
-        ({"requesterId": "org"}, 422, "licenseType"),
-        ({**NEW, "nonsense": 1}, 422, "nonsense"),
-        ({**NEW, "price": {"amount": -1, "currency": "EUR"}}, 422, "price.amount"),
-        ({**NEW, "contentIds": ["cnt_" + "0" * 26]}, 422, "contentIds[0]"),
-        ({**NEW, "policyIds": ["x"]}, 422, "policyIds[0]"),
-        ({**NEW, "startsAt": "1999-01-01"}, 422, "startsAt"),
-        ({**NEW, "startsAt": "2026-01-02", "expiresAt": "2026-01-01"}, 422, "expiresAt"),
-        ({"id": "lic_" + "0" * 26, "tags": []}, 422, "id"),
-        ({"id": "x"}, 422, "id"),
-        ({"id": 7}, 422, "id"),
-        ("text", 422, None),
-        (None, 422, None),
-    ],
-)
+@pytest.mark.parametrize(("row", "status", "param"), [
+    ({}, 422, "requesterId"), ({"requesterId": "org"}, 422, "licenseType"), ({**NEW, "nonsense": 1}, 422, "nonsense"),
+    ({**NEW, "price": {"amount": -1, "currency": "EUR"}}, 422, "price.amount"),
+    ({**NEW, "contentIds": ["cnt_" + "0" * 26]}, 422, "contentIds[0]"),
+    ({**NEW, "policyIds": ["x"]}, 422, "policyIds[0]"), ({**NEW, "startsAt": "1999-01-01"}, 422, "startsAt"),
+    ({**NEW, "startsAt": "2026-01-02", "expiresAt": "2026-01-01"}, 422, "expiresAt"),
+    ({"id": "lic_" + "0" * 26, "tags": []}, 422, "id"), ({"id": "x"}, 422, "id"), ({"id": 7}, 422, "id"),
+    ("text", 422, None), (None, 422, None),
+])  # fmt: skip
 def test_a_rows_fault_is_its_own(api, row, status, param):
     reply = send(api, {**NEW, "price": PRICE}, row, {**NEW, "requesterId": "after", "price": PRICE})
     assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])
@@ -115,26 +112,18 @@ def test_a_fault_is_the_one_that_the_row_would_have_alone(api):
     assert [one["error"] for one in send(api, *rows)["data"]] == [api.post("/v1/licenses", row).error for row in rows]
 
 
-def test_a_revoked_licence_and_another_requester_are_refused_as_by_patch(api):
-    revoked, held = (api.post("/v1/licenses", NEW)["id"] for _ in range(2))
-    api.post(f"/v1/licenses/{revoked}/revoke")
-    reply = send(api, {"id": revoked, "tags": ["a"]}, {"id": held, "requesterId": "other"})
-    assert (statuses(reply), params(reply)) == ([409, 422], [None, "requesterId"])
-    assert reply["data"][0]["error"]["code"] == "resource_revoked"
-
-
-def test_the_same_licence_twice_is_a_conflict_of_the_later_row(api):
-    held = api.post("/v1/licenses", NEW)["id"]
-    reply = send(api, {"id": held, "tags": ["first"]}, {"id": held, "tags": ["second"]})
-    assert (statuses(reply), params(reply)) == ([200, 409], [None, "id"])
-    assert api.get(f"/v1/licenses/{held}")["tags"] == ["first"]
-
-
 def test_the_licences_of_others_are_out_of_reach(api, other_api):
     theirs = other_api.post("/v1/licenses", NEW).body
     item = other_api.post("/v1/content", {"title": "theirs"})["id"]
     assert statuses(send(api, {"id": theirs["id"], "tags": ["mine"]}, {**NEW, "contentIds": [item]})) == [422, 422]
     assert other_api.get(f"/v1/licenses/{theirs['id']}").body == theirs
+    held = api.post("/v1/licenses", NEW)["id"]
+    known = len(auditlog.entries())
+    send(api, NEW, {"id": held, "tags": ["a"]}, {"id": held, "tags": ["b"]}, {})
+    created, updated = auditlog.entries()[known:]
+    assert (created.action, created.changes["requesterId"]) == ("license.created", [None, "org_acme"])
+    assert (updated.action, updated.resource_id, updated.changes) == ("license.updated", held, {"tags": [[], ["a"]]})
+    assert {one["type"] for one in api.get("/v1/events")["data"]} >= {"license.created", "license.updated"}
 
 
 def test_the_bounds_of_a_requester_hold_from_row_to_row(api, monkeypatch):
@@ -174,20 +163,21 @@ def test_a_requester_whom_a_check_creates_meanwhile_is_taken_as_he_is(api, accou
     assert Requester.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [({}, "items"), ({"items": {}}, "items"), ({"items": []}, "items"), ({"items": [NEW] * 1001}, "items")],
-)
-def test_a_body_without_a_list_of_rows_is_refused(api, body, param):
-    reply = api.post("/v1/licenses/bulk", body)
-    assert (reply.status, reply.error["param"]) == (422, param)
-
-
-def test_licences_that_name_too_much_are_not_changed_at_once(api, monkeypatch):
+def test_a_body_holds_a_list_of_rows(api, monkeypatch, account):
+    for body, param in [
+        ({}, "items"),
+        ({"items": {}}, "items"),
+        ({"items": []}, "items"),
+        ({"items": [NEW] * 1001}, "items"),
+    ]:
+        reply = api.post("/v1/licenses/bulk", body)
+        assert (reply.status, reply.error["param"]) == (422, param)
     held = [api.post("/v1/licenses", {**NEW, "tags": ["a", "b"]})["id"] for _ in range(3)]
     monkeypatch.setattr(bulk, "MAX_NAMES", 5)
     assert send(api, *({"id": one, "tags": []} for one in held)).error["param"] == "items"
     assert statuses(send(api, *({"id": one, "tags": []} for one in held[:2]))) == [200, 200]
+    reader = ApiClient(factories.key_text(account, permissions=["licenses:read"]))
+    assert send(reader, NEW).error["code"] == "insufficient_permissions"
 
 
 @pytest.mark.slow
@@ -216,16 +206,6 @@ def test_a_retry_with_the_same_key_gets_the_same_reply_and_records_no_revenue(ap
     assert (License.objects.count(), booked()) == (1, Decimal("12.5"))
 
 
-def test_each_row_that_changes_something_leaves_an_audit_entry_and_an_event(api):
-    held = api.post("/v1/licenses", NEW)["id"]
-    known = len(auditlog.entries())
-    send(api, NEW, {"id": held, "tags": ["a"]}, {"id": held, "tags": ["b"]}, {})
-    created, updated = auditlog.entries()[known:]
-    assert (created.action, created.changes["requesterId"]) == ("license.created", [None, "org_acme"])
-    assert (updated.action, updated.resource_id, updated.changes) == ("license.updated", held, {"tags": [[], ["a"]]})
-    assert {one["type"] for one in api.get("/v1/events")["data"]} >= {"license.created", "license.updated"}
-
-
 def test_a_check_that_begins_after_the_reply_sees_the_licence(api, account):
     policy = factories.policy(account, factories.ALLOW_LICENSED).pk
     item = factories.content(account, policy_id=policy).pk
@@ -235,11 +215,6 @@ def test_a_check_that_begins_after_the_reply_sees_the_licence(api, account):
     assert api.post("/v1/access/check", check)["allowed"] is True
     send(api, {"id": made, "licenseType": "personal", "tags": ["elsewhere"]})
     assert api.post("/v1/access/check", check)["allowed"] is False
-
-
-def test_it_takes_licenses_write(account):
-    reader = ApiClient(factories.key_text(account, permissions=["licenses:read"]))
-    assert send(reader, NEW).error["code"] == "insufficient_permissions"
 
 
 def test_a_price_that_the_ledger_cannot_hold_is_the_fault_of_its_row(api, monkeypatch):

@@ -1,6 +1,5 @@
 """/v1/license-clients: credentials for the licence server."""
 
-import pytest
 from django.utils import timezone
 
 from licensing.clients.models import LicenseClient
@@ -17,7 +16,7 @@ def create(api, **fields):
     return api.post("/v1/license-clients", {"requesterId": "org_acme", **fields})
 
 
-def test_a_client_comes_with_its_secret_once(api):
+def test_a_client_comes_with_its_secret_once(api, account):
     made = create(api, name="Crawler", requesterName="Acme")
     assert made.status == 201
     assert works(made["id"], made["secret"])
@@ -27,23 +26,17 @@ def test_a_client_comes_with_its_secret_once(api):
     assert shown.body == {name: value for name, value in made.body.items() if name != "secret"}
     assert made["secret"] not in str(LicenseClient.objects.values())
     assert made.headers["Cache-Control"] == "no-store"
-
-
-def test_without_a_name_it_is_called_as_its_requester(api):
     assert create(api)["name"] == "org_acme"
-
-
-def test_an_unknown_requester_is_created(api, account):
     create(api, requesterId="org_new")
     assert Requester.objects.filter(account=account, requester_id="org_new").exists()
-
-
-def test_the_secret_of_another_client_is_refused(api):
     first, second = create(api), create(api)
     assert not works(first["id"], second["secret"])
+    for fields, param in [({"requesterId": ""}, "requesterId"), ({"name": 1}, "name")]:
+        reply = create(api, **fields)
+        assert (reply.status, reply.error["param"]) == (422, param)
 
 
-def test_a_rotated_secret_ends_at_once_or_after_the_overlap(api):
+def test_a_secret_ends_with_rotation_and_revocation_which_are_audited(api):
     made = create(api)
     second = api.post(f"/v1/license-clients/{made['id']}/rotate", {"overlapSeconds": 3600})
     assert second.status == 200
@@ -53,10 +46,6 @@ def test_a_rotated_secret_ends_at_once_or_after_the_overlap(api):
     third = api.post(f"/v1/license-clients/{made['id']}/rotate", {})
     assert third["formerSecretUntil"] is None
     assert [works(made["id"], one["secret"]) for one in (made, second, third)] == [False, False, True]
-
-
-def test_a_revoked_client_is_refused_and_keeps_its_time(api):
-    made = create(api)
     revoked = api.delete(f"/v1/license-clients/{made['id']}")
     assert revoked["revokedAt"] is not None
     assert not works(made["id"], made["secret"])
@@ -73,12 +62,6 @@ def test_the_audit_log_has_each_change_and_no_secret(api):
     actions = ["license_client.created", "license_client.rotated", "license_client.revoked"]
     assert [entry.action for entry in entries] == actions
     assert made["secret"] not in str([entry.changes for entry in entries])
-
-
-@pytest.mark.parametrize(("fields", "param"), [({"requesterId": ""}, "requesterId"), ({"name": 1}, "name")])
-def test_invalid_fields_are_refused_by_name(api, fields, param):
-    reply = create(api, **fields)
-    assert (reply.status, reply.error["param"]) == (422, param)
 
 
 def test_clients_are_found_by_their_requester(api, account):

@@ -267,18 +267,11 @@ def test_only_the_required_windows_are_read(stocked, db, path, monkeypatch, djan
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statistics to be wrong")
-@pytest.mark.parametrize(
-    ("path", "field"),
-    [
-        *((path, "") for path in LISTS),
-        *((path, "created[gte]") for path in LISTS),
-        ("/v1/access/decisions", "contentId"),
-        ("/v1/access/decisions", "requesterId"),
-        ("/v1/audit", "resourceId"),
-        ("/v1/audit", "resourceType"),
-        ("/v1/events", "type"),
-    ],
-)
+@pytest.mark.parametrize(("path", "field"), [
+    *((path, "") for path in LISTS), *((path, "created[gte]") for path in LISTS),
+    ("/v1/access/decisions", "contentId"), ("/v1/access/decisions", "requesterId"), ("/v1/audit", "resourceId"),
+    ("/v1/audit", "resourceType"), ("/v1/events", "type"),
+])  # fmt: skip
 def test_rows_are_read_in_order_although_the_server_expects_sorting_to_be_faster(stocked, db, path, field):
     api, rows = client_of(stocked, path)
     value = "2026-01-02" if field == "created[gte]" else value_at(rows[0], field) if field else ""

@@ -143,7 +143,7 @@ def test_a_retried_grant_adds_nothing_after_two_merges_whichever_of_the_wallets_
 
 
 @pytest.mark.usefixtures("pair")
-def test_the_audit_log_records_a_refill_taken_over(api):
+def test_a_refill_taken_over_by_a_merge_is_audited(api):
     refill = {"amount": 100, "every": "month"}
     api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR", "refill": refill})
     kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})

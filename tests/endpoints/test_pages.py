@@ -30,52 +30,40 @@ def links(html: str) -> list[str]:
     return re.findall(r'(?:href|src|data-document)="([^"]+)"', html)
 
 
-def test_the_front_page_describes_the_service_and_links_to_its_parts(browser: Client):
+def test_the_front_page_and_the_reference_describe_the_service(browser: Client):
     page = browser.get("/")
     html = page.content.decode()
     assert page.headers["Content-Type"].startswith("text/html")
     assert "<h1>Who may use what you publish, on which terms, at what price</h1>" in html
     assert {"/docs/", "/v1/openapi.json", "/admin/", "/readyz"} <= set(links(html))
+    html = browser.get("/docs/api/").content.decode()
+    assert 'data-document="/v1/openapi.json"' in html
+    assert "dataset.document" in Path(finders.find("pages/reference.js") or "").read_text()
 
 
-@pytest.mark.parametrize("path", BRANDED)
-def test_all_pages_have_one_name_one_mark_and_one_set_of_colours(browser: Client, path: str):
-    html = browser.get(path).content.decode()
-    assert "Content Access Licensing</title>" in " ".join(html.split()).replace(" </title>", "</title>")
-    assert html.count("/static/brand/mark.svg") >= 2  # the icon of the tab, and the mark on the page
-    assert "/static/brand/brand.css" in html
-
-
-def test_no_other_stylesheet_of_the_public_pages_has_colours_of_its_own():
+def test_all_pages_have_one_name_one_mark_and_one_set_of_colours(browser):
+    for path in BRANDED:
+        html = browser.get(path).content.decode()
+        assert "Content Access Licensing</title>" in " ".join(html.split()).replace(" </title>", "</title>")
+        assert html.count("/static/brand/mark.svg") >= 2  # the icon of the tab, and the mark on the page
+        assert "/static/brand/brand.css" in html
     for name in ("pages/bar.css", "pages/pages.css", "pages/home.css"):
         text = Path(finders.find(name) or "").read_text()
         assert set(re.findall(r"#[0-9a-f]{3,8}\b|oklch\(|rgb\(", text)) <= {"#fff"}
 
 
-@pytest.mark.parametrize("path", PLACES)
-def test_every_link_of_a_page_leads_somewhere(browser: Client, path: str):
-    for link in links(browser.get(path).content.decode()):
-        assert browser.get(link).status_code in (200, 302), link
-
-
-@pytest.mark.parametrize("path", PLACES)
-def test_a_page_takes_nothing_from_elsewhere(browser: Client, path: str):
-    assert [link for link in links(browser.get(path).content.decode()) if not link.startswith("/")] == []
-
-
-@pytest.mark.parametrize("path", PLACES)
-def test_a_page_has_no_inline_script_or_style_and_a_policy_that_forbids_them(browser: Client, path: str):
-    page = browser.get(path)
-    html, policy = page.content.decode(), page.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe-inline" not in policy
-    assert re.findall(r"<script(?![^>]* src=)|<style| style=| on\w+=|javascript:", html) == []
-
-
-def test_the_reference_shows_the_services_own_document(browser: Client):
-    html = browser.get("/docs/api/").content.decode()
-    assert 'data-document="/v1/openapi.json"' in html
-    assert "dataset.document" in Path(finders.find("pages/reference.js") or "").read_text()
+def test_pages_link_only_to_themselves_and_run_no_inline_script(browser):
+    for path in PLACES:
+        for link in links(browser.get(path).content.decode()):
+            assert browser.get(link).status_code in (200, 302), link
+    for path in PLACES:
+        assert [link for link in links(browser.get(path).content.decode()) if not link.startswith("/")] == []
+    for path in PLACES:
+        page = browser.get(path)
+        html, policy = page.content.decode(), page.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe-inline" not in policy
+        assert re.findall(r"<script(?![^>]* src=)|<style| style=| on\w+=|javascript:", html) == []
 
 
 def test_the_document_needs_no_key(anonymous: ApiClient):
@@ -89,27 +77,24 @@ def test_the_document_is_counted_by_client_address(anonymous: ApiClient, clock: 
     assert [reply.status for reply in replies] == [200] * 60 + [429]
 
 
-def test_livez_answers_while_the_process_lives(browser: Client):
+def test_livez_answers_while_the_process_lives(browser: Client, monkeypatch: pytest.MonkeyPatch):
     assert browser.get("/livez").json() == {"status": "ok"}
-
-
-def test_livez_does_not_ask_the_database(browser: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(connection, "cursor", fail)
     assert browser.get("/livez").status_code == 200
 
 
-def test_readyz_names_its_dependencies(browser: Client):
+def test_readyz_and_the_metrics_name_dependencies_and_version(browser: Client):
     reply = browser.get("/readyz")
     assert reply.status_code == 200
     assert reply.json()["status"] == "ok"
     assert reply.json()["checks"]["database"] == "ok"
     assert reply.json()["checks"]["limits"] in ("redis", "this process")
-
-
-def test_readyz_and_the_metrics_name_the_version_of_the_project(browser: Client):
     version = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text())["project"]["version"]
     assert browser.get("/readyz").json()["version"] == version
     assert f'licensing_build_info{{version="{version}"}} 1.0' in browser.get("/metrics").content.decode()
+    reply = browser.get("/metrics")
+    assert reply.headers["Content-Type"].startswith("text/plain")
+    assert "limiter_fallbacks_total" in reply.content.decode()
 
 
 def test_readyz_is_503_while_the_database_is_gone(browser: Client, monkeypatch: pytest.MonkeyPatch):
@@ -118,12 +103,6 @@ def test_readyz_is_503_while_the_database_is_gone(browser: Client, monkeypatch: 
     assert (reply.status_code, reply.json()["status"]) == (503, "unavailable")
     monkeypatch.undo()
     assert browser.get("/readyz").status_code == 200
-
-
-def test_metrics_are_prometheus_text(browser: Client):
-    reply = browser.get("/metrics")
-    assert reply.headers["Content-Type"].startswith("text/plain")
-    assert "limiter_fallbacks_total" in reply.content.decode()
 
 
 def fail(*args: object, **kwargs: object) -> None:

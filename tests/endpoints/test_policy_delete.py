@@ -10,19 +10,13 @@ def policy(account):
     return factories.policy(account)
 
 
-def test_the_reply_names_the_deleted_policy(api, policy):
+def test_a_deleted_policy_is_not_found(api, policy):
     reply = api.delete(f"/v1/policies/{policy.pk}")
     assert (reply.status, reply.body) == (200, {"id": policy.pk, "object": "policy", "deleted": True})
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/versions"), ("POST", "/rollback")],
-)
-def test_a_deleted_policy_is_not_found(api, policy, method, path):
-    api.delete(f"/v1/policies/{policy.pk}")
-    body = {"PATCH": {"name": "x"}, "POST": {"version": 1}}.get(method)
-    assert api.request(method, f"/v1/policies/{policy.pk}{path}", body).status == 404
+    for method, path in [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/versions"), ("POST", "/rollback")]:
+        api.delete(f"/v1/policies/{policy.pk}")
+        body = {"PATCH": {"name": "x"}, "POST": {"version": 1}}.get(method)
+        assert api.request(method, f"/v1/policies/{policy.pk}{path}", body).status == 404
 
 
 def test_a_policy_that_content_links_to_stays(api, account, policy):

@@ -13,12 +13,9 @@ def lint(api):
     return lambda *rules, **fields: api.post("/v1/policies/lint", {"rules": list(rules), **fields})
 
 
-def test_a_sound_policy_has_no_findings(lint):
+def test_a_finding_has_a_path_a_code_and_a_message(lint, api):
     reply = lint(ALLOW_LICENSED, DENY_ALL)
     assert (reply.status, reply.body) == (200, {"object": "policy_lint", "findings": []})
-
-
-def test_a_finding_has_a_path_a_code_and_a_message(lint):
     assert lint(ALLOW_LICENSED, {**DENY_ALL, "priority": 0})["findings"] == [
         {
             "level": "warning",
@@ -34,20 +31,16 @@ def test_a_finding_has_a_path_a_code_and_a_message(lint):
             "message": "Nothing is ever allowed by this policy.",
         },
     ]
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "why"),
-    [
+    for earlier, later, why in [
         ({"priority": 7}, {}, "it has a priority (7), this one has none."),
         ({"action": "deny"}, {}, "neither has a priority, and of equals deny comes before allow."),
         ({"priority": 7}, {"priority": 7}, "both have the priority 7, and it stands first in the list."),
-    ],
-)
-def test_it_says_why_the_other_rule_is_tried_before(lint, earlier, later, why):
-    rules = [{"action": "allow", "conditions": {"hasValidLicense": True}, **fields} for fields in (earlier, later)]
-    found = {one["path"]: one["message"] for one in lint(*rules)["findings"]}
-    assert found["rules[1]"].endswith(why)
+    ]:
+        rules = [{"action": "allow", "conditions": {"hasValidLicense": True}, **fields} for fields in (earlier, later)]
+        found = {one["path"]: one["message"] for one in lint(*rules)["findings"]}
+        assert found["rules[1]"].endswith(why)
+    assert lint(ALLOW_ALL)["findings"] != []
+    assert api.post("/v1/policies", {"name": "Open", "rules": [ALLOW_ALL]}).status == 201
 
 
 def test_lint_compares_schedules_with_the_current_time(lint, clock):
@@ -70,45 +63,28 @@ def test_licence_types_are_compared_with_the_accounts_own_licences(lint, account
     assert (found["code"], found["path"]) == ("unknown_license_type", "rules[0].conditions.licenseType[1]")
 
 
-def test_a_policy_with_findings_can_be_saved(api, lint):
-    assert lint(ALLOW_ALL)["findings"] != []
-    assert api.post("/v1/policies", {"name": "Open", "rules": [ALLOW_ALL]}).status == 201
-
-
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [
+def test_invalid_policies_are_refused_instead_of_linted(api):
+    for body, param in [
         ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
         ({"defaultAction": None}, "defaultAction"),
         ({"name": "New"}, "name"),
-    ],
-)
-def test_invalid_policies_are_refused_instead_of_linted(api, body, param):
-    reply = api.post("/v1/policies/lint", body)
-    assert (reply.status, reply.error["param"]) == (422, param)
-
-
-def test_lint_answers_to_post_alone(api):
+    ]:
+        reply = api.post("/v1/policies/lint", body)
+        assert (reply.status, reply.error["param"]) == (422, param)
     reply = api.get("/v1/policies/lint")
     assert (reply.status, reply.headers["Allow"]) == (405, "POST")
 
 
-def test_a_policy_of_the_largest_size_is_linted(lint):
+def test_findings_of_the_largest_policies_are_limited(lint, api, account):
     addresses = [f"10.{number // 200}.{number % 200}.0/24" for number in range(35)]
     rules = [
         {"action": "deny", "priority": number, "conditions": {"ip": addresses, "tags": f"t{number}"}}
         for number in range(99)
     ]
     assert lint(*rules, ALLOW_LICENSED).status == 200
-
-
-def test_the_number_of_findings_is_limited(api, account):
     factories.license(account)
     names = [[f"{number}-{place}" for place in range(90)] for number in range(60)]
     rules = [{"action": "allow", "conditions": {"licenseType": some}} for some in names]
     reply = api.post("/v1/policies/lint", {"rules": rules})
     assert (len(reply["findings"]), reply["truncated"]) == (500, True)
-
-
-def test_a_list_of_all_findings_does_not_call_itself_cut(lint):
     assert "truncated" not in lint(ALLOW_LICENSED).body

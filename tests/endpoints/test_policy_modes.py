@@ -25,43 +25,46 @@ def usage(api):
     return api.get("/v1/analytics/usage")["summary"]
 
 
-def test_a_policy_is_enforced_unless_it_says_otherwise(api):
+def test_a_policy_is_enforced_unless_it_says_otherwise(api, check):
     made = api.post("/v1/policies", {"name": "P"})
     assert made["mode"] == "enforce"
     assert api.patch(f"/v1/policies/{made['id']}", {"mode": "observe"})["mode"] == "observe"
-
-
-def test_unknown_modes_are_refused(api):
     reply = api.post("/v1/policies", {"name": "P", "mode": "audit"})
     assert (reply.status, reply.error["param"]) == (422, "mode")
-
-
-def test_an_enforced_denial_is_one(check):
     reply = check("enforce", factories.DENY_ALL)
     assert (reply["allowed"], reply["reason"], reply.body.get("observed")) == (False, "policy_denied", None)
+    made = api.post("/v1/policies", {"name": "P", "mode": "observe"})
+    api.patch(f"/v1/policies/{made['id']}", {"mode": "enforce"})
+    assert api.post(f"/v1/policies/{made['id']}/rollback", {"version": 1})["mode"] == "observe"
+    assert [one["mode"] for one in api.get(f"/v1/policies/{made['id']}/versions")["data"]] == [
+        "observe", "enforce", "observe",
+    ]  # fmt: skip
 
 
-def test_an_observed_denial_is_allowed_and_reported(api, check):
+def test_an_observed_denial_is_allowed_recorded_and_reported(api, check):
     reply = check("observe", factories.DENY_ALL)
     assert (reply["allowed"], reply["reason"], reply["permissions"]) == (True, None, [])
     assert reply["observed"] == {"allowed": False, "reason": "policy_denied"}
     assert reply["matchedRule"]["index"] == 0
     assert (usage(api)["allowed"], usage(api)["denied"]) == (1, 0)
-
-
-def test_an_observed_denial_is_recorded_as_such(api, check):
-    reply = check("observe", factories.DENY_ALL)
     recorded = api.get(f"/v1/access/decisions/{reply['id']}").body
     trace = recorded.pop("trace")
     assert recorded == reply.body
     assert [step["decisive"] for step in trace] == [True]
     assert AccessEvent.objects.get(pk=reply["id"]).observed == "policy_denied"
+    told = api.post(f"/v1/policies/{reply['policyId']}/simulate", {})
+    assert (told["allowedToDenied"], told["byRequester"][0]["id"]) == (1, "org_a")
 
 
-def test_an_observed_policy_that_allows_records_nothing_as_observed(api, check):
+def test_an_observed_policy_that_allows_records_nothing_as_observed(api, check, account):
     reply = check("observe", factories.ALLOW_ALL)
     assert (reply["allowed"], reply["permissions"], reply.body.get("observed")) == (True, ["full_access"], None)
     assert AccessEvent.objects.get(pk=reply["id"]).observed is None
+    for mode in ["observe", "disabled"]:
+        item = check(mode, factories.ALLOW_ALL)["contentId"]
+        api.patch(f"/v1/content/{item}", {"status": "archived"})
+        reply = check(mode, item=item)
+        assert (reply["allowed"], reply["reason"]) == (False, "content_archived")
 
 
 def test_a_used_up_limit_is_observed_too(api, check):
@@ -94,37 +97,11 @@ def test_a_disabled_policy_allows_everything_and_evaluates_nothing(api, account,
     assert not LedgerEntry.objects.exists()
 
 
-@pytest.mark.parametrize("mode", ["observe", "disabled"])
-def test_an_archived_item_stays_denied(api, account, check, mode):
-    item = check(mode, factories.ALLOW_ALL)["contentId"]
-    api.patch(f"/v1/content/{item}", {"status": "archived"})
-    reply = check(mode, item=item)
-    assert (reply["allowed"], reply["reason"]) == (False, "content_archived")
-
-
 def test_a_change_of_mode_holds_for_the_next_check(api, check):
     reply = check("observe", factories.DENY_ALL)
     changed = api.patch(f"/v1/policies/{reply['policyId']}", {"mode": "enforce"})
     assert changed["version"] == 2
     assert check("enforce", item=reply["contentId"])["allowed"] is False
-
-
-def test_a_rollback_brings_the_mode_back(api):
-    made = api.post("/v1/policies", {"name": "P", "mode": "observe"})
-    api.patch(f"/v1/policies/{made['id']}", {"mode": "enforce"})
-    assert api.post(f"/v1/policies/{made['id']}/rollback", {"version": 1})["mode"] == "observe"
-    assert [one["mode"] for one in api.get(f"/v1/policies/{made['id']}/versions")["data"]] == [
-        "observe", "enforce", "observe",
-    ]  # fmt: skip
-
-
-def test_a_simulation_counts_the_denials_of_enforcement(api, check):
-    reply = check("observe", factories.DENY_ALL)
-    told = api.post(f"/v1/policies/{reply['policyId']}/simulate", {})
-    assert (told["allowedToDenied"], told["byRequester"][0]["id"]) == (1, "org_a")
-
-
-def test_a_batch_reports_observed_denials(api, check):
     item = check("observe", LIMITED)["contentId"]
     replies = api.post("/v1/access/check/batch", {"contentId": item, "requester": "org_b", "checks": [{}, {}]})["data"]
     assert [one.get("observed") for one in replies] == [None, {"allowed": False, "reason": "rate_limit_exceeded"}]

@@ -40,21 +40,23 @@ def assert_refused(reply, param, *words):
         assert text in reply.error["message"]
 
 
-def test_tests_come_back_as_they_were_sent(api, policy):
+def test_tests_come_back_as_they_were_sent(api, policy, account):
     assert policy["tests"] == TESTS
     assert api.get(f"/v1/policies/{policy['id']}")["tests"] == TESTS
-
-
-def test_a_policy_has_no_tests_by_default(api):
     assert api.post("/v1/policies", {"name": "Plain"})["tests"] == []
+    stored = factories.policy(account)
+    assert api.patch(f"/v1/policies/{stored.pk}", {"name": "Renamed"})["tests"] == []
 
 
-def test_a_policy_that_fails_its_test_is_not_made(api, account):
+def test_a_policy_that_fails_its_tests_is_not_saved(api, account):
     reply = make(api, READS, PAYS, rules=[DENY_ALL])
     assert_refused(
         reply, "tests[0]", "“Customers read”", "expected to be allowed", "denied (policy_denied) by rules[0]"
     )
     assert not Policy.objects.of(account.pk).exists()
+    reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
+    assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
+    assert_refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
 
 
 def test_a_change_of_rules_that_breaks_a_test_is_not_written(api, policy):
@@ -71,14 +73,11 @@ def test_tests_and_rules_can_be_changed_together(api, policy):
     assert (reply.status, reply["version"], reply["tests"]) == (200, 2, body["tests"])
 
 
-def test_a_change_of_tests_alone_is_a_version_too(api, policy):
+def test_tests_are_changed_with_rules_or_alone_and_audited(api, policy):
     reply = api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
     assert (reply["version"], reply["tests"]) == (2, [READS])
     second, first = api.get(f"/v1/policies/{policy['id']}/versions")["data"]
     assert (second["tests"], first["tests"]) == ([READS], TESTS)
-
-
-def test_a_rollback_brings_the_tests_of_its_version_back(api, policy):
     api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "tests": []})
     assert api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})["tests"] == TESTS
 
@@ -92,11 +91,6 @@ def test_a_rollback_to_a_version_that_fails_its_tests_is_refused(api, account, p
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
 
 
-def test_all_failing_tests_are_reported(api):
-    reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
-    assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
-
-
 def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
     policy, test = (
         orjson.loads(block("docs/reference/policies.md", first)) for first in ('{"defaultAction"', '{"name"')
@@ -106,13 +100,8 @@ def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
     assert_refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
 
 
-def test_an_unnamed_test_is_reported_by_its_number(api):
-    assert_refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
-
-
-@pytest.mark.parametrize(
-    ("rule", "test"),
-    [
+def test_a_test_can_say_all_that_a_rule_looks_at(api, account):
+    for rule, test in [
         ({"requesterId": "org_b"}, {"requester": {"id": "org_b"}}),
         ({"contentType": "report"}, {"content": {"type": "report"}}),
         ({"contentType": "article"}, {}),
@@ -130,52 +119,33 @@ def test_an_unnamed_test_is_reported_by_its_number(api):
             {"licenseType": "gold", "hasValidLicense": True},
             {"requester": {"id": "x", "licenses": [{"licenseType": "silver"}, {"licenseType": "gold"}]}},
         ),
-    ],
-    ids=lambda one: next(iter(one), "nothing"),
-)
-def test_a_test_can_say_all_that_a_rule_looks_at(api, rule, test):
-    allow = {"action": "allow", "conditions": rule, "permissions": ["full_access"]}
-    asked = {"requester": {"id": "x"}, "expect": {"allowed": True, "matchedRule": 0}, **test}
-    reply = make(api, asked, rules=[allow])
-    assert reply.status == 201, reply.body
+    ]:
+        allow = {"action": "allow", "conditions": rule, "permissions": ["full_access"]}
+        asked = {"requester": {"id": "x"}, "expect": {"allowed": True, "matchedRule": 0}, **test}
+        reply = make(api, asked, rules=[allow])
+        assert reply.status == 201, reply.body
+    for at, expect in [
+        ("2025-06-01", {"allowed": True}),
+        ("2026-06-01", {"allowed": False, "reason": "license_expired"}),
+        ("2024-06-01", {"allowed": True}),  # it has not started, so the caller's assertion counts
+    ]:
+        requester = {**LICENSED, "licenses": [ENDED]}
+        assert make(api, {"requester": requester, "at": at, "expect": expect}).status == 201
+    asked = {"requester": {"id": "x"}, "expect": {"allowed": False, "matchedRule": None}}
+    assert make(api, asked, rules=[]).status == 201
+    assert_refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
+    assert make(api, *TESTS, mode="observe").status == 201
+    assert make(api, *TESTS, mode="disabled").status == 201
+    assert_refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
+    rule = {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
+    assert make(api, *[READS] * 3, rules=[rule]).status == 201
 
 
 ENDED = {"licenseType": "commercial", "startsAt": "2025-01-01", "expiresAt": "2026-01-01"}
 
 
-@pytest.mark.parametrize(
-    ("at", "expect"),
-    [
-        ("2025-06-01", {"allowed": True}),
-        ("2026-06-01", {"allowed": False, "reason": "license_expired"}),
-        ("2024-06-01", {"allowed": True}),  # it has not started, so the caller's assertion counts
-    ],
-)
-def test_licences_that_the_service_holds_begin_and_end(api, at, expect):
-    requester = {**LICENSED, "licenses": [ENDED]}
-    assert make(api, {"requester": requester, "at": at, "expect": expect}).status == 201
-
-
-def test_the_default_action_is_expected_as_no_rule(api):
-    asked = {"requester": {"id": "x"}, "expect": {"allowed": False, "matchedRule": None}}
-    assert make(api, asked, rules=[]).status == 201
-    assert_refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
-
-
-def test_policy_tests_expect_enforcement_in_every_mode(api):
-    assert make(api, *TESTS, mode="observe").status == 201
-    assert make(api, *TESTS, mode="disabled").status == 201
-    assert_refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
-
-
-def test_rate_limits_count_as_unused(api, account):
-    rule = {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
-    assert make(api, *[READS] * 3, rules=[rule]).status == 201
-
-
-@pytest.mark.parametrize(
-    ("test", "param"),
-    [
+def test_invalid_tests_are_refused_by_name(api, policy):
+    for test, param in [
         ("no object", "tests[0]"),
         ({"requester": {"id": "x"}}, "tests[0].expect"),
         ({"expect": {"allowed": True}}, "tests[0].requester"),
@@ -193,27 +163,18 @@ def test_rate_limits_count_as_unused(api, account):
         ({**READS, "content": {"tags": ["x"] * 51}}, "tests[0].content.tags"),
         ({**READS, "context": {"ip": "here"}}, "tests[0].context.ip"),
         ({**READS, "requester": {"id": "x", "licenses": [{}]}}, "tests[0].requester.licenses[0].licenseType"),
-    ],
-)
-def test_invalid_tests_are_refused_by_name(api, policy, test, param):
-    assert_refused(make(api, test), param)
-    assert_refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
-
-
-@pytest.mark.parametrize(
-    ("tests", "said"),
-    [
+    ]:
+        assert_refused(make(api, test), param)
+        assert_refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
+    for tests, said in [
         (
             {},
             'Must be an array such as [{"requester": {"id": "org_acme"}, "expect": ',
         ),
         ([READS] * 101, "at most 100 tests"),
         ([{**READS, "name": "n" * 250, "content": {"tags": ["t" * 100] * 10}}] * 60, "at most 65,536 bytes"),
-    ],
-    ids=["no array", "too many", "too large"],
-)
-def test_they_are_bounded(api, tests, said):
-    assert_refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
+    ]:
+        assert_refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
 
 
 def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
@@ -236,8 +197,3 @@ def test_a_check_does_not_load_them(policy):
     [query] = seen.captured_queries
     assert '"tests"' not in query["sql"]
     assert '"rules"' in query["sql"]
-
-
-def test_a_policy_from_before_there_were_tests_is_changed_as_ever(api, account):
-    stored = factories.policy(account)
-    assert api.patch(f"/v1/policies/{stored.pk}", {"name": "Renamed"})["tests"] == []

@@ -137,15 +137,9 @@ def test_a_refund_of_all_that_is_left_can_be_repeated(refund, price):
 def test_an_adjustment_of_an_external_id_is_booked_once(api, account, held):
     item = factories.content(account)
     body = {
-        "amount": "-5",
-        "currency": "EUR",
-        "requesterId": "org_acme",
-        "contentId": item.pk,
-        "licenseType": "press",
-        "occurredAt": "2026-01-02T03:04:05Z",
-        "description": "Goodwill",
-        "externalId": "a-1",
-    }
+        "amount": "-5", "currency": "EUR", "requesterId": "org_acme", "contentId": item.pk, "licenseType": "press",
+        "occurredAt": "2026-01-02T03:04:05Z", "description": "Goodwill", "externalId": "a-1",
+    }  # fmt: skip
     made, again = api.post("/v1/revenue", body), api.post("/v1/revenue", {**body, "amount": -5})
     assert (made.status, again.status, again.body) == (201, 200, made.body)
     assert made["externalId"] == "a-1"

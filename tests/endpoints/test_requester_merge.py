@@ -41,6 +41,14 @@ def test_the_reply_is_the_requester_that_gets_everything(api):
     merged = api.get("/v1/requesters/org_a")
     assert (merged["id"], merged["name"], merged["mergedInto"]) == ("org_a", "Acme Inc.", "org_b")
     assert "mergedInto" not in reply.body
+    merge(api)
+    before = api.get("/v1/requesters/org_a").body
+    reply = api.patch("/v1/requesters/org_a", {"name": "Changed"})
+    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+    assert reply.error["message"] == "'org_a' was merged into 'org_b'. Change 'org_b' instead."
+    assert api.patch("/v1/requesters/org_a", {"name": before["name"]}).status == 200
+    assert api.get("/v1/requesters/org_a").body == before
+    assert api.patch("/v1/requesters/org_b", {"name": "Changed"})["name"] == "Changed"
 
 
 @pytest.mark.usefixtures("pair")
@@ -56,12 +64,17 @@ def test_checks_of_either_id_are_decided_and_recorded_as_the_others(api, license
 
 
 @pytest.mark.usefixtures("pair")
-def test_a_rule_that_names_a_requester_sees_the_current_id(api, account):
+def test_a_rule_and_its_limit_follow_a_merge(api, account):
     rule = {"action": "allow", "conditions": {"requesterId": ["org_b"]}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk).pk
     assert check(api, item)["allowed"] is False
     merge(api)
     assert check(api, item)["allowed"] is True
+    item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk).pk
+    assert [check(api, item, one)["allowed"] for one in ("org_a", "org_b")] == [True, True]
+    merge(api)
+    assert [check(api, item)["allowed"] for _ in range(2)] == [True, False]
+    assert RuleUsage.objects.get().used == 3
 
 
 @pytest.mark.usefixtures("pair")
@@ -82,16 +95,7 @@ def test_history_is_found_under_both_ids(api, licensed_item):
 
 
 @pytest.mark.usefixtures("pair")
-def test_a_rules_limit_is_not_renewed_by_a_merge(api, account):
-    item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk).pk
-    assert [check(api, item, one)["allowed"] for one in ("org_a", "org_b")] == [True, True]
-    merge(api)
-    assert [check(api, item)["allowed"] for _ in range(2)] == [True, False]
-    assert RuleUsage.objects.get().used == 3
-
-
-@pytest.mark.usefixtures("pair")
-def test_wallets_move_and_those_of_one_unit_become_one(api):
+def test_wallets_move_with_their_refill(api):
     def wallet(requester, unit, amount, **fields):
         made = api.post("/v1/wallets", {"requesterId": requester, "unit": unit, **fields})["id"]
         assert api.post(f"/v1/wallets/{made}/grants", {"amount": amount, "externalId": made}).status == 201
@@ -169,7 +173,7 @@ def test_writes_with_the_former_id_go_to_the_current_requester(api):
 
 
 @pytest.mark.usefixtures("pair")
-def test_to_repeat_it_changes_nothing(api):
+def test_a_merged_id_is_repeated_or_erased_with_its_target(api):
     first = merge(api, headers={"Idempotency-Key": "k"})
     entries = AuditEntry.objects.count()
     assert merge(api, headers={"Idempotency-Key": "k"}).headers["Idempotent-Replayed"] == "true"
@@ -177,6 +181,10 @@ def test_to_repeat_it_changes_nothing(api):
     assert AuditEntry.objects.count() == entries
     entry = AuditEntry.objects.get(action="requester.merged")
     assert (entry.resource_id, entry.changes) == ("org_a", {"into": [None, "org_b"]})
+    merge(api)
+    api.delete("/v1/requesters/org_b")
+    shown = api.get("/v1/requesters")["data"]
+    assert all(one["id"].startswith("erased_") and one["name"] is one["email"] is None for one in shown)
 
 
 @pytest.mark.usefixtures("pair")
@@ -192,7 +200,7 @@ def test_merges_of_merged_requesters_lead_to_the_last(api, licensed_item):
 
 
 @pytest.mark.usefixtures("pair")
-def test_a_second_merge_is_refused_with_the_id_that_the_first_one_chose(api):
+def test_a_second_merge_is_refused(api, other_api):
     api.post("/v1/requesters", {"id": "org_c"})
     merge(api)
     elsewhere, back = merge(api, "org_a", "org_c"), merge(api, "org_b", "org_a")
@@ -200,53 +208,24 @@ def test_a_second_merge_is_refused_with_the_id_that_the_first_one_chose(api):
     assert "'org_b'" in elsewhere.error["message"]
     assert (back.status, back.error["param"]) == (422, "into")
     assert "'org_a' was merged into this requester" in back.error["message"]
-
-
-@pytest.mark.usefixtures("pair")
-@pytest.mark.parametrize(
-    ("source", "into", "status", "param"),
-    [
-        ("org_a", "org_a", 422, "into"),
-        ("org_a", "nobody", 422, "into"),
-        ("org_a", "", 422, "into"),
-        ("org_a", None, 422, "into"),
-        ("nobody", "org_b", 404, None),
-    ],
-)
-def test_a_merge_that_cannot_be_is_refused(api, source, into, status, param):
-    reply = merge(api, source, into)
-    assert (reply.status, reply.error.get("param")) == (status, param)
-    assert not Requester.objects.filter(merged_into__isnull=False).exists()
-
-
-@pytest.mark.usefixtures("pair")
-def test_a_merged_requester_cannot_be_changed(api):
-    merge(api)
-    before = api.get("/v1/requesters/org_a").body
-    reply = api.patch("/v1/requesters/org_a", {"name": "Changed"})
-    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
-    assert reply.error["message"] == "'org_a' was merged into 'org_b'. Change 'org_b' instead."
-    assert api.patch("/v1/requesters/org_a", {"name": before["name"]}).status == 200
-    assert api.get("/v1/requesters/org_a").body == before
-    assert api.patch("/v1/requesters/org_b", {"name": "Changed"})["name"] == "Changed"
-
-
-@pytest.mark.usefixtures("pair")
-def test_one_that_was_merged_elsewhere_is_a_conflict(api):
-    merge(api)
-    api.post("/v1/requesters", {"id": "org_c"})
     assert merge(api, "org_a", "org_c").error["code"] == "resource_in_use"
-
-
-@pytest.mark.usefixtures("pair")
-def test_the_requesters_of_others_are_out_of_reach(api, other_api):
     other_api.post("/v1/requesters", {"id": "org_z"})
     assert merge(api, "org_a", "org_z").error["param"] == "into"
     assert merge(other_api, "org_a", "org_z").status == 404
 
 
 @pytest.mark.usefixtures("pair")
-def test_bounds_of_licences_hold(api, monkeypatch):
+def test_a_merge_that_cannot_be_is_refused(api, monkeypatch):
+    for source, into, status, param in [
+        ("org_a", "org_a", 422, "into"),
+        ("org_a", "nobody", 422, "into"),
+        ("org_a", "", 422, "into"),
+        ("org_a", None, 422, "into"),
+        ("nobody", "org_b", 404, None),
+    ]:
+        reply = merge(api, source, into)
+        assert (reply.status, reply.error.get("param")) == (status, param)
+        assert not Requester.objects.filter(merged_into__isnull=False).exists()
     for one in ("org_a", "org_b"):
         api.post("/v1/licenses", {"requesterId": one, "licenseType": "x"})
     monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 1)
@@ -260,14 +239,6 @@ def test_an_id_that_ends_like_the_path_can_be_read_changed_and_merged(api):
     assert api.patch("/v1/requesters/a%2Fmerge", {"name": "A"})["id"] == "a/merge"
     assert merge(api, "a%2Fmerge", "b")["id"] == "b"
     assert api.get("/v1/requesters/a%2Fmerge")["mergedInto"] == "b"
-
-
-@pytest.mark.usefixtures("pair")
-def test_to_erase_a_requester_erases_those_that_were_merged_into_it(api):
-    merge(api)
-    api.delete("/v1/requesters/org_b")
-    shown = api.get("/v1/requesters")["data"]
-    assert all(one["id"].startswith("erased_") and one["name"] is one["email"] is None for one in shown)
 
 
 def test_the_number_of_statements_does_not_depend_on_the_number_of_licences(api, account):

@@ -10,11 +10,10 @@ from accounts.events import deadlines
 from accounts.events.models import Event
 from analytics.wallets.upkeep import settle_due
 from tests import factories
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 @pytest.fixture
-def wallet(api, account, clock):  # noqa: F811
+def wallet(api, account, clock):
     factories.license(account, per_access="0.05")
     return api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "USD"})["id"]
 
@@ -71,17 +70,17 @@ def test_events_of_a_batch_show_the_wallet_as_their_check_left_it(api, account, 
     assert news() == [("wallet.low", 0.12, 0.17), ("wallet.exhausted", 0.02, 0.02)]
 
 
-@pytest.mark.parametrize(("amount", "left"), [("0.1", 0), ("0.12", 0.02)])
-def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check, amount, left):
-    grant(amount)
-    news()
-    assert [check()["allowed"] for _ in range(4)] == [True, True, False, False]
-    [(type_, balance, _)] = news()
-    assert (type_, balance) == ("wallet.exhausted", left)
-    grant("0.05")
-    check()
-    check()
-    assert [type_ for type_, *_ in news()] == ["wallet.topped_up", "wallet.exhausted"]
+def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check):
+    for amount, left in [("0.1", 0), ("0.12", 0.02)]:
+        grant(amount)
+        news()
+        assert [check()["allowed"] for _ in range(4)] == [True, True, False, False]
+        [(type_, balance, _)] = news()
+        assert (type_, balance) == ("wallet.exhausted", left)
+        grant("0.05")
+        check()
+        check()
+        assert [type_ for type_, *_ in news()] == ["wallet.topped_up", "wallet.exhausted"]
 
 
 def test_a_lower_floor_allows_another_exhausted_event(api, wallet, grant, check):
@@ -94,7 +93,7 @@ def test_a_lower_floor_allows_another_exhausted_event(api, wallet, grant, check)
     assert news() == [("wallet.exhausted", -0.05, 0)]
 
 
-def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock):  # noqa: F811
+def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock):
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     void = grant(3)["id"]
     grant(4, expiresAt=(clock.now + timedelta(days=1)).isoformat())
@@ -115,7 +114,7 @@ def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock
     ],
     ids=["enough", "too little"],
 )
-def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, grant, clock, credit, told):  # noqa: F811
+def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, grant, clock, credit, told):
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     change = (clock.now + timedelta(days=1)).isoformat()
     grant(10, expiresAt=change)
@@ -126,7 +125,7 @@ def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, g
     assert news() == told
 
 
-def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock):  # noqa: F811
+def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock):
     day = timedelta(days=1)
     grant(10, expiresAt=(clock.now + day).isoformat())
     grant(99, effectiveAt=(clock.now + 2 * day).isoformat())
@@ -136,7 +135,7 @@ def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock
     assert news() == [("wallet.exhausted", 0, 10), ("wallet.topped_up", 99, 0)]
 
 
-def test_a_refill_sends_one_event(api, account, clock):  # noqa: F811
+def test_a_refill_sends_one_event(api, account, clock):
     factories.license(account)
     refill = {"refill": {"amount": 10, "every": "day"}, "thresholds": [{"percent": 50}]}
     api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", **refill})
@@ -168,7 +167,7 @@ def test_a_debt_from_a_merge_is_announced_as_a_fall(api, account, wallet, grant,
     assert news() == [("wallet.low", 0, 0.04), ("wallet.exhausted", 0, 0.04)]
 
 
-def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check, clock):  # noqa: F811
+def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check, clock):
     grant(1, expiresAt=(clock.now + timedelta(days=10)).isoformat())
     check()
     news()
@@ -181,7 +180,7 @@ def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check
     assert told == [[], [("grant.expiring", 0.95, None)], [("grant.expiring", 0.95, None)], []]
 
 
-def test_a_grant_that_is_spent_before_its_end_is_not_announced(grant, check, clock):  # noqa: F811
+def test_a_grant_that_is_spent_before_its_end_is_not_announced(grant, check, clock):
     grant("0.05", expiresAt=(clock.now + timedelta(days=10)).isoformat())
     grant(1)
     check()

@@ -19,17 +19,8 @@ PERSON = {
 }
 CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
 TRACES = (
-    ID,
-    "Ada King",
-    "Ada Byron",
-    "ada.king@",
-    "Met her",
-    "Ockham",
-    "203.0.113.77",
-    "AdaBrowser",
-    "for Ada",
-    "Adas",
-)
+    ID, "Ada King", "Ada Byron", "ada.king@", "Met her", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "Adas",
+)  # fmt: skip
 
 
 def everything_stored():

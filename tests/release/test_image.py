@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 import yaml
 
+from config.monitoring.probes import PROBES
 from launcher.release.archive import is_below, of_the_image
 from launcher.testing import SETTINGS
 from run import ROOT
@@ -75,6 +76,59 @@ def test_the_containers_of_the_service_have_a_read_only_root_and_no_privileges(c
     assert container["tmpfs"][0].startswith("/tmp:size=")  # noqa: S108
     assert container["cap_drop"] == ["ALL"]
     assert container["security_opt"] == ["no-new-privileges:true"]
+
+
+def manifests() -> list[dict[str, Any]]:
+    folder = ROOT / "deploy" / "kubernetes"
+    return [one for name in ("service", "jobs") for one in yaml.safe_load_all((folder / f"{name}.yaml").read_text())]
+
+
+def pod_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
+    return spec["template"]["spec"]
+
+
+def test_pods_run_the_image_without_privileges_and_stop_as_it_does():
+    service, jobs = (pod_of(one) for one in manifests() if one["kind"] in ("Deployment", "CronJob"))
+    for pod in (service, jobs):
+        assert pod["securityContext"]["runAsUser"] == int(texts("USER")[0])
+        assert pod["automountServiceAccountToken"] is False
+        for container in [*pod["containers"], *pod.get("initContainers", [])]:
+            assert container["securityContext"] == {
+                "readOnlyRootFilesystem": True,
+                "allowPrivilegeEscalation": False,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert {mount["mountPath"] for mount in container["volumeMounts"]} == {*texts("VOLUME"), "/tmp"}  # noqa: S108
+    assert service["terminationGracePeriodSeconds"] >= SECONDS_TO_STOP
+    [container] = service["containers"]
+    assert str(container["ports"][0]["containerPort"]) in texts("EXPOSE")
+    probes = {container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
+    assert probes == PROBES
+
+
+def test_pods_are_given_settings_that_exist():
+    kustomization = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "kustomization.yaml").read_text())
+    [generated] = kustomization["configMapGenerator"]
+    names = {literal.partition("=")[0] for literal in generated["literals"]}
+    assert names <= set(SETTINGS) | {"DATA_DIR"}
+    assert {"ALLOWED_HOSTS", "TRUSTED_PROXIES"} <= names
+    assert set(kustomization["resources"]) == {"service.yaml", "jobs.yaml"}
+    images = {one["image"] for each in manifests() if each["kind"] in ("Deployment", "CronJob")
+              for one in pod_of(each)["containers"]}  # fmt: skip
+    assert images == {kustomization["images"][0]["name"]}
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_daily_jobs_run_once_and_fail_if_one_fails(tmp_path: Path, status: int):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$2"\n[ "$2" != clearsessions ] || exit {status}\n')
+    python.chmod(0o700)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    script = ROOT / "deploy" / "compose" / "jobs.sh"
+    done = subprocess.run(["sh", script, "once"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert done.stdout.split()[:3] == ["purge_idempotency_keys", "purge_webhook_events", "clearsessions"]
 
 
 @pytest.fixture(scope="module")
