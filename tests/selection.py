@@ -36,7 +36,6 @@ ON_SQLITE_ALONE = {
     ],  # test_python calls the service on both
     "commands": ["test_checks", "test_host_settings", "test_port", "test_private_files"],
     "conventions": [
-        "test_amounts",
         "test_header_reads",
         "test_imports",
         "test_money",
@@ -183,7 +182,6 @@ BOTH_DATABASES = {
     ],
     "conventions": [
         "test_audit_filters",
-        "test_client_filters",
         "test_content_filters",
         "test_counts",
         "test_exports",

@@ -12,7 +12,6 @@ from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 def html_of(client, address):
@@ -44,12 +43,7 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
 
 
 def test_the_outcomes_of_a_busy_customer_are_told_since_the_first_day_that_is_counted(
-    admin,
-    api,
-    account,
-    acme,
-    clock,  # noqa: F811
-    monkeypatch,
+    admin, api, account, acme, clock, monkeypatch
 ):
     monkeypatch.setattr(of_one, "MOST", 3)
     item = factories.content(account)
@@ -114,19 +108,14 @@ def test_a_customer_is_added_and_found_by_its_name(admin, account):
     assert Requester.objects.count() == 1
 
 
-def test_name_e_mail_and_notes_are_edited(admin, acme):
+def test_a_customer_is_edited_and_erased_to_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):
     submit(admin, button(acme, "edit"), name="Acme GmbH", email="", notes="Renews in June.")
     acme.refresh_from_db()
     assert (acme.name, acme.email, acme.notes) == ("Acme GmbH", None, "Renews in June.")
-
-
-def test_a_merge_moves_the_licences(admin, acme, account):
-    held = factories.license(account, "org_acme")
-    other = factories.license(account, "org_other").requester
-    reply = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
-    assert reply["Location"] == change_url(other)
-    held.refresh_from_db()
-    assert held.requester == other
+    with django_capture_on_commit_callbacks(execute=True):
+        admin.post(button(acme, "erase"))
+    acme.refresh_from_db()
+    assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
 
 
 def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, account, acme):
@@ -138,21 +127,17 @@ def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, accou
     assert "never" not in html
 
 
-def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
+def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     html = html_of(admin, button(acme, "merge"))
     assert re.search(rf'name="into"[^>]*data-suggest="[^"]*kind=requester"[^>]*data-account="{account.pk}"', html)
     assert "operators/suggest.js" in html
-
-
-def test_a_merge_into_an_unknown_customer_shows_an_error(admin, acme):
     assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
-
-
-def test_an_erasure_leaves_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):
-    with django_capture_on_commit_callbacks(execute=True):
-        admin.post(button(acme, "erase"))
-    acme.refresh_from_db()
-    assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
+    held = factories.license(account, "org_acme")
+    other = factories.license(account, "org_other").requester
+    reply = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
+    assert reply["Location"] == change_url(other)
+    held.refresh_from_db()
+    assert held.requester == other
 
 
 def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin, account, acme):
@@ -210,7 +195,7 @@ def refunds_offered(client, requester):
     )
 
 
-def test_a_refund_starts_from_the_charges_that_have_something_left(admin, charged):
+def test_refunds_start_from_charges_with_something_left_even_after_a_merge(admin, charged):
     offered = refunds_offered(admin, charged)
     assert [left for _, left in offered] == ["100.00 EUR", "0.05 USD", "0.05 USD"]
     values = form_values(html_of(admin, offered[0][0]))
@@ -226,12 +211,9 @@ def test_charges_of_a_merged_customer_are_refunded_from_the_other_ones_page(admi
     assert len(refunds_offered(admin, other)) == 3
 
 
-def test_a_customer_without_charges_has_nothing_to_refund(admin, acme):
+def test_customers_without_charges_or_rights_have_no_refund(admin, acme, staff, sign_in, account):
     assert refunds_offered(admin, acme) == []
     assert "nothing is left to refund" in html_of(admin, button(acme, "refund"))
-
-
-def test_an_operator_who_may_not_add_to_the_ledger_has_no_refund_button(staff, sign_in, account, acme):
     client = sign_in(staff("licensing.view_requester", "analytics.view_ledgerentry", accounts=[account]))
     assert button(acme, "refund") not in html_of(client, change_url(acme))
     assert client.get(button(acme, "refund")).status_code == 403

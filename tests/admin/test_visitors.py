@@ -111,7 +111,8 @@ def test_it_takes_few_queries_and_shows_those_with_most(admin, account, visits, 
     assert "org_149" in page
 
 
-def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, settings):
+def test_address_lists_show_their_age_or_the_setting_that_fetches_them(admin, settings):
+    assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()
     settings.CRAWLER_LISTS = True
     now = timezone.now()
     url = "https://openai.com/gptbot.json"
@@ -122,10 +123,6 @@ def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, setti
     rows = [[cell.replace("\xa0", " ") for cell in row] for row in rows_of(admin)]
     assert ["GPTBot", url, "1", "2 days ago", "5 minutes ago: It answered 503."] == rows[1]
     assert ["PerplexityBot", "https://www.perplexity.com/perplexitybot.json", "0", "not fetched yet", ""] in rows
-
-
-def test_it_names_the_setting_that_fetches_lists(admin):
-    assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()
 
 
 @pytest.fixture
@@ -156,10 +153,15 @@ def crawls(account):
     return site
 
 
-def test_the_page_shows_pages_and_referrals_of_crawler_operators(admin, crawls):
+def test_pages_referrals_and_days_of_crawlers_are_shown(admin, crawls):
     rows = rows_of(admin)
     assert ["Google", "1,200", "1,200", "0", "3", "400.00", "", ""] in rows
     assert ["OpenAI", "11", "7", "3", "4", "2.75", "", ""] in rows
+    rows, today = rows_of(admin, period="7d"), timezone.now()
+    assert ["Day (UTC)", "AI training", "Search", "Total"] in rows
+    assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
+    assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
+    assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
 
 
 def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_see_it(
@@ -179,14 +181,6 @@ def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_se
     assert "At stake" not in eve.get(PAGE).content.decode()
 
 
-def test_requests_of_crawlers_by_day_and_class(admin, crawls):
-    rows, today = rows_of(admin, period="7d"), timezone.now()
-    assert ["Day (UTC)", "AI training", "Search", "Total"] in rows
-    assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
-    assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
-    assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
-
-
 def test_pages_are_opened_folder_by_folder(admin, crawls):
     def links(**query):
         page = html.unescape(admin.get(PAGE, query).content.decode())
@@ -204,24 +198,19 @@ def test_pages_are_opened_folder_by_folder(admin, crawls):
     assert "No visits below this folder" in admin.get(PAGE, {"below": "https://elsewhere.example/"}).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("by", "columns", "today"),
-    [
+def test_the_chart_is_grouped_and_adds_up_what_is_beyond_the_first(admin, crawls, monkeypatch):
+    for by, columns, today in (
         ("class", ["AI training", "Search"], ["7", "1,200"]),
         ("operator", ["Google", "OpenAI"], ["1,200", "7"]),
         ("crawler", ["Googlebot", "GPTBot"], ["1,200", "7"]),
         ("nonsense", ["AI training", "Search"], ["7", "1,200"]),
-    ],
-)
-def test_the_chart_is_grouped_by_class_operator_or_crawler(admin, crawls, by, columns, today):
-    rows = rows_of(admin, by=by)
-    assert ["Day (UTC)", *columns, "Total"] in rows
-    assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
-    shown = admin.get(PAGE, {"by": by}).content.decode()
-    assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
+    ):
+        rows = rows_of(admin, by=by)
+        assert ["Day (UTC)", *columns, "Total"] in rows
+        assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
+        shown = admin.get(PAGE, {"by": by}).content.decode()
+        assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
 
-
-def test_the_chart_adds_up_what_is_beyond_the_first_operators(admin, crawls, monkeypatch):
     monkeypatch.setattr(crawls_module, "KINDS", ["ai-training"])
     rows = rows_of(admin, by="operator")
     assert ["Day (UTC)", "Google", "Others", "Total"] in rows

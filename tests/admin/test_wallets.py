@@ -12,7 +12,6 @@ from analytics.wallets.burn_down import burn_down
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
-from tests.clock import clock  # noqa: F401 - a fixture
 
 ADD = reverse("admin:analytics_wallet_add")
 PAY = reverse("admin:analytics_payment_add")
@@ -110,7 +109,7 @@ def test_an_overdrawn_wallet_shows_its_credit_below_0(admin, wallet):
     assert "2.00 USD left, 2.00 USD of it below 0" in admin.get(change_url(wallet)).content.decode()
 
 
-def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
+def test_invalid_wallets_are_refused_at_their_field(admin, account, customer):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="nobody", own_unit="USD")
     assert "There is no customer" in reply.content.decode()
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", own_unit="USD", refill_amount="5")
@@ -127,7 +126,7 @@ def test_an_operator_tops_up_once_for_each_number(admin, wallet):
     assert Grant.objects.filter(external_id="order-7").count() == 1
 
 
-def test_a_top_up_that_is_sent_twice_adds_its_credit_once(admin, wallet):
+def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
     address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
     for said in ("5.50 USD added.", "The form was sent twice. 5.50 USD added, once."):
@@ -140,18 +139,6 @@ def test_a_top_up_that_is_sent_twice_adds_its_credit_once(admin, wallet):
     assert wallet.balance == 21
 
 
-def test_an_operator_sets_a_quota_and_keeps_what_the_form_does_not_show(admin, api, wallet):
-    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": [{"value": 3}, {"percent": 5}]})
-    terms = {"refill_amount": "7", "refill_every": "week", "rollover_max": "2", "overdraft": "1", "low_percent": "20"}
-    assert act(admin, wallet, "change_terms", **terms).status_code == 302
-    shown = api.get(f"/v1/wallets/{wallet.pk}")
-    assert (shown["balance"], shown["floor"]) == (17, -1)
-    assert shown["thresholds"] == [{"value": 3}, {"percent": 20}]
-    assert (shown["refill"]["amount"], shown["refill"]["rollover"]) == (7, {"min": 0, "max": 2})
-    assert act(admin, wallet, "change_terms", refill_amount="", refill_every="").status_code == 302
-    assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
-
-
 def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):
     address = reverse("admin:analytics_wallet_change_terms", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
@@ -162,13 +149,23 @@ def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wall
     assert (shown["floor"], shown["thresholds"]) == (-5, [])
 
 
-def test_saving_a_quota_leaves_further_warnings_as_they_are(admin, api, wallet):
+def test_saving_a_quota_keeps_what_the_form_does_not_show(admin, api, wallet):
     several = [{"percent": 50}, {"value": 3}, {"percent": 10}]
     api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": several})
     assert act(admin, wallet, "change_terms").status_code == 302
     assert api.get(f"/v1/wallets/{wallet.pk}")["thresholds"] == several
     act(admin, wallet, "change_terms", low_percent="40")
     assert api.get(f"/v1/wallets/{wallet.pk}")["thresholds"] == [{"percent": 40}, *several[1:]]
+
+    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": [{"value": 3}, {"percent": 5}]})
+    terms = {"refill_amount": "7", "refill_every": "week", "rollover_max": "2", "overdraft": "1", "low_percent": "20"}
+    assert act(admin, wallet, "change_terms", **terms).status_code == 302
+    shown = api.get(f"/v1/wallets/{wallet.pk}")
+    assert (shown["balance"], shown["floor"]) == (17, -1)
+    assert shown["thresholds"] == [{"value": 3}, {"percent": 20}]
+    assert (shown["refill"]["amount"], shown["refill"]["rollover"]) == (7, {"min": 0, "max": 2})
+    assert act(admin, wallet, "change_terms", refill_amount="", refill_every="").status_code == 302
+    assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
 
 
 def test_an_operator_records_a_payment_once(admin, account, customer):
@@ -191,7 +188,7 @@ def test_a_payment_has_the_date_of_the_bank_without_a_time(admin, account, custo
     assert Payment.objects.get().received_at.isoformat() == "2026-02-20T00:00:00+00:00"
 
 
-def test_the_projected_end_follows_from_the_spending(api, account, clock):  # noqa: F811
+def test_the_projected_end_follows_from_the_spending(api, account, clock):
     factories.license(account, per_access="0.05")
     made = Wallet.objects.get(pk=factories.wallet(account, amount="1", requester_id="org_acme")["wallet"])
     item = factories.content(account, policy_id=factories.policy(account).pk)

@@ -62,9 +62,9 @@ def test_a_patch_that_changes_nothing_writes_nothing(api):
     api.post("/v1/requesters", {"id": "org", "metadata": {"staff": 1}})
     assert api.patch("/v1/requesters/org", {"metadata": {"staff": True}})["metadata"]["staff"] is True
     assert api.get("/v1/requesters/org")["metadata"]["staff"] is True
-    created = api.post("/v1/requesters", {"id": "org", "name": "Org", "metadata": {"a": 1}})
+    created = api.post("/v1/requesters", {"id": "other", "name": "Org", "metadata": {"a": 1}})
     before = AuditEntry.objects.count()
-    reply = api.patch("/v1/requesters/org", {"name": "Org", "metadata": {"a": 1}})
+    reply = api.patch("/v1/requesters/other", {"name": "Org", "metadata": {"a": 1}})
     assert (reply.headers["ETag"], reply["updated"]) == (created.headers["ETag"], None)
     assert AuditEntry.objects.count() == before
 
