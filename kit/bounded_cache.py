@@ -35,7 +35,7 @@ class Values(FIFOCache[K, V]):
 
 
 class NotCached(Exception):
-    """What is asked for has to be read from the database."""
+    """The value has to be read from the database first."""
 
 
 class BoundedCache(Generic[K, V]):
@@ -59,7 +59,7 @@ class BoundedCache(Generic[K, V]):
         return self.values.dropped
 
     def require(self, key: K) -> V:
-        """Return the value. Raises NotCached if it has to be read first."""
+        """Return the value. Raises NotCached without one."""
         value = self.get(key)
         if value is None:
             raise NotCached
