@@ -79,8 +79,9 @@ class TestACheck:
         [event] = AccessEvent.objects.all()
         assert event.requester_id == issued[0].requester_id
 
-    def test_of_an_unknown_item_or_a_rehearsal_brings_nobody_into_being(self, account, item, ask: Ask):
+    def test_of_an_unknown_item_or_a_rehearsal_brings_nobody_into_being(self, account, api, item, ask: Ask):
         ask(Check(("contentId", "cnt_unknown"), "org_new"))
+        api.post("/v1/access/check/batch", {"checks": [{"contentId": "cnt_unknown", "requester": "org_new"}]})
         ask(Check(("contentId", item.pk), "org_new", dry_run=True))
         assert names(account) == {}
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from accounts.keys.authentication import Grant
-from accounts.limits.throttling import name_of_window, policy_of
+from accounts.limits.throttling import render_policy, window_label
 from accounts.limits.windows import LimitState, Window
 from kit.http.bodies import Scope
 from kit.http.headers import LIMITS, MAX_PARAMETERS, check_lengths, read_headers
@@ -72,12 +72,12 @@ class Head:
 
 @lru_cache(maxsize=1_000)
 def policy_line(windows: tuple[Window, ...]) -> bytes:
-    return f"ratelimit-policy: {policy_of(windows)}\r\n".encode()
+    return f"ratelimit-policy: {render_policy(windows)}\r\n".encode()
 
 
 @lru_cache(maxsize=1_000)
 def window_name(seconds: int, part: str) -> bytes:
-    return name_of_window(seconds, part).encode()
+    return window_label(seconds, part).encode()
 
 
 def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
