@@ -88,23 +88,15 @@ def test_an_end_alone_ends_the_period_there():
     assert labels(period="7d", endDate="2026-01-07")[0] == "2026-01-01"
 
 
-@pytest.mark.parametrize(
-    ("query", "param"),
-    [
-        ({"startDate": "2026-03-05", "endDate": "2026-03-04"}, "startDate"),
-        ({"startDate": "2026-03-04T00:00:00.000001Z", "endDate": "2026-03-04T00:00:00Z"}, "startDate"),
-        ({"startDate": "2026-03-05"}, "startDate"),
-        ({"startDate": "yesterday"}, "startDate"),
-        ({"startDate": "0001-01-01"}, "startDate"),
-        ({"endDate": "2026-02-30"}, "endDate"),
-        ({"endDate": "9999-12-31"}, "endDate"),
-        ({"endDate": "2026-03-04T00:00:00"}, "endDate"),
-        ({"period": "1d"}, "period"),
-        ({"period": ""}, "period"),
-        ({"groupBy": "year"}, "groupBy"),
-        ({"startDate": "2020-01-01", "groupBy": "hour"}, "groupBy"),
-    ],
-)
+@pytest.mark.parametrize(("query", "param"), [
+    ({"startDate": "2026-03-05", "endDate": "2026-03-04"}, "startDate"),
+    ({"startDate": "2026-03-04T00:00:00.000001Z", "endDate": "2026-03-04T00:00:00Z"}, "startDate"),
+    ({"startDate": "2026-03-05"}, "startDate"), ({"startDate": "yesterday"}, "startDate"),
+    ({"startDate": "0001-01-01"}, "startDate"), ({"endDate": "2026-02-30"}, "endDate"),
+    ({"endDate": "9999-12-31"}, "endDate"), ({"endDate": "2026-03-04T00:00:00"}, "endDate"),
+    ({"period": "1d"}, "period"), ({"period": ""}, "period"), ({"groupBy": "year"}, "groupBy"),
+    ({"startDate": "2020-01-01", "groupBy": "hour"}, "groupBy"),
+])  # fmt: skip
 def test_invalid_windows_are_refused_by_name(query, param):
     assert refused(**query) == param
 

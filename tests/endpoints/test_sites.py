@@ -94,10 +94,9 @@ def test_the_patterns_of_a_site_have_at_most_20000_characters_together(api):
 
 
 def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, account):
-    for policy in ["pol_nope", "pol_" + "0" * 26, "{theirs}", "{deleted}"]:
-        gone = factories.policy(account)
-        api.delete(f"/v1/policies/{gone.pk}")
-        policy = policy.format(theirs=factories.policy(other_account).pk, deleted=gone.pk)
+    gone, theirs = factories.policy(account).pk, factories.policy(other_account).pk
+    api.delete(f"/v1/policies/{gone}")
+    for policy in ("pol_nope", "pol_" + "0" * 26, theirs, gone):
         reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": policy}])
         assert (reply.status, reply.error["param"]) == (422, "rules[1].policyId")
         assert api.get("/v1/sites")["totalCount"] == 0
@@ -190,8 +189,8 @@ def test_the_texts_of_the_refusal_page_are_kept_and_validated(api):
     ]:  # fmt: skip
         reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
         assert (reply.status, reply.error["param"]) == (422, "linkUrl")
-    for name in LONGEST:
-        longest = "🗞" * LONGEST[name]
+    for name, length in LONGEST.items():
+        longest = "🗞" * length
         assert api.post("/v1/sites", {"host": "a.example", name: longest})[name] == longest
         assert api.post("/v1/sites", {"host": "b.example", name: f"{longest}a"}).error["param"] == name
         assert api.post("/v1/sites", {"host": "b.example", name: "a\0"}).error["param"] == name

@@ -113,21 +113,11 @@ def test_public_addresses_are_public(text):
     assert is_public(ip_address(text))
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.com/a?b=c",
-        "https://EXAMPLE.com:443",
-        "https://8.8.8.8/hook",
-        "https://1e100.net/",
-        "https://7.example/",
-        "https://0x7f.example/",
-        "https://xn--bcher-kva.example/",
-        "https://local.example/",
-        "https://notlocalhost.example/",
-        "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
-    ],
-)
+@pytest.mark.parametrize("url", [
+    "https://example.com/a?b=c", "https://EXAMPLE.com:443", "https://8.8.8.8/hook", "https://1e100.net/",
+    "https://7.example/", "https://0x7f.example/", "https://xn--bcher-kva.example/", "https://local.example/",
+    "https://notlocalhost.example/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
+])  # fmt: skip
 def test_an_ordinary_url_is_taken(url):
     check_url(url)
 
