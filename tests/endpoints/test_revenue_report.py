@@ -36,7 +36,7 @@ def refused(api, **query):
     return reply.status, reply.error["param"]
 
 
-def test_an_account_without_revenue_has_a_report_of_zeros(api, other_account, account):
+def test_an_account_without_revenue_has_a_report_of_zeros(api):
     body = report(api)
     assert body["summary"] == {"total": 0, "currency": "USD", "changePercent": None, "projectedMonthly": 0}
     assert len(body["timeSeries"]) == 30
@@ -44,24 +44,6 @@ def test_an_account_without_revenue_has_a_report_of_zeros(api, other_account, ac
     assert body["timeSeries"][-1] == {"date": "2026-03-04", "revenue": 0}
     assert (body["byLicenseType"], body["byRequester"], body["byContent"]) == ({}, [], [])
     assert (body["byCurrency"], body["unconverted"]) == ([], [])
-    for query, param in [
-        ({"groupBy": "hour"}, "groupBy"), ({"period": "8d"}, "period"), ({"currency": "usd"}, "currency"),
-        ({"currency": "XXX"}, "currency"), ({"currency": ""}, "currency"),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"startDate": "1900-01-01"}, "groupBy"),
-        ({"days": "7"}, "days"),
-    ]:  # fmt: skip
-        assert refused(api, **query) == (400, param)
-    for group, dates in [
-        ("day", ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"]),
-        ("week", ["2026-02-23", "2026-03-02"]),
-        ("month", ["2026-02-01", "2026-03-01"]),
-    ]:
-        body = report(api, startDate="2026-02-27", endDate="2026-03-02", groupBy=group)
-        assert [bucket["date"] for bucket in body["timeSeries"]] == dates
-    ledger.add(other_account, "5")
-    assert report(api)["summary"]["total"] == 0
-    ledger.add(account, "1", currency="CHF", occurred_at=at("2025-01-01"))
-    assert report(api, period="7d")["summary"]["total"] == 0
 
 
 def test_a_report_sums_revenue_by_requester_item_and_licence_type(api, account):
@@ -119,6 +101,29 @@ def test_a_window_includes_both_its_ends(api, account, query, total):
     assert sum(bucket["revenue"] for bucket in body["timeSeries"]) == total
 
 
+@pytest.mark.parametrize(
+    ("group", "dates"),
+    [
+        ("day", ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"]),
+        ("week", ["2026-02-23", "2026-03-02"]),
+        ("month", ["2026-02-01", "2026-03-01"]),
+    ],
+)
+def test_buckets_are_called_by_their_first_day(api, group, dates):
+    body = report(api, startDate="2026-02-27", endDate="2026-03-02", groupBy=group)
+    assert [bucket["date"] for bucket in body["timeSeries"]] == dates
+
+
+@pytest.mark.parametrize(("query", "param"), [
+    ({"groupBy": "hour"}, "groupBy"), ({"period": "8d"}, "period"), ({"currency": "usd"}, "currency"),
+    ({"currency": "XXX"}, "currency"), ({"currency": ""}, "currency"),
+    ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"startDate": "1900-01-01"}, "groupBy"),
+    ({"days": "7"}, "days"),
+])  # fmt: skip
+def test_a_wrong_parameter_is_refused_and_named(api, query, param):
+    assert refused(api, **query) == (400, param)
+
+
 def test_each_entry_is_converted_at_the_rate_of_its_own_day(api, account):
     publish("USD", d0302="1.25", d0303="1.6")
     ledger.add(account, "100", currency="EUR", occurred_at=at("2026-03-02"))
@@ -167,10 +172,6 @@ def test_entries_in_the_reports_own_currency_need_no_rate(api, account):
     assert report(api, currency="CHF")["summary"]["total"] == 1.5
     assert report(api, currency="CHF")["unconverted"] == []
     assert report(api, currency="EUR")["unconverted"] == [{"currency": "CHF", "amount": 1.5, "entries": 1}]
-    assert refused(api, currency="HRK") == (400, "currency")
-    publish("HRK", d0304="7.5")
-    ledger.add(account, "1", currency="EUR")
-    assert report(api, currency="HRK")["summary"]["total"] == 7.5
 
 
 def test_an_entry_without_a_rate_does_not_hide_the_others(api, account):
@@ -205,6 +206,18 @@ def test_a_missing_rate_in_the_window_before_leaves_only_the_change_incomplete(a
     body = report(api, period="7d")
     assert (body["summary"]["total"], body["summary"]["changePercent"]) == (2, None)
     assert body["unconverted"] == []
+
+
+def test_a_missing_rate_outside_of_the_window_is_ignored(api, account):
+    ledger.add(account, "1", currency="CHF", occurred_at=at("2025-01-01"))
+    assert report(api, period="7d")["summary"]["total"] == 0
+
+
+def test_a_former_currency_will_do_where_it_has_rates(api, account):
+    assert refused(api, currency="HRK") == (400, "currency")
+    publish("HRK", d0304="7.5")
+    ledger.add(account, "1", currency="EUR")
+    assert report(api, currency="HRK")["summary"]["total"] == 7.5
 
 
 @pytest.mark.parametrize(("currency", "total"), [("JPY", 2), ("USD", 2.24), ("BHD", 2.235)])
@@ -268,6 +281,11 @@ def test_the_change_is_against_the_window_just_before(api, account, before, chan
     assert report(api, period="7d")["summary"]["changePercent"] == change
 
 
+def test_another_accounts_revenue_is_not_counted(api, other_account):
+    ledger.add(other_account, "5")
+    assert report(api)["summary"]["total"] == 0
+
+
 def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_assert_max_num_queries):
     publish("USD", **{f"d{day:%m%d}": "1.1" for day in (TODAY - timedelta(n) for n in range(60))})
     item, org = factories.content(account), ledger.requester(account)
@@ -280,11 +298,14 @@ def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_a
     assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
 
 
-def test_revenue_without_a_licence_type_is_other(api, account):
-    ledger.add(account, "7", license_type=None)
-    assert report(api)["byLicenseType"] == {"other": 7}
+def test_a_licence_type_called_other_is_separate_from_revenue_without_a_type(api, account):
     ledger.add(account, "5", license_type="other")
     ledger.add(account, "7", license_type=None)
     body = report(api)
     assert body["byLicenseType"] == {"": 7, "other": 5}
     assert body["summary"]["total"] == sum(body["byLicenseType"].values())
+
+
+def test_revenue_without_a_licence_type_is_reported_as_other(api, account):
+    ledger.add(account, "7", license_type=None)
+    assert report(api)["byLicenseType"] == {"other": 7}
