@@ -45,15 +45,11 @@ def test_an_account_without_revenue_has_a_report_of_zeros(api, other_account, ac
     assert (body["byLicenseType"], body["byRequester"], body["byContent"]) == ({}, [], [])
     assert (body["byCurrency"], body["unconverted"]) == ([], [])
     for query, param in [
-        ({"groupBy": "hour"}, "groupBy"),
-        ({"period": "8d"}, "period"),
-        ({"currency": "usd"}, "currency"),
-        ({"currency": "XXX"}, "currency"),
-        ({"currency": ""}, "currency"),
-        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
-        ({"startDate": "1900-01-01"}, "groupBy"),
+        ({"groupBy": "hour"}, "groupBy"), ({"period": "8d"}, "period"), ({"currency": "usd"}, "currency"),
+        ({"currency": "XXX"}, "currency"), ({"currency": ""}, "currency"),
+        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"startDate": "1900-01-01"}, "groupBy"),
         ({"days": "7"}, "days"),
-    ]:
+    ]:  # fmt: skip
         assert refused(api, **query) == (400, param)
     for group, dates in [
         ("day", ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"]),

@@ -42,20 +42,9 @@ def test_a_host_is_kept_in_its_normal_form(api, given, kept):
 
 def test_invalid_host_names_are_refused(api):
     for host in [
-        "",
-        " ",
-        "https://pub.example",
-        "pub.example/a",
-        "pub.example:8080",
-        "a b",
-        "-a.example",
-        "a..example",
-        "*.a.b",
-        "a" * 64 + ".example",
-        ".".join(["abcdefgh"] * 30),
-        "pub.example\n",
-        "u@pub.example",
-    ]:
+        "", " ", "https://pub.example", "pub.example/a", "pub.example:8080", "a b", "-a.example", "a..example",
+        "*.a.b", "a" * 64 + ".example", ".".join(["abcdefgh"] * 30), "pub.example\n", "u@pub.example",
+    ]:  # fmt: skip
         reply = create(api, host=host)
         assert (reply.status, reply.error["param"]) == (422, "host")
 
@@ -70,19 +59,9 @@ def test_robots_txt_may_be_64_kib_long_and_not_blank(api):
 
 def test_invalid_rules_are_refused_by_place(api):
     for pattern in [
-        "",
-        "premium",
-        "*",
-        "/a b",
-        "/a?b",
-        "/a#b",
-        "/a$b",
-        "/a/../b",
-        "/a/%2e%2e/b",
-        "/./a",
-        "/a\tb",
+        "", "premium", "*", "/a b", "/a?b", "/a#b", "/a$b", "/a/../b", "/a/%2e%2e/b", "/./a", "/a\tb",
         "/" + "a" * 2048,
-    ]:
+    ]:  # fmt: skip
         reply = create(api, rules=[{"pattern": "/ok"}, {"pattern": pattern}])
         assert (reply.status, reply.error["param"]) == (422, "rules[1].pattern")
     reply = create(api, rules=[{"pattern": "/premium/*"}, {"pattern": "/%70remium//*"}])
@@ -218,19 +197,10 @@ def test_the_texts_of_the_refusal_page_come_back_as_given(api):
 
 def test_a_link_of_the_refusal_page_is_an_http_url(api):
     for url in [
-        "javascript:alert(1)",
-        "JavaScript://a/%0aalert(1)",
-        "data:text/html,a",
-        "//evil.example",
-        "/abo",
-        "ftp://a.example/",
-        "https://",
-        "https:///a",
-        " https://a.example/",
-        "https://a.example/\nX: 1",
-        "",
+        "javascript:alert(1)", "JavaScript://a/%0aalert(1)", "data:text/html,a", "//evil.example", "/abo",
+        "ftp://a.example/", "https://", "https:///a", " https://a.example/", "https://a.example/\nX: 1", "",
         f"https://a.example/{'a' * 500}",
-    ]:
+    ]:  # fmt: skip
         reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
         assert (reply.status, reply.error["param"]) == (422, "linkUrl")
 
