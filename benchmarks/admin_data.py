@@ -22,7 +22,7 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+from licensing.visits.models import EdgeUsage, Kind, Page
 
 WORDS = ("annual", "climate", "market", "weather", "budget", "election", "harbour", "museum")
 ROWS = 1_000  # inserted at a time
@@ -156,18 +156,25 @@ def fill_visits(sizes: Sizes, now: datetime) -> None:
 
     insert(page(n) for n in range(sizes.pages))
     pages = list(Page.objects.values_list("pk", flat=True))
-    counts = {"allowed": 20, "observed": 5, "denied": 10, "identified_by": "user_agent", "account_id": account}
+    counts = {"allowed": 20, "observed": 5, "denied": 10, "violations": 0, "last_seen": now, "account_id": account}
+    visits = {**counts, "identified_by": "user_agent"}
     days = [now.date() - timedelta(days=number) for number in range(sizes.days)]
-    insert(VisitorDay(**counts, day=day, requester_id=crawler, last_seen=now) for day in days for crawler in crawlers)
     insert(
-        PageDay(**counts, day=day, requester_id=crawlers[n % len(crawlers)], page_id=one, last_seen=now)
+        EdgeUsage(**visits, kind=Kind.VISITOR, day=day, page_id=0, requester_id=crawler)
         for day in days
-        for n, one in enumerate(pages)
+        for crawler in crawlers
     )
     insert(
-        ReferralDay(account_id=account, day=day, page_id=one, host="chatgpt.com", referrals=3)
+        EdgeUsage(**visits, kind=Kind.VISITOR_OF_PAGE, day=day, page_id=page, requester_id=crawlers[n % len(crawlers)])
         for day in days
-        for one in pages[:100]
+        for n, page in enumerate(pages)
+    )
+    referrals = {**counts, "requester_id": 0, "referrer": "chatgpt.com"}
+    insert(EdgeUsage(**referrals, kind=Kind.REFERRER, day=day, page_id=0) for day in days)
+    insert(
+        EdgeUsage(**referrals, kind=Kind.REFERRER_OF_PAGE, day=day, page_id=page)
+        for day in days
+        for page in pages[:100]
     )
 
 

@@ -29,7 +29,7 @@ from licensing.edge.verification.published_lists import stored_lists, uses_publi
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.policies import rate_limits
 from licensing.visits import counting
-from licensing.visits.merging import merge_http_pages
+from licensing.visits.former import move_former_counts
 from licensing.visits.retention import purge_pages
 
 if settings.ADMIN:
@@ -132,9 +132,9 @@ SHARED_JOBS = [
         expected=(OperationalError,),
     ),
     Job(
-        merge_http_pages,
+        move_former_counts,
         DAY,
-        "Pages that an earlier version counted under http could not be merged; trying again in a day",
+        "Visits that an earlier version counted could not be moved; trying again in a day",
         expected=(OperationalError,),
     ),
     Job(

@@ -9,11 +9,12 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import FormerName, Requester
 from licensing.sites.models import OtherHosts, Site, SiteAlias, SiteRule
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
+from licensing.visits.models import EdgeUsage, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 
 __all__ = [
     "AddressName",
     "Content",
+    "EdgeUsage",
     "FormerName",
     "License",
     "LicenseClient",

@@ -21,7 +21,7 @@ from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import Kind
-from operators.customers.license_question import known_types
+from operators.licenses.question import known_types
 from operators.policies.known_permissions import known_permissions
 
 MOST = 10

@@ -36,7 +36,6 @@ ON_SQLITE_ALONE = {
     ],  # test_python calls the service on both
     "commands": ["test_checks", "test_host_settings", "test_port", "test_private_files"],
     "conventions": [
-        "test_amounts",
         "test_header_reads",
         "test_imports",
         "test_money",
@@ -80,6 +79,7 @@ ON_SQLITE_ALONE = {
         "test_readings",
         "test_robots_txt",
         "test_shipped_crawlers",
+        "test_terms_agree_with_answers",
     ],
     "endpoints": ["test_access_faults"],
     "faults": [
@@ -173,6 +173,7 @@ BOTH_DATABASES = {
         "test_views_of_statements",
     ],
     "commands": [
+        "test_check_books",
         "test_fit_database",
         "test_migrating_online",
         "test_partitions",
@@ -181,7 +182,6 @@ BOTH_DATABASES = {
     ],
     "conventions": [
         "test_audit_filters",
-        "test_client_filters",
         "test_content_filters",
         "test_counts",
         "test_exports",

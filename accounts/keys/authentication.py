@@ -1,14 +1,14 @@
 """Authentication: from the Authorization header to the key's grant."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
 from django.utils import timezone
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
 from accounts.keys.rate_limits import in_seconds
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
-from kit.http.admission import Steps, done_before
+from kit.http.admission import Steps, done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
 from kit.storage.prepared import prepared_cursor
@@ -28,7 +28,6 @@ from kit.values import ids
 from kit.values.networks import Network
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
-LAST_USED_PRECISION = timedelta(minutes=1)
 Networks = tuple[Network, ...]
 
 
@@ -66,7 +65,7 @@ class Grant(Struct, frozen=True):
         return (self.key_id,)
 
     @classmethod
-    def of(cls, key: ApiKey) -> "Grant":
+    def from_key(cls, key: ApiKey) -> "Grant":
         return cls(
             key_id=key.pk,
             key_name=str(key),
@@ -165,54 +164,78 @@ def check_well_formed(text: str) -> None:
         raise InvalidApiKey(keytext.MALFORMED, headers=CHALLENGE)
 
 
-# A key with its account as one JSON array, the cache key for parsed grants.
-FIND = """SELECT account.epoch, {array}
+# Digests in hex, epochs, and each key with its account as one JSON array, the cache key for parsed grants.
+FIND = """SELECT {digest}, account.epoch, {array}
   FROM accounts_apikey api_key JOIN accounts_account account ON account.id = api_key.account_id
   WHERE api_key."""
 POSTGRESQL = FIND.format(
+    digest="encode(api_key.digest, 'hex')",
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
       account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
       account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers,
-      account.visitor_addresses, api_key.type, api_key.rate_limit)::text"""
+      account.visitor_addresses, api_key.type, api_key.rate_limit)::text""",
 )
 SQLITE = FIND.format(
+    digest="hex(api_key.digest)",
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
       account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
       account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
-      account.visitor_addresses, api_key.type, json(api_key.rate_limit))"""
+      account.visitor_addresses, api_key.type, json(api_key.rate_limit))""",
 )
+BY_DIGEST = POSTGRESQL + "digest = ANY(%s::bytea[])"
+
+Grants = Mapping[bytes, "Grant"]  # by digest
+
+
+async def find_grants(
+    texts: Sequence[str], read: Callable[[Collection[bytes]], Awaitable[Grants]]
+) -> list[Grant | InvalidApiKey]:
+    """Return the grants of well-formed key texts; InvalidApiKey for unknown ones. `read` finds them by digests."""
+    # The digest is keyed, so an index lookup reveals nothing about other keys.
+    digests = [keytext.digest(text) for text in texts]
+    found = dict(await read(set(digests)))
+    missing = [(text, digest) for text, digest in zip(texts, digests, strict=True) if digest not in found]
+    current = {former: digest for text, digest in missing for former in keytext.former_digests(text)}
+    if current:  # the pepper has changed
+        for former, grant in (await read(current.keys())).items():
+            found[current[former]] = replace(grant, new_digest=current[former])
+    return [found.get(digest) or unknown_key() for digest in digests]
+
+
+async def read_by_digests(digests: Collection[bytes]) -> Grants:
+    """Read grants on the thread's connection. Never suspends."""
+    return read_grants("digest", *digests)
+
+
+def read_grants(column: str, *values: object) -> Grants:
+    """Return the grants of the keys with one of these values."""
+    statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
+    with prepared_cursor() as cursor:
+        cursor.execute(f"{statement}{column} IN ({', '.join(['%s'] * len(values))})", values)
+        return build_grants(cursor.fetchall())
+
+
+def build_grants(rows: Iterable[Sequence[str]]) -> Grants:
+    """Build grants from the rows of FIND."""
+    return {bytes.fromhex(digest): replace(build_grant(columns), epoch=int(epoch)) for digest, epoch, columns in rows}
 
 
 def find_grant(text: str) -> Grant:
     """Return the grant of a key's text. Raises InvalidApiKey."""
     check_well_formed(text)
-    # The digest is keyed, so an index lookup reveals nothing about other keys.
-    digest, former = keytext.digest(text), keytext.former_digests(text)
-    try:
-        return read_grant("digest", digest)
-    except InvalidApiKey:
-        if not former:
-            raise
-    return replace(read_grant("digest", *former), new_digest=digest)
+    [found] = run_blocking(find_grants([text], read_by_digests))
+    if isinstance(found, InvalidApiKey):
+        raise found
+    return found
 
 
 def reload_grant(grant: Grant) -> Grant:
     """Return the key's current grant. Raises InvalidApiKey if the key was deleted."""
-    return read_grant("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection))
-
-
-def read_grant(column: str, *values: object) -> Grant:
-    """Return the grant of the key with one of these values. Raises InvalidApiKey."""
-    statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
-    with prepared_cursor() as cursor:
-        cursor.execute(f"{statement}{column} IN ({', '.join(['%s'] * len(values))})", values)
-        row = cursor.fetchone()
-    if row is None:
-        raise unknown_key()
-    epoch, columns = row
-    return replace(build_grant(columns), epoch=epoch)
+    for current in read_grants("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection)).values():
+        return current
+    raise unknown_key()
 
 
 def unknown_key() -> InvalidApiKey:
@@ -249,7 +272,7 @@ def build_grant(columns: str) -> Grant:
         revoked_at=moment(revoked),
         last_used_at=moment(used),
     )
-    return Grant.of(key)
+    return Grant.from_key(key)
 
 
 def moment(text: str | None) -> datetime | None:
@@ -258,27 +281,6 @@ def moment(text: str | None) -> datetime | None:
         return None
     read = datetime.fromisoformat(text)
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-
-
-noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
-MAX_NOTED = 10_000
-
-
-def uses_to_note(grant: Grant, now: datetime) -> bool:
-    """Whether `lastUsedAt` is more than a minute old, as far as this process knows, or the digest is to be stored."""
-    last = noted.get(grant.key_id) or (grant.last_used_at if grant.new_digest is None else None)
-    return last is None or now - last >= LAST_USED_PRECISION
-
-
-def note_use(grant: Grant, now: datetime) -> None:
-    """Write `lastUsedAt`, unless it was written less than a minute ago, and the digest that is to be stored."""
-    if len(noted) >= MAX_NOTED:
-        noted.clear()  # safe, because the condition below enforces the minute too
-    noted[grant.key_id] = now
-    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
-    ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
-    if grant.new_digest is not None:
-        ApiKey.objects.filter(pk=grant.key_id).update(digest=grant.new_digest)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

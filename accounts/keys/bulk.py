@@ -34,7 +34,7 @@ class KeyBulk(Bulk[ApiKey]):
         self.keys = services.lock_keys(granted_by.key_id, *named.values_list("pk", flat=True))
         # A row that changes the requesting key restricts the rows after it.
         self.creator = self.keys[granted_by.key_id]
-        Grant.of(self.creator).check()
+        Grant.from_key(self.creator).check()
         self.texts: dict[str, str] = {}
         self.created: list[ApiKey] = []
         self.changed: list[ApiKey] = []

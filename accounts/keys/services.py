@@ -49,7 +49,7 @@ def current_key(grant: Grant) -> ApiKey:
     Without this, a request in progress during the revocation of its key could create a key that outlives it.
     """
     key = lock_keys(grant.key_id)[grant.key_id]
-    Grant.of(key).check()
+    Grant.from_key(key).check()
     return key
 
 
@@ -155,7 +155,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     changer = None
     if changed_by is not None:
         changer = keys[changed_by.key_id]
-        Grant.of(changer).check()
+        Grant.from_key(changer).check()
     change = change_key(keys[key.pk], fields, changer)
     if change is not None:
         keys[key.pk].save(update_fields=CHANGED)

@@ -1,7 +1,7 @@
 """Plan limits: fixed windows counted atomically, in Redis across all processes or otherwise in this process."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from threading import Lock
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from accounts.limits.events import note_use
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_faults import Fault
+from accounts.limits.redis_script import LoopConnection
 from accounts.limits.windows import Consume, Group, LimitState
 
 Counters = ProcessCounters | RedisCounters
@@ -42,64 +43,36 @@ class Limiter:
         [state] = self.consume_many([consume])
         return state
 
+    def consume_many(self, consumes: Sequence[Consume]) -> list[LimitState]:
+        """Count simultaneous requests; those with the same bucket and windows pass in the given order."""
+        now = int(time.time())
+        merged = merge(consumes)
+        return build_states(consumes, merged, self.counters.consume(merged, now), now)
+
+    def for_event_loop(self) -> Callable[[Sequence[Consume]], Awaitable[list[LimitState]]]:
+        """Return `consume_many` for one event loop, which needs no threads for Redis."""
+        connection = LoopConnection(RedisAddress(settings.REDIS_URL))
+
+        async def consume_many(consumes: Sequence[Consume]) -> list[LimitState]:
+            counters, now = self.counters, int(time.time())
+            if isinstance(counters, ProcessCounters):
+                return self.consume_many(consumes)
+            merged = merge(consumes)
+            return build_states(consumes, merged, await counters.count(connection, merged, now), now)
+
+        return consume_many
+
     def known_here(self, consume: Consume) -> LimitState:
         """Return the limit as this process knows it, without counting and without waiting for Redis."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
-        [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
+        [state] = build_states(uncounted, uncounted, counters.consume(uncounted, now), now)
         return state
 
-    def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
-        """Count simultaneous requests; those with the same bucket and windows pass in the given order."""
-        now = int(time.time())
-        together = self.together(wanted)
-        return self.states(wanted, together, self.counters.consume(together, now), now)
-
-    def look(self, wanted: Sequence[Consume]) -> list[list[int]]:
+    def look(self, consumes: Sequence[Consume]) -> list[list[int]]:
         """Return the current counts of each consumer's windows, without counting."""
-        return [
-            used
-            for _, used in self.counters.consume([replace(consume, cost=0) for consume in wanted], int(time.time()))
-        ]
-
-    @staticmethod
-    def together(wanted: Sequence[Consume]) -> list[Consume]:
-        """Merge the consumers with the same bucket and windows, and add up their costs."""
-        if len(wanted) == 1:
-            return list(wanted)
-        costs: dict[Group, int] = {}
-        first: dict[Group, Consume] = {}
-        for consume in wanted:
-            group = consume.group
-            costs[group] = costs.get(group, 0) + consume.cost
-            first.setdefault(group, consume)
-        return [replace(consume, cost=costs[group]) for group, consume in first.items()]
-
-    @staticmethod
-    def states(
-        wanted: Sequence[Consume], together: Sequence[Consume], consumed: Sequence[Consumed], now: int
-    ) -> list[LimitState]:
-        """Return the state for each of `wanted`, given the counts of its whole group."""
-        of = {consume.group: one for consume, one in zip(together, consumed, strict=True)}
-        served = dict.fromkeys(of, 0)
-        states = []
-        for consume in wanted:
-            group = consume.group
-            granted, before = of[group]
-            if consume.is_meter:
-                allowed = True
-            elif consume.cost == 0:
-                allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
-            else:
-                allowed = served[group] + consume.cost <= granted
-            if allowed:
-                served[group] += consume.cost
-            used = [count + served[group] for count in before]
-            state = LimitState.of(consume.windows, used, consume.moment(now), allowed=allowed)
-            if state.is_near and consume.cost:
-                note_use(consume, used, now)
-            states.append(state)
-        return states
+        uncounted = [replace(consume, cost=0) for consume in consumes]
+        return [used for _, used in self.counters.consume(uncounted, int(time.time()))]
 
     def inspect(self) -> None:
         """Connect to Redis, and see whether it counts limits as it should."""
@@ -119,21 +92,41 @@ class Limiter:
         self.counters.forget_all()
 
 
-class AsyncLimiter:
-    """The limiter on one event loop, which needs no threads for Redis."""
+def merge(consumes: Sequence[Consume]) -> Sequence[Consume]:
+    """Merge those with the same bucket and windows, and add up their costs."""
+    if len(consumes) == 1:
+        return consumes
+    merged: dict[Group, Consume] = {}
+    for consume in consumes:
+        first = merged.get(consume.group)
+        merged[consume.group] = consume if first is None else replace(first, cost=first.cost + consume.cost)
+    return list(merged.values())
 
-    def __init__(self, limiter: Limiter) -> None:
-        self.limiter = limiter
-        self.client = RedisAddress(settings.REDIS_URL).async_client()
 
-    async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
-        """Count like Limiter.consume_many, in one round trip."""
-        counters, now = self.limiter.counters, int(time.time())
-        if not isinstance(counters, RedisCounters):
-            return self.limiter.consume_many(wanted)
-        together = self.limiter.together(wanted)
-        consumed = await counters.consume_on_loop(self.client, together, now)
-        return self.limiter.states(wanted, together, consumed, now)
+def build_states(
+    consumes: Sequence[Consume], merged: Sequence[Consume], counted: Sequence[Consumed], now: int
+) -> list[LimitState]:
+    """Return the state of each limit, given the counts of its whole group."""
+    by_group = {consume.group: counts for consume, counts in zip(merged, counted, strict=True)}
+    served = dict.fromkeys(by_group, 0)
+    states = []
+    for consume in consumes:
+        group = consume.group
+        granted, before = by_group[group]
+        if consume.is_meter:
+            allowed = True
+        elif consume.cost == 0:
+            allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
+        else:
+            allowed = served[group] + consume.cost <= granted
+        if allowed:
+            served[group] += consume.cost
+        used = [count + served[group] for count in before]
+        state = LimitState.from_counts(consume.windows, used, consume.moment(now), allowed=allowed)
+        if state.is_near and consume.cost:
+            note_use(consume, used, now)
+        states.append(state)
+    return states
 
 
 limiter = Limiter()

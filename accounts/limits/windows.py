@@ -40,7 +40,7 @@ class LimitState(Struct, frozen=True, gc=False):
     is_near: bool  # at least four fifths of a window are used
 
     @classmethod
-    def of(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
+    def from_counts(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
         remaining, window, is_near = -1, windows[0], False
         for one, count in zip(windows, used, strict=True):
             limit = one.limit

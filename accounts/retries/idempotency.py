@@ -6,7 +6,7 @@ lock.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Context, Decimal
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 from cryptography.fernet import InvalidToken
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import OperationalError, connection
 from django.http import HttpResponse
 from django.utils import timezone
 from prometheus_client import Counter
@@ -23,6 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.authentication import grant_of, license_token
+from accounts.plans.models import Account
 from accounts.retries.models import IdempotencyRecord
 from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
@@ -42,6 +43,8 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
 # Largest reply in bytes that is stored; larger than the reply to any body of 1 MiB that creates items.
 MAX_REPLY = 2 * 1024 * 1024
+
+Name = tuple[str, str]  # (account id, key)
 
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
@@ -70,10 +73,10 @@ def fingerprint(method: str, path: str, fields: object, token: str | None = None
     may be equal as floats.
     """
     body = orjson.dumps(fields, default=number, option=orjson.OPT_SORT_KEYS)
-    told = f"{method} {path}\n"
+    head = f"{method} {path}\n"
     if token is not None:  # the token determines the requester
-        told += f"{token}\n"
-    return blake2b(told.encode() + body, digest_size=32).digest()
+        head += f"{token}\n"
+    return blake2b(head.encode() + body, digest_size=32).digest()
 
 
 def fingerprint_of(request: Request, *, has_rows: bool) -> bytes:
@@ -90,35 +93,51 @@ def number(value: object) -> orjson.Fragment:
     return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
 
 
-def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, bool]:
-    """Return the key's record, locked until the transaction ends, and whether this request must fill it."""
+# Claims keys that are new or whose record has expired, and returns those. It waits for transactions that claim them.
+CLAIM = """INSERT INTO accounts_idempotencyrecord AS known (account_id, key, fingerprint, status, reply, created)
+  {keys}
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, status = excluded.status, reply = excluded.reply, headers = NULL,
+    created = excluded.created
+  WHERE known.created <= {oldest}
+  RETURNING account_id, key"""
+CLAIM_KEY = CLAIM.format(keys="VALUES (%s, %s, %s, 0, %s, %s)", oldest="%s")
+
+
+def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
+    """Claim the key, which this transaction must then complete. Returns its record instead if it has been used.
+
+    The record is locked until the transaction ends. Raises KeyTaken if another transaction holds it for long.
+    """
     now = timezone.now()
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
+    created, oldest = map(connection.ops.adapt_datetimefield_value, (now, now - IdempotencyRecord.LIFETIME))
+    account = Account._meta.pk.get_db_prep_value(account_id, connection)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
             cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
-    record = None
-    try:
-        lock_key(account_id, key)
-        while record is None:
-            try:
-                with transaction.atomic():
-                    fresh = IdempotencyRecord(account_id=account_id, key=key, fingerprint=digest, created=now)
-                    fresh.save(force_insert=True)
-                    record, mine = fresh, True
-            except IntegrityError:
-                # None if the purge has just deleted it.
-                record = IdempotencyRecord.objects.select_for_update().filter(account_id=account_id, key=key).first()
-                mine = record is not None and record.has_expired(now)
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
-            raise KeyTaken from None
-        raise
-    if mine:
-        record.fingerprint, record.created = digest, now
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
+        try:
+            lock_key(account_id, key)
+            cursor.execute(CLAIM_KEY, [account, key, digest, b"", created, oldest])
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
+                raise KeyTaken from None
+            raise
+        is_mine = cursor.fetchone() is not None
+        if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL lock_timeout = DEFAULT")
-    return record, mine
+    return None if is_mine else find_record(account_id, key)
+
+
+def find_record(account_id: str, key: str) -> IdempotencyRecord | None:
+    return IdempotencyRecord.objects.filter(account_id=account_id, key=key).first()
+
+
+def keep_reply(
+    account_id: str, key: str, reply: bytes, headers: bytes | None = None, status: int = HTTPStatus.OK
+) -> None:
+    """Store the encrypted reply of the claimed key."""
+    claimed = IdempotencyRecord.objects.filter(account_id=account_id, key=key)
+    claimed.update(status=status, reply=reply, headers=headers)
 
 
 def lock_key(account_id: str, key: str) -> None:
@@ -152,29 +171,31 @@ def seal_reply(reply: bytes) -> bytes:
     return reply_sealer(PURPOSE).encrypt(reply)
 
 
-def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: bytes) -> tuple[bytes, dict[str, str]]:
+def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
     """Return the stored body and headers for a retry whose fingerprint is `digest`.
 
     Raises IdempotencyMismatch for another request, IdempotencyConflict if the reply cannot be decrypted.
     """
-    if fingerprint != digest:
+    if bytes(record.fingerprint) != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
+    sealer = reply_sealer(PURPOSE)
     try:
-        body = reply_sealer(PURPOSE).decrypt(reply)
-        told: dict[str, str] = orjson.loads(reply_sealer(PURPOSE).decrypt(headers)) if headers else {}
+        body = sealer.decrypt(bytes(record.reply))
+        headers: dict[str, str] = orjson.loads(sealer.decrypt(bytes(record.headers))) if record.headers else {}
     except InvalidToken:
         # Running it again could write twice.
         raise IdempotencyConflict(
             "The kept reply cannot be read: the server's secret has changed. "
             "Look up what the first request did before you send another with a new Idempotency-Key."
         ) from None
-    return body, {**told, **REPLAYED}
+    return body, {**headers, **REPLAYED}
 
 
-def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
-    """Do the same for a record of the ORM."""
-    headers = bytes(record.headers) if record.headers else None
-    return open_reply(bytes(record.fingerprint), bytes(record.reply), headers, digest)
+def replay(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
+    """Return what open_record does, and count the replay."""
+    reply = open_record(record, digest)
+    replays.inc()
+    return reply
 
 
 def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes]) -> tuple[bytes, dict[str, str]]:
@@ -184,28 +205,19 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
     """
     if not try_to_lock_key(account_id, key):
         raise KeyTaken
-    record, mine = claim(account_id, key, digest)
-    if not mine:
-        reply = open_record(record, digest)
-        replays.inc()
-        return reply
+    record = claim(account_id, key, digest)
+    if record is not None:
+        return replay(record, digest)
     body = act()
-    record.status, record.reply, record.headers = HTTPStatus.OK, seal_reply(body), None
-    record.save()
+    keep_reply(account_id, key, seal_reply(body))
     return body, {}
 
 
-def stored_reply(account_id: str, key: str, digest: bytes) -> tuple[bytes, dict[str, str]] | None:
-    """Return the stored reply with its headers, or None if the key is free.
-
-    Raises IdempotencyMismatch and IdempotencyConflict.
-    """
-    record = IdempotencyRecord.objects.filter(account_id=account_id, key=key).first()
-    if record is None or record.has_expired(timezone.now()):
-        return None
-    reply = open_record(record, digest)
-    replays.inc()
-    return reply
+def find_records(names: Sequence[Name]) -> list[IdempotencyRecord | None]:
+    """Return the record of each account's key, unless it has expired or the key is free."""
+    now, keys = timezone.now(), list(set(names))
+    found = {(record.account_id, record.key): record for record in IdempotencyRecord.objects.filter(pk__in=keys)}
+    return [None if (record := found.get(name)) is None or record.has_expired(now) else record for name in names]
 
 
 def answer_once(
@@ -223,31 +235,31 @@ def answer_once(
     that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
     `resume` and calls `act` again.
     """
-    digest = fingerprint_of(request, has_rows=has_rows)
-    record, mine = claim(grant_of(request).account_id, key, digest)
-    if mine:
+    account_id, digest = grant_of(request).account_id, fingerprint_of(request, has_rows=has_rows)
+    record = claim(account_id, key, digest)
+    if record is None:
         response = act()
-        return keep_reply(record, response, is_part=response.status_code == HTTPStatus.PROCESSING)
+        keep_response(account_id, key, response, is_part=response.status_code == HTTPStatus.PROCESSING)
+        return response
     reply, headers = open_record(record, digest)
     check_replay(reply)
     if record.status == HTTPStatus.PROCESSING and resume is not None:
         resume(reply)
-        return keep_reply(record, act(), is_part=True)
+        response = act()
+        keep_response(account_id, key, response, is_part=True)
+        return response
     replays.inc()
     return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)
 
 
-def keep_reply(record: IdempotencyRecord, response: HttpResponse, *, is_part: bool) -> HttpResponse:
-    """Store the reply in the record. A part's reply has no limit, because other parts are committed already."""
+def keep_response(account_id: str, key: str, response: HttpResponse, *, is_part: bool) -> None:
+    """Store the response for the claimed key. A part's has no limit, because other parts are committed already."""
     if not isinstance(response, Response):
         raise TypeError("Only a reply in JSON can be kept.")
-    record.status = response.status_code
-    reply = render_json(response.data)
-    record.reply = reply_sealer(PURPOSE).encrypt(reply) if is_part else seal_reply(reply)
+    sealer, reply = reply_sealer(PURPOSE), render_json(response.data)
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-    record.headers = reply_sealer(PURPOSE).encrypt(render_json(headers))
-    record.save()
-    return response
+    sealed = sealer.encrypt(reply) if is_part else seal_reply(reply)
+    keep_reply(account_id, key, sealed, sealer.encrypt(render_json(headers)), response.status_code)
 
 
 def purge(now: datetime | None = None) -> int:

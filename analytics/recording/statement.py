@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from accounts.models import IdempotencyRecord
+from accounts.retries.idempotency import CLAIM
 from analytics.recording.naming import IS_NAMED, NAMINGS
 from analytics.recording.spending import AFTER_PURSES, FACTS, IS_PAID, PAYERS, PAYING, PURSES, RESULTS, SPENT
 
@@ -79,26 +80,22 @@ CHARGED = f"""
   FROM charged GROUP BY 1, 2, 3)"""  # noqa: S608
 
 
-# Claims Idempotency-Keys and stores their replies. A key with a record that has not expired, or that is being claimed
-# (accounts.retries.idempotency), is skipped, so that no other decision waits for it.
-CLAIMED_KEYS = """
+# Claims Idempotency-Keys and stores their replies. A key that another transaction claims is skipped, so that no other
+# decision waits for it.
+REPLIES = """SELECT account, key, decode(fingerprint, 'hex'), 200, sealed, created FROM reply
+  WHERE account NOT IN (SELECT account FROM stale) {is_named}
+    AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
+  ORDER BY account, key"""
+UNTIL = f"excluded.created - interval '{IdempotencyRecord.LIFETIME.total_seconds():.0f} seconds'"
+CLAIMED_KEYS = f"""
 , reply AS MATERIALIZED (
   SELECT *, (%s::bytea[])[number + 1] AS sealed FROM json_to_recordset(%s::json) AS reply (
     number int, account uuid, key text, fingerprint text, created timestamptz, naming int)
 ), taken AS (
-  INSERT INTO accounts_idempotencyrecord AS known (account_id, key, fingerprint, status, reply, created)
-  SELECT account, key, decode(fingerprint, 'hex'), 200, sealed, created FROM reply
-  WHERE account NOT IN (SELECT account FROM stale) {is_named}
-    AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
-  ORDER BY account, key
-  ON CONFLICT (account_id, key) DO UPDATE SET
-    fingerprint = excluded.fingerprint, status = 200, reply = excluded.reply, headers = NULL,
-    created = excluded.created
-  WHERE known.created <= excluded.created - interval '{lifetime} seconds'
-  RETURNING account_id, key
+  {CLAIM.format(keys=REPLIES, oldest=UNTIL)}
 ), claimed AS (
   SELECT number FROM reply JOIN taken ON taken.account_id = reply.account AND taken.key = reply.key
-)"""
+)"""  # noqa: S608 - made of constants
 
 
 # Counts the claims on rate limits; `settled` has each counter's result.
@@ -156,7 +153,7 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, s
     """
     is_named = IS_NAMED if naming else ""
     claims = CLAIMS.format(is_named=is_named)
-    claimed_keys = CLAIMED_KEYS.format(is_named=is_named, lifetime=int(IdempotencyRecord.LIFETIME.total_seconds()))
+    claimed_keys = CLAIMED_KEYS.format(is_named=is_named)
     counted = COUNT.format(source=claims, base=BASE, least="least", greatest="greatest")
     settled = SETTLED.format(counted=counted) if counting else ""
     stored = AS_COUNTED if counting else StoredColumns()

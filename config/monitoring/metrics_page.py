@@ -20,7 +20,7 @@ from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
 from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent counts them, every worker shows them
 from kit.version import VERSION
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+from licensing.visits.models import EdgeUsage, Page
 
 # docs/reference/observability.md says what bounds each of them.
 GROWING_TABLES = (
@@ -29,10 +29,8 @@ GROWING_TABLES = (
     LedgerEntry._meta.db_table,
     AuditEntry._meta.db_table,
     IdempotencyRecord._meta.db_table,
-    VisitorDay._meta.db_table,
+    EdgeUsage._meta.db_table,
     Page._meta.db_table,
-    PageDay._meta.db_table,
-    ReferralDay._meta.db_table,
     Event._meta.db_table,
     WebhookDelivery._meta.db_table,
     WebhookAttempt._meta.db_table,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The jobs of docs/guides/scheduled-jobs.md, once a day, and the comparison of reports on Sundays.
+# The jobs of docs/guides/scheduled-jobs.md, once a day, and the comparisons on Sundays.
 # With the argument `once`, it ends after a day's jobs, with status 1 if one failed.
 trap 'exit 0' TERM
 
@@ -15,7 +15,10 @@ while :; do
     run purge_idempotency_keys
     run purge_webhook_events
     run clearsessions
-    [ "$(date -u +%u)" != 7 ] || run rebuild_usage --check
+    if [ "$(date -u +%u)" = 7 ]; then
+        run rebuild_usage --check
+        run check_books
+    fi
     [ "$1" != once ] || exit "$failed"
     sleep 86400 &
     wait $!

@@ -17,7 +17,7 @@ from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.page_terms import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
-from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason
+from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
 from licensing.policies.facts import HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
@@ -41,6 +41,7 @@ ACCEPT_SIGNATURE = {
 }
 DENIED = "Access to this is denied."
 PRICED = "This has to be paid for."
+LICENSED = "A licence for this use is needed."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
@@ -178,7 +179,7 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     if (seconds := seconds_until_refill(answer)) is not None:
         about["Retry-After"] = str(seconds)
     own = decision.rule.message if decision.rule is not None else None
-    message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED))
+    message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED if offered else LICENSED))
     headers = decision_headers(status, "deny", original) | about
     return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=bool(own))
 
@@ -188,6 +189,8 @@ def status_of(answer: Answer) -> int:
     reason = answer.decision.reason
     if reason == Reason.RATE_LIMIT_EXCEEDED:
         return 429
+    if reason == Reason.PERMISSION_NOT_GRANTED and answer.policy is not None:
+        return 402 if is_open_to_licensees(answer.policy, answer.facts) else 403
     return 402 if reason in UNPAID or reason in WITHOUT_LICENSE else 403
 
 

@@ -5,9 +5,8 @@ decision follows from its line, so lines that are imported again change nothing.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice
 from typing import BinaryIO
@@ -25,7 +24,6 @@ from analytics.recording.past import is_recorded, record_past
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
-from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, Decider, Line, Made
@@ -34,10 +32,10 @@ from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shown
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
-from licensing.visits.counting import count_visits, decisions, keep
+from licensing.visits.counting import count_visits, decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import VisitsCounted
-from licensing.visits.pages import Found, Referred, VisitKey, keep_pages, with_violations
+from licensing.visits.usage import Group, store, tally
 
 # Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time.
 CHUNKS = {"sqlite": 2_000, "postgresql": 8_000}
@@ -191,25 +189,19 @@ class LogImport(Decider):
 
     def count_visits(self, made: Sequence[Made]) -> None:
         """Count the visits of times that are already counted; all others will be."""
-        pages: dict[VisitKey, Visits] = {}
-        referrals: Counter[Referred] = Counter()
-        table, account = current_table.get(), self.site.account_id
+        groups = []
         for one in made:
-            facts, fields, day = one.prepared.facts, one.prepared.fields, one.moment.date()
-            url = str(facts["url"])
-            visited = VisitKey(account, day, url, fields[2], str(facts["identifiedBy"]))
+            facts, fields = one.prepared.facts, one.prepared.fields
             is_refused = bool(one.decision.observed)
-            visit = Visits(int(not is_refused), int(is_refused), 0, one.moment)
-            pages[visited] = pages[visited] + visit if visited in pages else visit
-            if one.referrer is not None and (host := table.referring(one.referrer)) is not None:
-                referrals[Referred(account, day, url, host)] += 1
-        visitors: dict[tuple[str, date, int, str], Visits] = {}
-        for visited, visits in pages.items():
-            key = (visited.account, visited.day, visited.requester, visited.identified_by)
-            visitors[key] = visitors[key] + visits if key in visitors else visits
-        keep(visitors)
-        found = {visited: Found(visits, self.site.pk) for visited, visits in pages.items()}
-        keep_pages(with_violations(found), dict(referrals))
+            visits = Visits(int(not is_refused), int(is_refused), 0, one.moment)
+            identified_by, url = str(facts["identifiedBy"]), str(facts["url"])
+            groups.append(
+                Group(
+                    self.site.account_id, one.moment.date(), fields[2], identified_by, url, one.referrer,
+                    self.site.pk, visits,
+                )
+            )  # fmt: skip
+        store(tally(groups))
 
 
 def status_class(status: int) -> str:

@@ -5,34 +5,20 @@ every visit appears exactly once.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
+from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Max, QuerySet
-from django.db.models.fields.json import KT
-from django.db.models.functions import TruncDate
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Account
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
-from kit.storage.adding import add_numbers
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from licensing.visits.figures import COUNTS, NUMBERS, Visits
-from licensing.visits.models import VisitorDay, VisitsCounted
-from licensing.visits.pages import (
-    PAGE_URL,
-    Found,
-    Referred,
-    Referrer,
-    VisitKey,
-    keep_pages,
-    referred_by,
-    with_violations,
-)
+from licensing.visits.models import VisitsCounted
+from licensing.visits.usage import groups_in, store, tally
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # from a decision's time to the transaction that records it
@@ -43,9 +29,6 @@ MOST_DECISIONS = 20_000 if connection.vendor == "postgresql" else 2_000
 STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
 BEGINNING = timedelta(minutes=10)
-
-Key = tuple[str, date, int, str]
-K = TypeVar("K")
 
 
 def count_visits() -> int:
@@ -84,8 +67,8 @@ def end_of_step(begin: datetime, end: datetime) -> datetime:
 
     Ids have milliseconds, and `recorded` filters by them.
     """
-    made = recorded(begin, end).order_by("pk").values_list("created", flat=True)
-    further = made[MOST_DECISIONS : MOST_DECISIONS + 1].first()
+    moments = recorded(begin, end).order_by("pk").values_list("created", flat=True)
+    further = moments[MOST_DECISIONS : MOST_DECISIONS + 1].first()
     if further is None:
         return end
     moment = further.replace(microsecond=further.microsecond // 1_000 * 1_000)
@@ -105,15 +88,14 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     if counted is None:
         return False
     # A killed deletion may have left decisions of an account that is gone.
-    found, pages, referrals = counts_in(decisions(begin, end).filter(account__in=Account.objects.all()))
+    counts = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin, imports=counted.imports).update(until=end):
             return False
-        keep(found)
-        keep_pages(pages, referrals)
+        store(counts)
     return True
 
 
@@ -126,56 +108,3 @@ def recorded(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
 def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
     """Return the decisions at the edge in this period."""
     return recorded(begin, end).filter(facts__has_key="identifiedBy")
-
-
-def counts_in(
-    events: QuerySet[AccessEvent],
-) -> tuple[dict[Key, Visits], dict[VisitKey, Found], dict[Referred, int]]:
-    """Return `visits_in`, `page_visits_in` and `referrals_in` from one scan."""
-    rows = (
-        events.order_by()
-        .values_list(
-            *("account_id", TruncDate("created", tzinfo=UTC), "requester_id", KT("facts__identifiedBy")),
-            *(PAGE_URL, KT("facts__referrer")),
-        )
-        .annotate(**COUNTS, site=Max(KT("facts__siteId")))
-    )
-    visits: dict[Key, Visits] = {}
-    of_pages: dict[VisitKey, Visits] = {}
-    sites: dict[VisitKey, str] = {}
-    referrers: list[tuple[Referrer, int]] = []
-    for account, day, requester, by, url, referrer, *numbers, site in rows:
-        counted = Visits(*numbers)
-        add_to(visits, (account, day, requester, by), counted)
-        if url is not None:
-            key = VisitKey(account, day, url, requester, by)
-            add_to(of_pages, key, counted)
-            sites[key] = max(sites.get(key, ""), site or "")
-        if referrer is not None:
-            referrers.append(((account, day, url, referrer), counted.total))
-    pages = {key: Found(counted, sites[key] or None) for key, counted in of_pages.items()}
-    return visits, with_violations(pages), referred_by(referrers)
-
-
-def add_to(found: dict[K, Visits], key: K, more: Visits) -> None:
-    found[key] = found[key] + more if key in found else more
-
-
-def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
-    rows = (
-        events.order_by()
-        .values_list("account_id", TruncDate("created", tzinfo=UTC), "requester_id", KT("facts__identifiedBy"))
-        .annotate(**COUNTS)
-    )
-    return {tuple(row[:4]): Visits(*row[4:]) for row in rows}
-
-
-def keep(found: dict[Key, Visits]) -> None:
-    """Add the counts to the rows of VisitorDay. The caller holds the lock."""
-    add_numbers(
-        VisitorDay,
-        ("account", "day", "requester", "identified_by"),
-        NUMBERS,
-        [(*key, one.allowed, one.observed, one.denied, one.last_seen) for key, one in sorted(found.items())],
-        latest="last_seen",
-    )

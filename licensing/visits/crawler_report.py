@@ -1,6 +1,6 @@
 """The crawler report: crawlers' requests, the answers to them, and the readers whom their operators sent."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -21,9 +21,9 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, prices_of
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.visits.counting import counted_until
-from licensing.visits.page_report import Choice, uncounted_visits
-from licensing.visits.pages import referrals_in
+from licensing.visits.figures import Visits
+from licensing.visits.models import Kind
+from licensing.visits.reading import Choice, Usage
 
 CENT = Decimal("0.01")
 CHARGES = 10_000  # of removed decisions that are looked up together
@@ -93,36 +93,35 @@ class CrawlerReport(Struct, frozen=True):
 def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
     with read_snapshot():
-        return report_until(choice, by, counted_until(), most_priced)
+        return report_on_crawlers(Usage(choice), by, most_priced)
 
 
-def report_until(choice: Choice, by: By, until: datetime | None, most_priced: int) -> CrawlerReport:
+def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
+    choice = usage.choice
     table = current_table.get()
     own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
     crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
-    by_day = crawls_by_day(choice, crawlers, until)
-    referrals = referrals_by_host(choice, until)
-    revenue = revenue_of(choice, crawlers)
-    at_stake, is_truncated = stakes_of(choice, crawlers, most_priced)
+    by_day = crawls_by_day(usage, crawlers)
+    referrals = referrals_by_host(usage)
+    revenue = crawler_revenue(choice, crawlers)
+    at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
 
-    def grouped(name_of: Callable[[Crawler], str]) -> dict[str, Taker]:
-        crawls = totals((name_of(crawlers[pk]), one) for (_, pk), one in by_day.items())
-        paid, stakes = (
-            {name: added_up(one) for name, one in by_name(sums, name_of).items()} for sums in (revenue, at_stake)
-        )
-        return {name: Taker(one, None, paid.get(name, {}), stakes.get(name, {})) for name, one in crawls.items()}
+    def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
+        crawls = totals((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
+        paid, stakes = sums_by_name(revenue, name_crawler), sums_by_name(at_stake, name_crawler)
+        return {name: Taker(counts, None, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
 
-    operators = grouped(lambda one: one.operator)
+    operators = grouped(lambda crawler: crawler.operator)
     for host, number in referrals.items():
         if (service := table.by_referrer_host.get(host)) is not None:
             before = operators.get(service.operator, Taker())
             operators[service.operator] = replace(before, referrals=(before.referrals or 0) + number)
-    by_key = {one.key: one for one in crawlers.values()}
-    by_crawler = grouped(lambda one: one.key)
+    by_key = {crawler.key: crawler for crawler in crawlers.values()}
+    by_crawler = grouped(lambda crawler: crawler.key)
     names: dict[By, Callable[[Crawler], str]] = {
-        By.CLASS: lambda one: one.crawler_class,
-        By.OPERATOR: lambda one: one.operator,
-        By.CRAWLER: lambda one: one.name,
+        By.CLASS: lambda crawler: crawler.crawler_class,
+        By.OPERATOR: lambda crawler: crawler.operator,
+        By.CRAWLER: lambda crawler: crawler.name,
     }
     series = totals(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
     return CrawlerReport(
@@ -133,75 +132,60 @@ def report_until(choice: Choice, by: By, until: datetime | None, most_priced: in
             added_up(sums for _, sums in at_stake),
         ),
         series=[(day, name, crawls) for (day, name), crawls in sorted(series.items())],
-        classes=most_first(grouped(lambda one: one.crawler_class)),
-        operators=most_first({name: replace(one, referrals=one.referrals or 0) for name, one in operators.items()}),
+        classes=most_first(grouped(lambda crawler: crawler.crawler_class)),
+        operators=most_first(
+            {name: replace(taker, referrals=taker.referrals or 0) for name, taker in operators.items()}
+        ),
         crawlers=[(by_key[key], taker) for key, taker in most_first(by_crawler)],
         referrers=[
             (host, table.by_referrer_host.get(host), number)
-            for host, number in sorted(referrals.items(), key=lambda one: (-one[1], one[0]))
+            for host, number in sorted(referrals.items(), key=lambda row: (-row[1], row[0]))
         ],
         is_truncated=is_truncated,
     )
 
 
-def by_name(sums: Iterable[tuple[Crawler, Sums]], name_of: Callable[[Crawler], str]) -> dict[str, list[Sums]]:
-    found: defaultdict[str, list[Sums]] = defaultdict(list)
-    for crawler, one in sums:
-        found[name_of(crawler)].append(one)
-    return found
+def sums_by_name(sums: Iterable[tuple[Crawler, Sums]], name_crawler: Callable[[Crawler], str]) -> dict[str, Sums]:
+    several: defaultdict[str, list[Sums]] = defaultdict(list)
+    for crawler, amounts in sums:
+        several[name_crawler(crawler)].append(amounts)
+    return {name: added_up(amounts) for name, amounts in several.items()}
 
 
 def totals(parts: Iterable[tuple[Name, Crawls]]) -> dict[Name, Crawls]:
-    found: defaultdict[Name, Crawls] = defaultdict(Crawls)
+    crawls_by_name: defaultdict[Name, Crawls] = defaultdict(Crawls)
     for name, crawls in parts:
-        found[name] += crawls
-    return dict(found)
+        crawls_by_name[name] += crawls
+    return dict(crawls_by_name)
 
 
-def most_first(found: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
-    return sorted(found.items(), key=lambda one: (-one[1].crawls.total, -(one[1].referrals or 0), one[0]))
+def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
+    return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -(row[1].referrals or 0), row[0]))
 
 
-def crawls_by_day(
-    choice: Choice, crawlers: Mapping[int, Crawler], until: datetime | None
-) -> dict[tuple[date, int], Crawls]:
+def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Crawls]:
     """Return the numbers of requests of these crawlers by day and requester."""
-    rows = (
-        choice.rows()
-        .filter(requester_id__in=list(crawlers))
-        .values_list("day", "requester_id", "identified_by")
-        .annotate(Sum("allowed"), Sum("observed"), Sum("denied"), Sum("violations"))
+    kind = Kind.VISITOR_OF_PAGE if usage.choice.has_pages else Kind.VISITOR
+    sums = usage.sums(kind, "day", "requester", "identified_by")
+    return totals(
+        ((day, requester), crawls_from(Identification(identified_by), visits))
+        for (day, requester, identified_by), visits in sums.items()
+        if requester in crawlers
     )
-    counted = [((day, pk), crawls_of(by, *map(int, numbers))) for day, pk, by, *numbers in rows]
-    waiting = [
-        (
-            (one.day, one.requester),
-            crawls_of(
-                one.identified_by, found.visits.allowed, found.visits.observed, found.visits.denied, found.violations
-            ),
-        )
-        for one, found in uncounted_visits(choice, until).items()
-        if one.requester in crawlers
-    ]
-    return totals([*counted, *waiting])
 
 
-def crawls_of(identified_by: str, allowed: int, observed: int, denied: int, violations: int) -> Crawls:
-    verified = allowed + observed + denied if Identification(identified_by).verifies else 0
-    return Crawls(allowed, observed, denied, verified, violations)
+def crawls_from(identified_by: Identification, visits: Visits) -> Crawls:
+    verified = visits.total if identified_by.verifies else 0
+    return Crawls(visits.allowed, visits.observed, visits.denied, verified, visits.violations)
 
 
-def referrals_by_host(choice: Choice, until: datetime | None) -> dict[str, int]:
+def referrals_by_host(usage: Usage) -> dict[str, int]:
     """Return how many readers came from each host of the table of referrers."""
-    found = Counter[str]()
-    for host, number in choice.referrals().values_list("host").annotate(Sum("referrals")):
-        found[host] += int(number)
-    for referred, number in referrals_in(choice.events(until)).items():
-        found[referred.host] += number
-    return dict(found)
+    kind = Kind.REFERRER_OF_PAGE if usage.choice.has_pages else Kind.REFERRER
+    return {host: visits.total for (host,), visits in usage.sums(kind, "referrer").items()}
 
 
-def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:
+def crawler_revenue(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:
     """Return what crawlers paid or owe; for one site or folder, only what they were charged for its pages."""
     entries = LedgerEntry.objects.filter(
         account_id__in=choice.account_ids,
@@ -211,12 +195,12 @@ def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Cr
     )
     parts = [entries]
     if choice.site is not None or choice.prefix:
-        parts = read_at_horizon(lambda horizon: charges_of(choice, entries, horizon))
+        parts = read_at_horizon(lambda horizon: charges_for(choice, entries, horizon))
     sums = (part.order_by().values_list("requester_id", "currency").annotate(Sum("amount")) for part in parts)
     return [(crawlers[pk], {currency: amount}) for part in sums for pk, currency, amount in part]
 
 
-def charges_of(
+def charges_for(
     choice: Choice, entries: QuerySet[LedgerEntry], horizon: datetime | None
 ) -> list[QuerySet[LedgerEntry]]:
     """Return the entries that name a decision of the choice, in parts."""
@@ -226,18 +210,20 @@ def charges_of(
         older = entries.order_by().filter(decision__lt=first_decision(horizon)).values_list("decision_id", flat=True)
         ids = sorted(set(older))
         for first in range(0, len(ids), CHARGES):
-            if found := events.archived_among(ids[first : first + CHARGES], horizon):
-                parts.append(entries.filter(decision__in=found))
+            if archived := events.archived_among(ids[first : first + CHARGES], horizon):
+                parts.append(entries.filter(decision__in=archived))
     return parts
 
 
-def stakes_of(choice: Choice, crawlers: Mapping[int, Crawler], most: int) -> tuple[list[tuple[Crawler, Sums]], bool]:
+def revenue_at_stake(
+    choice: Choice, crawlers: Mapping[int, Crawler], most: int
+) -> tuple[list[tuple[Crawler, Sums]], bool]:
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
     denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
-    found, priced = prices_of(denials, most)
+    prices, priced = prices_of(denials, most)
     known = current_table.get().by_requester
-    return [(known[name], sums) for name, sums in found.items()], priced == most and has_more(denials, most)
+    return [(known[name], sums) for name, sums in prices.items()], priced == most and has_more(denials, most)
 
 
 def has_more(denials: HistoryQuerySet, most: int) -> bool:

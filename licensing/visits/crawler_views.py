@@ -22,8 +22,7 @@ from licensing.edge.crawler_views import CLASSES
 from licensing.edge.observed import shown as shown_sums
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.crawler_report import By, CrawlerReport, Crawls, Taker, crawler_report
-from licensing.visits.page_report import Choice
-from licensing.visits.report import whole_days
+from licensing.visits.reading import Choice, whole_days
 
 KINDS = ["ai", "search"]
 
@@ -118,7 +117,7 @@ class CrawlerReportViewSet(AccountViewSet):
     @extend_schema(
         summary="Get crawler analytics",
         parameters=[
-            *(one for one in USAGE.documented() if one.name != "groupBy"),
+            *(parameter for parameter in USAGE.documented() if parameter.name != "groupBy"),
             OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
             OpenApiParameter(
                 "url[prefix]",
@@ -126,7 +125,7 @@ class CrawlerReportViewSet(AccountViewSet):
                 description="Only pages below this URL, for example `https://publisher.example/news/`.",
             ),
             OpenApiParameter(
-                "by", str, enum=[one.value for one in By], default="class", description="Grouping of `timeSeries`."
+                "by", str, enum=[by.value for by in By], default="class", description="Grouping of `timeSeries`."
             ),
         ],
     )
@@ -151,28 +150,28 @@ def parse_by(text: str) -> By:
         raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
 
 
-def present_crawlers(found: CrawlerReport, choice: Choice) -> dict[str, object]:
+def present_crawlers(report: CrawlerReport, choice: Choice) -> dict[str, object]:
     window = choice.window
     return {
         "object": "crawler_report",
         "siteId": None if choice.site is None else choice.site.pk,
         "startDate": render_timestamp(window.start),
         "endDate": render_timestamp(window.end - MICROSECOND),
-        "truncated": found.is_truncated,
-        "summary": present_with_referrals(found.summary),
+        "truncated": report.is_truncated,
+        "summary": present_with_referrals(report.summary),
         "timeSeries": [
-            {"date": f"{day:%Y-%m-%d}", "name": name, **counts_of(crawls)} for day, name, crawls in found.series
+            {"date": f"{day:%Y-%m-%d}", "name": name, **present_counts(crawls)} for day, name, crawls in report.series
         ],
-        "byClass": [{"crawlerClass": name, **present_taker(one)} for name, one in found.classes],
-        "byOperator": [{"operator": name, **present_with_referrals(one)} for name, one in found.operators],
+        "byClass": [{"crawlerClass": name, **present_taker(taker)} for name, taker in report.classes],
+        "byOperator": [{"operator": name, **present_with_referrals(taker)} for name, taker in report.operators],
         "byCrawler": [
             {
                 "name": crawler.name,
                 "operator": crawler.operator,
                 "crawlerClass": crawler.crawler_class,
-                **present_taker(one),
+                **present_taker(taker),
             }
-            for crawler, one in found.crawlers
+            for crawler, taker in report.crawlers
         ],
         "referrers": [
             {
@@ -182,12 +181,12 @@ def present_crawlers(found: CrawlerReport, choice: Choice) -> dict[str, object]:
                 "kind": None if service is None else service.kind,
                 "referrals": number,
             }
-            for host, service, number in found.referrers
+            for host, service, number in report.referrers
         ],
     }
 
 
-def counts_of(crawls: Crawls) -> dict[str, object]:
+def present_counts(crawls: Crawls) -> dict[str, object]:
     return {
         "requests": crawls.total,
         "allowed": crawls.allowed,
@@ -198,18 +197,18 @@ def counts_of(crawls: Crawls) -> dict[str, object]:
     }
 
 
-def present_taker(one: Taker) -> dict[str, object]:
+def present_taker(taker: Taker) -> dict[str, object]:
     return {
-        **counts_of(one.crawls),
-        "revenue": shown_sums(one.revenue),
-        "revenueAtStake": shown_sums(one.at_stake),
+        **present_counts(taker.crawls),
+        "revenue": shown_sums(taker.revenue),
+        "revenueAtStake": shown_sums(taker.at_stake),
     }
 
 
-def present_with_referrals(one: Taker) -> dict[str, object]:
-    ratio = one.crawls_per_referral
+def present_with_referrals(taker: Taker) -> dict[str, object]:
+    ratio = taker.crawls_per_referral
     return {
-        **present_taker(one),
-        "referrals": one.referrals or 0,
+        **present_taker(taker),
+        "referrals": taker.referrals or 0,
         "crawlsPerReferral": None if ratio is None else render_amount(ratio),
     }

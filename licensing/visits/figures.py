@@ -5,23 +5,26 @@ from datetime import datetime
 from django.db.models import Count, Max, Q
 from msgspec import Struct
 
-# Annotations that count decisions in the order of the fields of Visits.
+# Annotations that count decisions in the order of the first fields of Visits.
 COUNTS = {
     "allowed_count": Count("pk", filter=Q(allowed=True, observed=None)),
     "observed_count": Count("pk", filter=Q(observed__isnull=False)),
     "denied_count": Count("pk", filter=Q(allowed=False)),
     "last": Max("created"),
 }
-NUMBERS = ("allowed", "observed", "denied")  # fields of Visits that add up
 
 
 class Visits(Struct, frozen=True):
-    """Numbers of visits by answer, and the time of the last visit."""
+    """Numbers of visits by answer, and the time of the last visit.
+
+    `violations` of them are disallowed by the site's robots.txt.
+    """
 
     allowed: int
     observed: int
     denied: int
     last_seen: datetime
+    violations: int = 0
 
     @property
     def total(self) -> int:
@@ -33,4 +36,5 @@ class Visits(Struct, frozen=True):
             self.observed + other.observed,
             self.denied + other.denied,
             max(self.last_seen, other.last_seen),
+            self.violations + other.violations,
         )

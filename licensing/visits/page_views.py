@@ -21,8 +21,9 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import Choice, PageReport, page_report
-from licensing.visits.report import OTHER, TOP, whole_days
+from licensing.visits.page_report import PageReport, page_report
+from licensing.visits.reading import Choice, whole_days
+from licensing.visits.report import OTHER, TOP
 
 
 class PageCounts(serializers.Serializer):
@@ -45,7 +46,7 @@ class PageVisitor(PageCounts):
     name = serializers.CharField(allow_null=True)
     operator = serializers.CharField(allow_null=True, help_text="Who runs the crawler.")
     crawlerClass = OneOf(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
-    identifiedBy = OneOf(choices=[one.value for one in Identification])
+    identifiedBy = OneOf(choices=[way.value for way in Identification])
     verified = serializers.BooleanField(help_text="Whether the visitor's identity is proven.")
     lastSeen = Timestamp(help_text="When the latest was decided.")
 
@@ -96,7 +97,7 @@ class PageViewSet(AccountViewSet):
     @extend_schema(
         summary="Get page analytics",
         parameters=[
-            *(one for one in USAGE.documented() if one.name != "groupBy"),
+            *(parameter for parameter in USAGE.documented() if parameter.name != "groupBy"),
             OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
             OpenApiParameter(
                 "url[prefix]",
@@ -116,32 +117,32 @@ class PageViewSet(AccountViewSet):
         return report_response(request, name, PageReportShown, lambda: present_pages(page_report(choice), choice))
 
 
-def present_pages(found: PageReport, choice: Choice) -> dict[str, object]:
+def present_pages(report: PageReport, choice: Choice) -> dict[str, object]:
     window = choice.window
     return {
         "object": "page_report",
         "siteId": None if choice.site is None else choice.site.pk,
         "startDate": render_timestamp(window.start),
         "endDate": render_timestamp(window.end - MICROSECOND),
-        "summary": counts_of(found.total),
-        "timeSeries": [{"date": f"{day:%Y-%m-%d}", **counts_of(visits)} for day, visits in found.days.items()],
-        "byCrawler": [present_visitor(*one) for one in found.visitors],
-        "folders": [{"url": url, **counts_of(visits)} for url, visits in found.folders],
+        "summary": present_counts(report.total),
+        "timeSeries": [{"date": f"{day:%Y-%m-%d}", **present_counts(visits)} for day, visits in report.days.items()],
+        "byCrawler": [present_visitor(*visitor) for visitor in report.visitors],
+        "folders": [{"url": url, **present_counts(visits)} for url, visits in report.folders],
         "pages": [
             {
-                "url": one.url or None,
-                **counts_of(one.visits),
-                "lastSeen": render_timestamp(one.visits.last_seen),
+                "url": page.url or None,
+                **present_counts(page.visits),
+                "lastSeen": render_timestamp(page.visits.last_seen),
                 "visitors": [
-                    {**render_requester(requester), "requests": number} for requester, number in one.visitors
+                    {**render_requester(requester), "requests": number} for requester, number in page.visitors
                 ],
             }
-            for one in found.pages
+            for page in report.pages
         ],
     }
 
 
-def counts_of(visits: Visits | None) -> dict[str, object]:
+def present_counts(visits: Visits | None) -> dict[str, object]:
     if visits is None:
         return {"requests": 0, "allowed": 0, "observed": 0, "denied": 0}
     return {
@@ -167,6 +168,6 @@ def present_visitor(requester: Requester | None, identified_by: str, visits: Vis
         "crawlerClass": OTHER if crawler is None else crawler.crawler_class,
         "identifiedBy": by.value,
         "verified": by.verifies,
-        **counts_of(visits),
+        **present_counts(visits),
         "lastSeen": render_timestamp(visits.last_seen),
     }

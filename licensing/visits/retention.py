@@ -1,4 +1,4 @@
-"""Deletes counts of pages after PAGE_RETENTION_DAYS. Visits by visitor are few, and stay."""
+"""Deletes counts of pages after PAGE_RETENTION_DAYS. Those of all pages are few, and stay."""
 
 from datetime import date, timedelta
 
@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from accounts.models import Account
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
+from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitsCounted
 
 CHUNK = 1_000  # rows that a transaction deletes
 
@@ -23,22 +23,23 @@ def purge_pages() -> int:
 
 
 def purge_days(account_id: str, first: date) -> int:
-    """Delete the account's counts of days before `first`, oldest first."""
+    """Delete the account's counts of pages of days before `first`, oldest first."""
     deleted = 0
-    for model in (ReferralDay, PageDay):
-        old = model._default_manager.filter(account_id=account_id, day__lt=first).order_by("day")
-        while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
-            with turn_to_write(), transaction.atomic():
-                deleted += model._default_manager.filter(pk__in=chunk).delete()[0]
+    of_pages = [kind for kind in Kind if kind.has_page]
+    old = EdgeUsage.objects.filter(account_id=account_id, kind__in=of_pages, day__lt=first).order_by("day")
+    while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
+        with turn_to_write(), transaction.atomic():
+            deleted += EdgeUsage.objects.filter(pk__in=chunk).delete()[0]
     return deleted
 
 
 def purge_unused() -> None:
     """Delete the pages without counts. The lock keeps a count from using them meanwhile."""
-    unused = ~Exists(PageDay.objects.filter(page=OuterRef("pk")))
+    tables = (EdgeUsage, PageDay, ReferralDay)
+    unused = [~Exists(model._default_manager.filter(page=OuterRef("pk"))) for model in tables]
     last = 0
-    while chunk := list(Page.objects.filter(unused, pk__gt=last).order_by("pk").values_list("pk", flat=True)[:CHUNK]):
+    while chunk := list(Page.objects.filter(*unused, pk__gt=last).order_by("pk").values_list("pk", flat=True)[:CHUNK]):
         last = chunk[-1]
         with turn_to_write(), transaction.atomic():
             list(VisitsCounted.objects.select_for_update())
-            Page.objects.filter(unused, pk__in=chunk).delete()
+            Page.objects.filter(*unused, pk__in=chunk).delete()

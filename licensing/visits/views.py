@@ -16,14 +16,15 @@ from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report, whole_days
+from licensing.visits.reading import whole_days
+from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report
 
 
 class VisitCounts(serializers.Serializer):
     """Numbers of visits by answer."""
 
     crawlerClass = Choice(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
-    identifiedBy = Choice(choices=[one.value for one in Identification], help_text="How the visitor was identified.")
+    identifiedBy = Choice(choices=[way.value for way in Identification], help_text="How the visitor was identified.")
     verified = serializers.BooleanField(help_text="Whether the identity is proven, not only claimed.")
     allowed = serializers.IntegerField(min_value=0)
     observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
@@ -56,7 +57,7 @@ class VisitorViewSet(AccountViewSet):
 
     @extend_schema(
         summary="Get visitor analytics",
-        parameters=[one for one in USAGE.documented() if one.name != "groupBy"],
+        parameters=[parameter for parameter in USAGE.documented() if parameter.name != "groupBy"],
         responses=VisitorReportShown,
     )
     @action(detail=False)
@@ -67,14 +68,14 @@ class VisitorViewSet(AccountViewSet):
         return json_report(lambda: present(visitor_report(accounts, window), window))
 
 
-def present(found: VisitorReport, window: Window) -> dict[str, object]:
+def present(report: VisitorReport, window: Window) -> dict[str, object]:
     return {
         "object": "visitor_report",
         "startDate": render_timestamp(window.start),
         "endDate": render_timestamp(window.end - MICROSECOND),
-        "total": found.total,
-        "byClass": [shown(*one) for one in found.classes],
-        "visitors": [shown_visitor(one) for one in found.visitors],
+        "total": report.total,
+        "byClass": [shown(*counts) for counts in report.classes],
+        "visitors": [shown_visitor(visitor) for visitor in report.visitors],
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from django import forms
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts.models import Plan, Unknown
 from kit.values.currencies import CURRENCIES
@@ -56,18 +56,6 @@ class PlanForm(forms.Form):
     edge_requests_per_day = forms.IntegerField(
         required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
     )
-
-
-class DeletionForm(forms.Form):
-    name = forms.CharField(
-        label="The account's name",
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Type the account's name to confirm.",
-    )
-
-
-class DeletionFields(TypedDict):
-    name: str
 
 
 class AccountFields(TypedDict, total=False):

@@ -24,13 +24,12 @@ from operators.access.account_forms import (
     SETTINGS,
     AccountFields,
     AccountForm,
-    DeletionFields,
-    DeletionForm,
     PlanFields,
     PlanForm,
 )
 from operators.base.empty_state import EmptyState
 from operators.base.forms.confirmation import confirm
+from operators.base.forms.typed_name import TypedName, with_typed_name
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 
@@ -192,9 +191,9 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         account = self.found(request, object_id)
         kept = why_kept(account)
 
-        def perform(fields: DeletionFields) -> HttpResponse:
-            if kept or fields["name"] != account.name:
-                raise ValidationError(kept or "This is not the account's name.")
+        def perform(fields: TypedName) -> HttpResponse:
+            if kept:
+                raise ValidationError(kept)
             delete_account(account)
             self.message_user(request, f"The account {account.name} is deleted.")
             return redirect("admin:accounts_account_changelist")
@@ -215,7 +214,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             ],
             button="" if kept else "Delete it",
             danger=True,
-            form=None if kept else DeletionForm,
+            form=None if kept else with_typed_name(account.name),
             perform=perform,
         )
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from kit.rest.export import cell, csv_bytes
 from licensing.visits.crawler_report import By, CrawlerReport, Taker
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import Choice as Visited
 from licensing.visits.page_report import page_report
+from licensing.visits.reading import Choice as Visited
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice

@@ -17,11 +17,12 @@ from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
-from licensing.access.history.queryset import HistoryQuerySet
+from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME, Recorded
 from operators.base.checking import NEEDED, may_try
+from operators.base.chosen_account import listed_id
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
@@ -33,6 +34,7 @@ from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, Reco
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton
 
+OF_ONE = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})  # filters
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 
 
@@ -119,6 +121,11 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         if not term or term.startswith("dec_"):
             return find_by_id(queryset, "dec", term), False
         return of_requesters(queryset, request_scope(request), term), False
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
+        is_of_one = request_scope(request).only_account() or listed_id(request) or OF_ONE & request.GET.keys()
+        return BY_TIME if is_of_one else BY_ID
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
         return HistoryQuerySet.covering(super().get_queryset(request))

@@ -24,8 +24,8 @@ from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import file_url, record_of, txt_name
-from licensing.visits.page_report import Choice, count_visits
-from licensing.visits.report import whole_days
+from licensing.visits.page_report import count_visits
+from licensing.visits.reading import Choice, whole_days
 from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm

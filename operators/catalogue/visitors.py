@@ -21,8 +21,9 @@ from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import Choice as Visited
-from licensing.visits.report import Visitor, visitor_report, whole_days
+from licensing.visits.reading import Choice as Visited
+from licensing.visits.reading import whole_days
+from licensing.visits.report import Visitor, visitor_report
 from operators.base.empty_state import EmptyState
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice

@@ -1,1 +1,1 @@
-"""Requesters, their licences, the ledger and statements."""
+"""Customers, wallets, payments, the ledger and statements in the admin."""

@@ -1,14 +1,16 @@
 """What a customer owes and will be charged, for the customer's page."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from analytics.ledger.due import book_due
 from analytics.models import Payment, Statement
 from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import ACCESS
+from kit.values.amounts import plain
 from kit.values.currencies import in_full
-from licensing.licenses.models import License
+from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee
 from operators.base.times.shown import time_in_words
@@ -25,17 +27,41 @@ def money_of(requester: Requester, now: datetime) -> dict[str, str]:
     return shown
 
 
-def owed(requester: Requester) -> str:
-    """Return the closing balance of the latest statement in each currency."""
-    latest: dict[str, Statement] = {}
+def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
+    """Return the closing balance of the latest statement in each currency, where it is not 0."""
+    latest: dict[str, Decimal] = {}
     for statement in Statement.objects.filter(account=requester.account_id, requester=requester).order_by("month"):
-        latest[statement.currency] = statement
-    open_balances = [
-        in_full(statement.closing, currency)
-        for currency, statement in sorted(latest.items())
-        if currency != ACCESS and statement.closing
-    ]
-    return ", ".join(open_balances) or "nothing"
+        latest[statement.currency] = statement.closing
+    return [(code, closing) for code, closing in sorted(latest.items()) if code != ACCESS and closing]
+
+
+def owed(requester: Requester) -> str:
+    return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing"
+
+
+def balance_in_words(closing: Decimal, currency: str) -> str:
+    """Return what is owed, or what was paid in advance if the balance is negative."""
+    if closing < 0:
+        return f"{in_full(-closing, currency)} paid in advance"
+    return in_full(closing, currency)
+
+
+def owed_fields(requester: Requester) -> dict[str, str]:
+    """Return what is owed as initial values of a payment's form, if it is owed in one currency."""
+    debts = [(code, closing) for code, closing in open_balances(requester) if closing > 0]
+    if len(debts) != 1:
+        return {}
+    [(code, closing)] = debts
+    return {"amount": plain(closing), "currency": code}
+
+
+def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
+    """Return the open balance and the number of running licences, without those that there are not."""
+    running = License.objects.filter(requester=requester, status=LicenseStatus.ACTIVE)
+    running_count = running.exclude(expires_at__lte=now).count()
+    balance = owed(requester) if open_balances(requester) else ""
+    facts = [("Owes", balance), ("Running licences", f"{running_count:,}" if running_count else "")]
+    return [(name, value) for name, value in facts if value]
 
 
 def credit_end(requester: Requester, now: datetime) -> str:

@@ -1,10 +1,10 @@
 """Customers: who they are, their balance, decisions and licences. Created here, or by their first check or licence."""
 
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from typing import ClassVar
 
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,37 +13,39 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
-from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
+from analytics.ledger.due import book_due
+from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
-from licensing.customers import erasure, merging
 from licensing.licenses.models import License
-from licensing.requesters import services
 from licensing.requesters.models import Requester
 from operators.base.empty_state import EmptyState
 from operators.base.figures.latest_decisions import latest_decisions
 from operators.base.figures.of_one import OfOne, filled_in
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
-from operators.base.forms.confirmation import confirm
-from operators.base.frame import page
 from operators.base.links import change_url, list_url, with_copy_button
-from operators.base.refusals import REFUSALS, add_refusal, refusal
-from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values
-from operators.customers.customer_money import money_of
+from operators.customers.customer_changes import CustomerChanges
+from operators.customers.customer_list import (
+    FIGURES,
+    BalanceFilter,
+    CustomerChangeList,
+    KindFilter,
+    ListFigures,
+)
+from operators.customers.customer_money import money_of, owed_fields
 from operators.customers.refundable import RefundPage
+from operators.customers.top_ups import top_up_page
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
 @admin.register(Requester)
-class RequesterAdmin(OfOne[Requester], RefundPage):
+class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     one = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -53,11 +55,11 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         "licensing_license_add",
         ("licensing.add_license",),
     )
-    list_display = ("requester_id", "name", "account", "first_seen")
+    list_display = ("requester_id", "name", "licences", "owes", "last_seen", "account", "first_seen")
     list_select_related = ("account",)
-    row_facts = {"name": "", "first_seen": "since"}
+    row_facts = {"name": "", "licences": "", "owes": "owes"}
     groups = {"decisions": "Decisions"}
-    list_filter = (("account", RelatedFilter),)
+    list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")  # how: see operators.base.searching
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "first_seen")
@@ -76,6 +78,27 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         *IN_CARD,
     )
     rights = {"decisions": "analytics.view_accessevent"}
+    column_rights: ClassVar = {
+        "licences": "licensing.view_license",
+        "owes": "analytics.view_statement",
+        "last_seen": "analytics.view_accessevent",
+    }
+
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[CustomerChangeList]:
+        return CustomerChangeList
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[Requester], str | bool], ...]:
+        """Omit columns that the operator may not see."""
+        hidden = {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
+        return tuple(name for name in super().get_list_display(request) if name not in hidden)
+
+    def get_list_filter(self, request: HttpRequest) -> tuple[object, ...]:
+        may_see = request.user.has_perm(self.column_rights["owes"])
+        return tuple(one for one in self.list_filter if may_see or one is not BalanceFilter)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        book_due(None)
+        return super().changelist_view(request, extra_context)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Requester], search_term: str
@@ -100,69 +123,14 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         shown = super().get_actions_detail(request, object_id)
         return [one for one in shown if not one.action_name.endswith(IN_CARD)]
 
-    def has_adding_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("licensing.add_requester")
-
-    @action(description="Add customer", icon="person_add", permissions=["adding"], url_path="add-customer")
-    def add_customer(self, request: HttpRequest) -> HttpResponse:
-        scope = request_scope(request)
-        form = NewCustomerForm(request.POST if request.method == "POST" else None, scope=scope)
-        if form.is_bound and form.is_valid():
-            fields = dict(form.cleaned_data)
-            account = fields.pop("account")
-            given = {name: value for name, value in fields.items() if value}
-            try:
-                added = services.create_requester(account.pk, given)
-            except REFUSALS as error:
-                add_refusal(form, refusal(error, {"id": "requester_id"}))
-            else:
-                self.message_user(request, f"{added} is added.")
-                return redirect("admin:licensing_requester_change", added.pk)
-        return page(
-            request,
-            self,
-            "operators/confirm.html",
-            title="Add a customer",
-            form=form,
-            button="Add",
-            back=list_url(Requester),
-        )
-
-    @action(description="Edit", icon="edit", permissions=["changing"], url_path="edit")
-    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
-
-        def perform(fields: dict[str, str]) -> str:
-            saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
-            return f"{saved} is saved."
-
-        return confirm(
-            request,
-            self,
-            obj=requester,
-            title=f"Edit {requester}",
-            facts=[("Customer's own id", requester.requester_id)],
-            effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
-            form=EditForm,
-            initial={name: getattr(requester, name) or "" for name in EditForm.base_fields},
-            button="Save",
-            perform=perform,
-            current=partial(stored_values, requester),
-        )
-
     def has_changing_wallets_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perm("analytics.change_wallet")
 
     @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Lead to the form of the only wallet, to the list of several, or to a new one."""
         requester = self.found(request, object_id)
-        wallets = list(Wallet.objects.filter(requester=requester).values_list("pk", flat=True)[:2])
-        if len(wallets) == 1:
-            return redirect("admin:analytics_wallet_top_up", wallets[0])
-        if wallets:
-            return redirect(list_url(Wallet, requester__id__exact=str(requester.pk)))
-        return filled_in("admin:analytics_wallet_add", requester, {"requester_own_id": requester.requester_id})
+        wallets = Wallet.objects.filter(requester=requester.current)
+        return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
 
     def has_paying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perm("analytics.add_payment")
@@ -170,7 +138,8 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
         requester = self.found(request, object_id)
-        return filled_in("admin:analytics_payment_add", requester, {"requester_own_id": requester.requester_id})
+        fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
+        return filled_in("admin:analytics_payment_add", requester, fields)
 
     def has_reading_statements_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perm("analytics.view_statement")
@@ -179,68 +148,6 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     def statement(self, request: HttpRequest, object_id: str) -> HttpResponse:
         requester = self.found(request, object_id)
         return redirect(list_url(Statement, requester__id__exact=str(requester.pk)))
-
-    @action(description="Merge", icon="merge", permissions=["changing"], url_path="merge")
-    def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
-
-        def perform(fields: dict[str, str]) -> HttpResponse:
-            target = merging.merge(requester, fields["into"])
-            requester.merged_into = target
-            merging.settle(requester)
-            self.message_user(request, f"{requester} is merged into {target}.")
-            return redirect("admin:licensing_requester_change", target.pk)
-
-        return confirm(
-            request,
-            self,
-            obj=requester,
-            title=f"Merge {requester} into another customer?",
-            facts=[("Customer's own id", requester.requester_id)],
-            effects=[
-                "Licences, licence clients, wallets and limit counts move to the other customer.",
-                f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
-                "Earlier decisions, ledger entries and statements do not change.",
-                "This cannot be undone.",
-            ],
-            form=merge_form(requester.account_id),
-            button="Merge",
-            danger=True,
-            perform=perform,
-        )
-
-    @action(
-        description="Erase",
-        icon="person_remove",
-        permissions=["changing"],
-        url_path="erase",
-        variant=ActionVariant.DANGER,
-    )
-    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
-
-        def perform(fields: object) -> str:
-            erased = erasure.begin(requester)
-            transaction.on_commit(partial(erasure.finish, erased.pk))
-            return f"The personal data was erased. What remains is listed under {erased.requester_id}."
-
-        return confirm(
-            request,
-            self,
-            obj=requester,
-            title=f"Erase the personal data of {requester}?",
-            facts=[("Customer's own id", requester.requester_id)],
-            effects=[
-                "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
-                "log and in events; a pseudonym replaces the id.",
-                "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
-                "clients are revoked.",
-                "This cannot be undone.",
-            ],
-            button="Erase",
-            danger=True,
-            perform=perform,
-        )
 
     def figures(self, request: HttpRequest, requester: Requester, now: datetime) -> dict[str, object]:
         shown = super().figures(request, requester, now)
@@ -258,6 +165,21 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         return {**shown, "who": who, "who_links": links}
 
     # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Licence", empty_value="none")
+    def licences(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.licences_in_words()
+
+    @display(description="Owes", empty_value="nothing")
+    def owes(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.owed_in_words()
+
+    @display(description="Last access", empty_value="never")
+    def last_seen(self, requester: Requester) -> str | None:
+        figures: ListFigures = getattr(requester, FIGURES)
+        return figures.access_in_words()
 
     def balance(self, requester: Requester) -> str:
         """Return the current balance of each wallet."""
@@ -295,6 +217,13 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
 
     @display(description="All of them")
     def everything(self, requester: Requester) -> str:
-        models = ((License, "Licences"), (AccessEvent, "Decisions"), (LedgerEntry, "Ledger"))
+        models = (
+            (License, "Licences"),
+            (Wallet, "Wallets"),
+            (AccessEvent, "Decisions"),
+            (LedgerEntry, "Ledger"),
+            (Payment, "Payments"),
+            (Statement, "Statements"),
+        )
         rows = ((list_url(model, requester__id__exact=str(requester.pk)), name) for model, name in models)
         return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows)

@@ -1,4 +1,4 @@
-"""Payments: the list, and a form that records one and tops up a wallet with it."""
+"""Payments: the list, a form that records one, and a button that voids it."""
 
 from decimal import Decimal
 from typing import ClassVar, TypedDict, cast
@@ -10,17 +10,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from analytics.models import Payment, Wallet
+from analytics.models import Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import PaymentFields, record_payment, void_payment
-from analytics.wallets.services import add_grant
 from kit.http.errors import ValidationFailed
 from kit.rest.export import Row, columns_of
 from kit.values.amounts import plain
@@ -50,12 +48,6 @@ class PaymentForm(forms.ModelForm):
     )
     amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
-    tops_up = forms.BooleanField(
-        required=False,
-        label="Top up the wallet",
-        help_text="Adds the amount to the wallet of the customer, or of its licence, in this currency.",
-    )
-
     received_at = Moment(label="Received", help_text="Default: now.")
 
     class Meta:
@@ -68,17 +60,14 @@ class PaymentForm(forms.ModelForm):
         }
 
     def clean(self) -> None:
-        """Explain what to do instead of entering a negative amount, and that a payout adds no credit."""
+        """Explain what to do instead of entering a negative amount."""
         super().clean()
-        cleaned = self.cleaned_data
-        amount = cleaned.get("amount")
+        amount = self.cleaned_data.get("amount")
         if amount is not None and amount <= 0:
             self.add_error(
                 "amount",
                 "Enter a positive amount. For money that you gave back, choose a payout. To correct one, void it.",
             )
-        if cleaned.get("tops_up") and cleaned.get("kind") == PaymentKind.PAYOUT:
-            self.add_error("tops_up", "A payout adds no credit.")
 
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""
@@ -107,7 +96,6 @@ class FormFields(TypedDict, total=False):
     received_at: object
     external_id: str | None
     note: str | None
-    tops_up: bool
 
 
 @admin.register(Payment)
@@ -134,7 +122,7 @@ class PaymentAdmin(
     form = PaymentForm
     optional = frozenset({"external_id", "note"})
     add_fieldsets = (
-        (None, {"fields": ("account", "requester_own_id", "kind", "amount", "currency", "tops_up")}),
+        (None, {"fields": ("account", "requester_own_id", "kind", "amount", "currency")}),
         ("The transfer", {"fields": ("received_at", "external_id", "note")}),
     )
     fields = readonly = (
@@ -143,7 +131,7 @@ class PaymentAdmin(
     )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
-    api_names = {"requesterId": "requester_own_id", "walletId": "tops_up"}
+    api_names = {"requesterId": "requester_own_id"}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
@@ -177,8 +165,6 @@ class PaymentAdmin(
         payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")
-        if fields.get("tops_up"):
-            grant_payment(payment)
         return payment
 
     def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
@@ -188,9 +174,8 @@ class PaymentAdmin(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", self.received(saved))],
             effects=[
-                *([f"The wallet is topped up by {self.sum(saved)}."] if request.POST.get("tops_up") else []),
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                "Revenue does not change, because it counts charges.",
+                "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
@@ -265,33 +250,3 @@ def what_void_changes(payment: Payment) -> str:
     amount = in_full(payment.amount, payment.currency)
     change = "less" if payment.kind == PaymentKind.PAYOUT else "more"
     return f"{payment.requester} owes {amount} {change} on this month's statement."
-
-
-def grant_payment(payment: Payment) -> None:
-    """Grant the paid amount to the wallet that it tops up."""
-    add_grant(
-        wallet_to_top_up(payment),
-        {"amount": payment.amount, "kind": "paid", "external_id": payment.external_id or payment.pk},
-    )
-
-
-def wallet_to_top_up(payment: Payment) -> Wallet:
-    """Return the customer's wallet in the payment's currency, or else the only one of its active licences.
-
-    Raises ValidationFailed.
-    """
-    rows = Wallet.objects.filter(account=payment.account_id, requester=payment.requester, unit=payment.currency)
-    wallets = list(rows.select_related("license").order_by("created", "pk"))
-    now = timezone.now()
-    own = [wallet for wallet in wallets if wallet.license is None]
-    of_licenses = [wallet for wallet in wallets if wallet.license and wallet.license.state(now) == "active"]
-    found = own or of_licenses
-    if not found:
-        raise ValidationFailed(f"{payment.requester} has no wallet in {payment.currency}.", param="walletId")
-    if len(found) > 1:
-        raise ValidationFailed(
-            f"{len(found)} licences of {payment.requester} have a wallet in {payment.currency}. Record the payment "
-            "without topping up, and top up the wallet on its own page.",
-            param="walletId",
-        )
-    return found[0]

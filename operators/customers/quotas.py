@@ -139,5 +139,5 @@ class Quota(Struct, frozen=True):
         return [
             f"{count}: credit of {credit}, refilled each month, counted from its start. Unused credit expires.",
             f"The credit pays first. Then up to {owed} can be owed; after that, accesses are denied.",
-            "A refill first pays what is owed. For a full quota record the payment before, with Top up the wallet.",
+            "A refill first pays what is owed. For a full quota, use Top up for what was paid before the refill.",
         ]

@@ -19,11 +19,12 @@ from analytics.models.statements import HOLDER
 from analytics.payments.models import PaymentKind
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer, counted_amount, voided_by
+from analytics.wallets.units import ACCESS
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values import ids
-from kit.values.currencies import in_full, in_places
+from kit.values.currencies import in_places
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
@@ -32,6 +33,7 @@ from operators.base.lists.period_filters import StatementPeriodFilter
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.times.shown import shown_time
+from operators.customers.wallet_forms import amount_in_words
 
 MOST_LINES = 500  # lines shown; the export has all
 
@@ -72,8 +74,9 @@ class StatementAdmin(ListExport[Statement]):
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
     export_columns = tuple(columns_of(StatementSerializer))
+    heading_fields = ("identifier", "of_month", "asker", "account", "state_in_words")
     fields = readonly_fields = (
-        "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices",
+        *heading_fields, "opened_with", "prices",
         "recurring_fees", "charges",
         "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "credit",
         "told_lines",
@@ -81,6 +84,11 @@ class StatementAdmin(ListExport[Statement]):
 
     class Media:
         css = {"all": ["operators/statement.css"]}
+
+    def get_fields(self, request: HttpRequest, obj: Statement | None = None) -> tuple[str, ...]:
+        """Omit the sums of money from a quota's statement."""
+        quota = obj is not None and is_quota(obj)
+        return (*self.heading_fields, "credit") if quota else self.fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
         return super().get_queryset(request).prefetch_related(HOLDER)
@@ -150,7 +158,7 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:
-        return sum_of(statement.opening, statement)
+        return sum_of(statement.credit_opening if is_quota(statement) else statement.opening, statement)
 
     @display(description="Licence prices")
     def prices(self, statement: Statement) -> str:
@@ -170,6 +178,8 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
+        if is_quota(statement):
+            return f"{sum_of(statement.credit_spent, statement)} spent"
         return sum_of(statement.total, statement)
 
     @display(description="Payments")
@@ -186,7 +196,7 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
-        return sum_of(statement.closing, statement)
+        return sum_of(statement.credit_closing if is_quota(statement) else statement.closing, statement)
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:
@@ -198,7 +208,11 @@ class StatementAdmin(ListExport[Statement]):
 
 
 def sum_of(amount: Decimal, statement: Statement) -> str:
-    return in_full(amount, statement.currency)
+    return amount_in_words(amount, statement.currency)
+
+
+def is_quota(statement: Statement) -> bool:
+    return statement.currency == ACCESS
 
 
 def credit_of(statement: Statement) -> list[tuple[str, str]]:
@@ -213,7 +227,7 @@ def credit_of(statement: Statement) -> list[tuple[str, str]]:
         "refunded": statement.credit_refunded,
         "closing": statement.credit_closing,
     }
-    return [(name, in_full(amount, statement.currency)) for name, amount in amounts.items()]
+    return [(name, sum_of(amount, statement)) for name, amount in amounts.items()]
 
 
 def shown(statement: Statement) -> dict[str, object]:
@@ -229,6 +243,7 @@ def shown(statement: Statement) -> dict[str, object]:
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
         "fees": in_places(statement.fees or Decimal(0), statement.currency),
         "credits": credit_of(statement),
+        "is_quota": is_quota(statement),
         "zone": statement.account.zone,
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),

@@ -1,7 +1,6 @@
 """Forms of wallets: opening one, topping up, and its terms."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
@@ -9,14 +8,12 @@ from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from analytics.wallets.models import Every, Grant, Wallet
+from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
+from kit.values.currencies import in_full
 from operators.base.fields import Amount
-from operators.base.tickets import TicketField
-from operators.base.times.field import Moment
 
-KINDS = [("paid", "paid"), ("promotional", "a gift")]
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
 COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
 UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
@@ -69,7 +66,6 @@ class WalletForm(Terms, forms.ModelForm):
         widget=UnfoldAdminTextInputWidget,
     )
     own_unit = choice("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
-    amount = Amount(required=False, label="Begins with", help_text="The amount paid in advance. Empty: nothing.")
 
     class Meta:
         model = Wallet
@@ -77,20 +73,6 @@ class WalletForm(Terms, forms.ModelForm):
 
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""
-
-
-class TopUpForm(forms.Form):
-    ticket = TicketField(Grant)
-    amount = Amount(label="Amount")
-    kind = choice("It was", KINDS)
-    expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
-    external_id = forms.CharField(
-        required=False,
-        max_length=255,
-        label="Your own number",
-        help_text="Number of the order or invoice. The same number is added only once.",
-        widget=UnfoldAdminTextInputWidget,
-    )
 
 
 class TermFields(TypedDict, total=False):
@@ -107,15 +89,13 @@ class WalletFields(TermFields, total=False):
     requester_own_id: str
     of_license: str
     own_unit: str
-    amount: Decimal | None
 
 
-class TopUpFields(TypedDict):
-    ticket: str  # the grant's id after cleaning
-    amount: Decimal
-    kind: str
-    expires_at: datetime | None
-    external_id: str
+def amount_in_words(amount: Decimal | int, unit: str) -> str:
+    """Return text such as "9,999 accesses" or "12.50 USD"."""
+    if unit == ACCESS:
+        return f"{amount:,.0f} access{'' if amount == 1 else 'es'}"
+    return in_full(Decimal(amount), unit)
 
 
 def terms_of(wallet: Wallet) -> dict[str, object]:

@@ -15,14 +15,11 @@ from analytics.models import Wallet, WalletEntry
 from analytics.wallets import services
 from analytics.wallets.burn_down import BurnDown, burn_down
 from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
-from analytics.wallets.serializers import GrantSerializer, WalletChangeSerializer, WalletSerializer
-from analytics.wallets.services import GrantFields
+from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS
-from kit.values.amounts import plain
-from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
-from operators.base.fields import as_json, validate_fields
+from operators.base.fields import validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
@@ -33,26 +30,19 @@ from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import shown_time
 from operators.customers.quotas import count_here
+from operators.customers.top_ups import top_up_page
 from operators.customers.wallet_forms import (
     TermFields,
     Terms,
-    TopUpFields,
-    TopUpForm,
     WalletFields,
     WalletForm,
+    amount_in_words,
     terms_in_body,
     terms_of,
 )
 
 MOST_ENTRIES = 20
 MINOR = Decimal("0.01")
-
-
-def amount_of(amount: object, wallet: Wallet) -> str:
-    """Return an amount in words, such as "9,999 accesses" or "12.50 USD"."""
-    if wallet.unit == ACCESS:
-        return f"{amount:,.0f} access{'' if amount == 1 else 'es'}"
-    return in_full(amount, wallet.unit)  # type: ignore[arg-type]
 
 
 @admin.register(Wallet)
@@ -66,7 +56,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
     add_fieldsets = (
-        (None, {"fields": ("account", "requester_own_id", "own_unit", "amount")}),
+        (None, {"fields": ("account", "requester_own_id", "own_unit")}),
         ("Each period", {"fields": ("refill_amount", "refill_every", "rollover_max")}),
         ("When it runs low", {"fields": ("low_percent", "overdraft", "of_license")}),
     )
@@ -112,11 +102,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             body["licenseId"] = fields["of_license"]
         checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
         count_here(fields["account"].pk, checked)
-        made = services.create_wallet(fields["account"].pk, checked)
-        if fields.get("amount"):
-            grant = validate_fields(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
-            services.add_grant(made, cast(GrantFields, {"kind": "paid", **grant}))
-        return made
+        return services.create_wallet(fields["account"].pk, checked)
 
     def render_change_form(
         self,
@@ -149,31 +135,8 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
         wallet = self.found(request, object_id)
 
-        def perform(fields: TopUpFields) -> str:
-            body: dict[str, object] = {"amount": plain(fields["amount"]), "kind": fields["kind"]}
-            if fields["expires_at"]:
-                body["expiresAt"] = as_json(fields["expires_at"])
-            if fields["external_id"]:
-                body["externalId"] = fields["external_id"]
-            checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
-            grant, is_new = services.add_grant(wallet, cast(GrantFields, checked))
-            if not is_new and grant.pk == fields["ticket"]:
-                return f"The form was sent twice. {amount_of(grant.amount, wallet)} added, once."
-            if not is_new:
-                return f"{fields['external_id']} was added before. Nothing was added now."
-            return f"{amount_of(grant.amount, wallet)} added."
-
-        return confirm(
-            request,
-            self,
-            obj=wallet,
-            title=f"Top up {wallet.requester}",
-            facts=[("Now", what_is_left(wallet))],
-            effects=["The credit applies at once and cannot be changed.", "A payment is recorded separately."],
-            button="Top up",
-            form=TopUpForm,
-            perform=perform,
-        )
+        wallets = Wallet.objects.filter(pk=wallet.pk)
+        return top_up_page(request, self, wallet, wallet.requester, wallets, opens_wallets=False)
 
     @action(description="Set a quota", icon="tune", permissions=["changing"], url_path="terms")
     def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -224,17 +187,17 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @display(description="Balance", ordering="balance")
     def left(self, wallet: Wallet) -> str:
         [book] = as_of([wallet], timezone.now())
-        return amount_of(book.wallet.balance, wallet)
+        return amount_in_words(book.wallet.balance, wallet.unit)
 
     @display(description="Can be spent")
     def spendable(self, wallet: Wallet) -> str:
-        return f"{amount_of(wallet.available, wallet)}{overdraft_left(wallet)}"
+        return f"{amount_in_words(wallet.available, wallet.unit)}{overdraft_left(wallet)}"
 
     @display(description="Refill", ordering="next_refill_at", empty_value="none")
     def refilled(self, wallet: Wallet) -> str | None:
         if wallet.refill_amount is None or wallet.next_refill_at is None:
             return None
-        amount = amount_of(wallet.refill_amount, wallet)
+        amount = amount_in_words(wallet.refill_amount, wallet.unit)
         return format_html("{} each {}, next on {}", amount, wallet.refill_every, shown_time(wallet.next_refill_at))
 
     @display(description="Warnings", empty_value="none")
@@ -249,8 +212,8 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     def grants(self, wallet: Wallet) -> str:
         latest = list(wallet.grants.order_by("-created", "-pk")[:MOST_ENTRIES])
         rows = (
-            (shown_time(one.created), amount_of(one.amount, wallet), one.kind, one.status,
-             amount_of(one.remaining, wallet), one.external_id or "")
+            (shown_time(one.created), amount_in_words(one.amount, wallet.unit), one.kind, one.status,
+             amount_in_words(one.remaining, wallet.unit), one.external_id or "")
             for one in grants_as_of(wallet, latest, timezone.now())
         )  # fmt: skip
         return format_html_join("", "<div>{}: {} ({}, {}), {} left {}</div>", rows) or "–"
@@ -258,17 +221,17 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @display(description="Entries")
     def entries(self, wallet: Wallet) -> str:
         latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
-        rows = ((shown_time(one.created), one.type, amount_of(one.amount, wallet)) for one in latest)
+        rows = ((shown_time(one.created), one.type, amount_in_words(one.amount, wallet.unit)) for one in latest)
         return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
 
 
 def what_is_left(wallet: Wallet) -> str:
-    return f"{amount_of(wallet.available, wallet)} left{overdraft_left(wallet)}"
+    return f"{amount_in_words(wallet.available, wallet.unit)} left{overdraft_left(wallet)}"
 
 
 def overdraft_left(wallet: Wallet) -> str:
     overdraft = min(wallet.available, -wallet.floor)
-    return f", {amount_of(overdraft, wallet)} of it below 0" if overdraft else ""
+    return f", {amount_in_words(overdraft, wallet.unit)} of it below 0" if overdraft else ""
 
 
 def in_words(shown: BurnDown, wallet: Wallet) -> str:
@@ -278,7 +241,7 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     if not wallet.available:
         return "Nothing is left. Checks are denied until it is topped up or refilled."
     pace = (
-        amount_of(shown.spent_daily.quantize(MINOR), wallet)
+        amount_in_words(shown.spent_daily.quantize(MINOR), wallet.unit)
         if wallet.unit != ACCESS
         else f"{shown.spent_daily:,.1f} accesses"
     )

@@ -126,9 +126,9 @@ def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> Ref
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
-    """Return the requesters refused most often among the newest MOST_SCANNED decisions."""
+    """Return the requesters refused most often among the newest MOST_SCANNED decisions, without erased persons."""
     bounded, since = newest_decisions(account_ids, window, MOST_SCANNED)
-    denials = bounded.filter(reason__in=UNMET_DEMAND).order_by()
+    denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
         count=Count("pk"), since=since
     )

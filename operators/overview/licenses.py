@@ -20,7 +20,7 @@ from operators.base.figures.choice import Choice
 from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import TO_DAY, local_time, shown_time
-from operators.customers.follow_ups import is_renewable
+from operators.licenses.follow_ups import is_renewable
 from operators.overview.newest import MOST_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days

@@ -13,6 +13,7 @@ from operators.base.scope import set_scope
 from operators.login import second_factor
 from tests.admin import importing, overview
 from tests.client import HANDLER
+from tests.clock import clock  # noqa: F401 - a fixture
 
 numbers = count(1)
 bring, own_directory, at_noon, busy = (

@@ -15,7 +15,7 @@ FILES = (
 )  # fmt: skip
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
-    "licensing_requester_statement", "licensing_requester_top_up", "licensing_requester_record_payment",
+    "licensing_requester_statement", "licensing_requester_record_payment",
     "licensing_requester_charge",
     "licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account",
     *(f"licensing_license_{action}" for action in ("refund", "adjust")),

@@ -8,14 +8,13 @@ from django.utils.html import strip_tags
 
 from tests import factories, ledger
 from tests.client import ApiClient
-from tests.clock import clock  # noqa: F401 - a fixture
 
 INDEX = reverse("admin:index")
 VIEW = ("analytics.view_accessevent", "analytics.view_ledgerentry", "accounts.view_apikey", "accounts.view_account")
 
 
 @pytest.fixture
-def at_noon(clock):  # noqa: F811
+def at_noon(clock):
     clock.set("2026-03-04T12:30:00Z")
 
 
@@ -52,7 +51,7 @@ def check(account, count=1, item=None, requester=factories.LICENSED_REQUESTER):
 
 
 @pytest.fixture
-def busy(account, clock):  # noqa: F811
+def busy(account, clock):
     """Create 3 decisions yesterday and 5 today, of two items and two requesters, and a ledger entry each day."""
     clock.set("2026-03-03T10:00:00Z")
     item = check(account, 3)

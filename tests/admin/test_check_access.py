@@ -38,8 +38,25 @@ def html_of(reply):
     return re.sub(r"\s+", " ", reply.content.decode().replace("&#x27;", "'"))
 
 
-def test_the_sidebar_leads_to_it(admin):
+def test_a_check_is_decided_with_its_trace_and_leaves_nothing(admin, account, item, api, policy):
     assert f'href="{PAGE}"' in html_of(admin.get(reverse("admin:index")))
+    values = form_values(admin.get(PAGE, {"item": item.pk, "requester": "org_a"}).content.decode())
+    assert (values["item"], values["requester"]) == ([item.pk], ["org_a"])
+    html = html_of(submit(admin, PAGE, **ASKED))
+    assert "Allowed" in html
+    assert "Decides." in html
+    assert "Commercial use</a>, version 1" in html
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
+    assert "Denied: no_license" in html
+    assert "There was no valid licence." in html
+    assert "“A valid licence is required.”" in html
+
+    factories.license(account, "org_b", per_access="0.25")
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
+    assert "held by the service" in html
+    assert "It would cost 0.25 USD." in html
 
 
 def test_a_check_says_attributes_or_is_decided_by_the_metadata(admin, account, api, item):
@@ -53,21 +70,6 @@ def test_a_check_says_attributes_or_is_decided_by_the_metadata(admin, account, a
     assert "Allowed" in html_of(submit(admin, PAGE, **asked))
 
 
-def test_a_check_is_decided_with_its_trace_and_leaves_nothing(admin, api, policy, item):
-    html = html_of(submit(admin, PAGE, **ASKED))
-    assert "Allowed" in html
-    assert "Decides." in html
-    assert "Commercial use</a>, version 1" in html
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
-
-
-def test_a_denial_says_why(admin, item):
-    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
-    assert "Denied: no_license" in html
-    assert "There was no valid licence." in html
-    assert "“A valid licence is required.”" in html
-
-
 def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api, account, other_account, item):
     factories.license(account, "org_b", requester_name="Brand & Co")
     factories.license(other_account, "org_theirs", requester_name="Brand & Co")
@@ -79,13 +81,6 @@ def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api
     assert "Enter the customer's id, org_b." in html_of(submit(admin, PAGE, item=item.pk, requester="Brand & Co"))
     assert "the name of a customer" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_nobody"))
     assert "Unknown requester" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
-
-
-def test_stored_licences_count_and_the_cost_is_shown(admin, account, item):
-    factories.license(account, "org_b", per_access="0.25")
-    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
-    assert "held by the service" in html
-    assert "It would cost 0.25 USD." in html
 
 
 @pytest.mark.parametrize(
@@ -104,56 +99,36 @@ def test_invalid_values_are_reported_at_their_fields(admin, item, fields, messag
     assert message in html_of(submit(admin, PAGE, **{**ASKED, **fields}))
 
 
-def test_another_time_can_be_asked_for(admin, account):
+def test_pages_times_and_items_without_a_policy_are_decided(admin, account, policy):
     ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
     item = factories.content(account, policy_id=factories.policy(account, ended).pk)
     assert "Denied" in html_of(submit(admin, PAGE, item=item.pk, requester="x"))
     assert "Allowed" in html_of(submit(admin, PAGE, item=item.pk, requester="x", at="2019-01-01"))
-
-
-def test_a_page_of_a_site_is_decided_by_its_pattern(admin, account, policy):
+    html = html_of(submit(admin, PAGE, item=factories.content(account).pk, requester="x"))
+    assert "Denied: no_policy" in html
+    assert "Keep as an example" not in html
     site = factories.site(account, {"/premium/*": policy})
     html = html_of(submit(admin, PAGE, item=f"https://{site.host}/premium/x", requester="org_a"))
     assert "Denied: no_license" in html
 
 
-def test_an_item_without_a_policy_has_nothing_to_keep(admin, account):
-    html = html_of(submit(admin, PAGE, item=factories.content(account).pk, requester="x"))
-    assert "Denied: no_policy" in html
-    assert "Keep as an example" not in html
-
-
-def test_an_address_fills_the_form_in(admin, account, item):
-    values = form_values(admin.get(PAGE, {"item": item.pk, "requester": "org_a"}).content.decode())
-    assert (values["item"], values["requester"]) == ([item.pk], ["org_a"])
-
-
-def test_the_chosen_account_is_filled_in(admin, account, other_account, item):
+def test_the_account_is_chosen_unless_an_items_id_says_it(admin, other_account, item, account):
+    assert "Denied: no_license" in html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
+    assert "Choose the account" in html_of(submit(admin, PAGE, **ASKED))
+    assert "There is no content item" in html_of(submit(admin, PAGE, item="cnt_none", requester="org_a"))
+    assert "Allowed" in html_of(submit(admin, PAGE, **ASKED, account=account.pk))
     admin.get(reverse("admin:index"), {"account": account.pk})
     values = form_values(admin.get(PAGE).content.decode())
     assert values["account"] == [account.pk]
     assert "Allowed" in html_of(submit(admin, PAGE, **ASKED))
 
 
-def test_an_items_id_says_whose_it_is(admin, other_account, item):
-    assert "Denied: no_license" in html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
-
-
-def test_anything_else_needs_the_account(admin, account, other_account, item):
-    assert "Choose the account" in html_of(submit(admin, PAGE, **ASKED))
-    assert "There is no content item" in html_of(submit(admin, PAGE, item="cnt_none", requester="org_a"))
-    assert "Allowed" in html_of(submit(admin, PAGE, **ASKED, account=account.pk))
-
-
-def test_the_page_reveals_nothing_of_another_account(staff, sign_in, account, other_account, item):
+def test_the_page_needs_permission_and_reveals_no_other_account(staff, sign_in, account, other_account, item):
     rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
     viewer = sign_in(staff(*rights, accounts=[other_account]))
     assert "There is no content item" in html_of(submit(viewer, PAGE, item=item.pk, requester="org_a"))
     html = html_of(submit(viewer, PAGE, item=item.pk, requester="org_a", account=account.pk))
     assert "Markets" not in html
-
-
-def test_the_page_requires_permission_to_see_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).get(PAGE).status_code == 403
 
 
@@ -186,12 +161,9 @@ def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, po
     assert AccessEvent.objects.count() == 1
 
 
-def test_the_page_of_a_decision_offers_it(admin, decision):
+def test_a_decision_is_offered_to_its_own_account(admin, decision, staff, sign_in, other_account):
     html = html_of(admin.get(reverse("admin:analytics_accessevent_change", args=[decision])))
     assert "Decide this again now" in html
-
-
-def test_another_accounts_decision_is_not_there(staff, sign_in, other_account, decision):
     rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
     viewer = sign_in(staff(*rights, accounts=[other_account]))
     assert viewer.get(PAGE, {"decision": decision}).status_code == 404
@@ -221,7 +193,7 @@ def test_a_decision_is_kept_as_an_example_of_its_policy(admin, account, policy, 
     ]
 
 
-def test_an_example_is_kept_once(admin, policy, item):
+def test_an_example_is_kept_once_unless_the_decision_is_outdated(admin, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED))
     keep(admin, html)
     assert "already has this test" in html_of(admin.get(keep(admin, html).headers["Location"]))

@@ -39,42 +39,47 @@ def both(account, other_account):
     return account, other_account
 
 
-@pytest.mark.parametrize("model", [Content, License])
-def test_a_list_shows_objects_of_the_chosen_account(admin, both, model):
-    account, other = both
-    assert listed(admin, model) == {account.pk, other.pk}
-    switch(admin, other)
-    assert listed(admin, model) == {other.pk}
-    switch(admin, None)
-    assert listed(admin, model) == {account.pk, other.pk}
+def test_lists_and_overview_show_the_chosen_account(admin, both):
+    for model in (Content, License):
+        account, other = both
+        assert listed(admin, model) == {account.pk, other.pk}
+        switch(admin, other)
+        assert listed(admin, model) == {other.pk}
+        switch(admin, None)
+        assert listed(admin, model) == {account.pk, other.pk}
+    switch(admin, both[1])
+    assert admin.get(INDEX).context["choice"].account == both[1]
 
 
-def test_a_page_of_no_object_stays_and_that_of_one_gives_way_to_its_list(admin, both):
+def test_a_switch_shows_the_same_list_again(admin, both):
     crawlers, item = reverse("admin:visitors"), Content.objects.get(account=both[0])
     assert switch(admin, both[1], crawlers) == crawlers
     assert switch(admin, both[1], reverse("admin:licensing_content_change", args=[item.pk])) == list_url(Content)
     for elsewhere in ("/docs/", "/v1/content", "https://example.com/", "/admin/no/such/page/"):
         assert switch(admin, both[1], elsewhere) == INDEX
+    for page, shown in (
+        ("/admin/licensing/license/", "/admin/licensing/license/"),
+        ("/admin/licensing/license/lic_x/change/", "/admin/licensing/license/"),
+        ("/admin/licensing/licenseclient/add/", "/admin/licensing/licenseclient/"),
+        ("/admin/", "/admin/"),
+        ("https://evil.example/admin/licensing/license/", "/admin/"),
+        ("//evil.example/", "/admin/"),
+        ("/v1/content", "/admin/"),
+        ("", "/admin/"),
+        ("x\0y", "/admin/"),
+    ):
+        assert switch(admin, both[0], page) == shown
+    assert admin.get(SWITCH, {"account": both[0].pk}).headers["Location"] == INDEX
+    assert "account" not in str(admin.session.get(chosen_account.KEY))
 
 
-def test_a_list_of_one_account_does_not_repeat_its_name_in_each_row(admin, both):
+def test_a_chosen_account_is_not_repeated_in_rows_and_gives_way_to_filters(admin, both):
     assert "column-account" in admin.get(list_url(License)).content.decode()
     switch(admin, both[0])
     assert "column-account" not in admin.get(list_url(License)).content.decode()
-
-
-def test_a_filter_in_the_address_comes_before_the_choice(admin, both):
     account, other = both
     switch(admin, other)
     assert listed(admin, License, account__id__exact=account.pk) == {account.pk}
-
-
-def test_the_overview_has_the_figures_of_the_chosen_account(admin, both):
-    switch(admin, both[1])
-    assert admin.get(INDEX).context["choice"].account == both[1]
-
-
-def test_an_account_opened_on_the_overview_is_chosen_everywhere(admin, both):
     admin.get(INDEX, {"account": both[1].pk})
     assert listed(admin, License) == {both[1].pk}
     admin.get(INDEX, {"account": ""})
@@ -92,51 +97,28 @@ def test_ctrl_k_and_the_fields_that_search_find_in_the_chosen_account_alone(admi
     assert [one["text"] for one in found] == [f"Herring of {other.name}"]
 
 
-def test_a_form_begins_with_the_chosen_account(admin, both):
-    switch(admin, both[1])
-    form = form_values(admin.get(reverse("admin:licensing_license_add")).content.decode())
-    assert form["account"] == [both[1].pk]
-
-
 FORMS = ("accounts_apikey", "accounts_webhookendpoint", "analytics_ledgerentry", "licensing_content")
 FORMS_TOO = ("licensing_policy", "licensing_license", "licensing_site", "licensing_licenseclient")
 
 
-@pytest.mark.parametrize("page", [*(f"{model}_add" for model in FORMS + FORMS_TOO), "licensing_content_import_items"])
-def test_a_superuser_is_not_asked_for_the_account_where_there_is_one(admin, account, page):
-    html = admin.get(reverse(f"admin:{page}")).content.decode()
-    assert form_values(html)["account"] == [account.pk]
+def test_a_superuser_is_not_asked_for_the_only_account(admin, account):
+    for page in (*(f"{model}_add" for model in FORMS + FORMS_TOO), "licensing_content_import_items"):
+        html = admin.get(reverse(f"admin:{page}")).content.decode()
+        assert form_values(html)["account"] == [account.pk]
+    assert "account-switch" not in admin.get(INDEX).content.decode()
 
 
-def test_the_page_of_another_accounts_object_stays_open(admin, both):
-    switch(admin, both[1])
-    assert admin.get(change_url(License.objects.get(account=both[0]))).status_code == 200
-
-
-def test_every_page_says_which_account_is_chosen(admin, both):
+def test_the_choice_holds_on_every_page_and_in_forms(admin, both):
     switch(admin, both[1])
     for page in (INDEX, list_url(License), change_url(License.objects.get(account=both[1]))):
         html = admin.get(page).content.decode()
         summary = html[html.index("account-switch") :]
         assert f"Account {both[1].name}" in " ".join(strip_tags(summary[: summary.index("</summary>")]).split())
-
-
-@pytest.mark.parametrize(
-    ("page", "shown"),
-    [
-        ("/admin/licensing/license/", "/admin/licensing/license/"),
-        ("/admin/licensing/license/lic_x/change/", "/admin/licensing/license/"),
-        ("/admin/licensing/licenseclient/add/", "/admin/licensing/licenseclient/"),
-        ("/admin/", "/admin/"),
-        ("https://evil.example/admin/licensing/license/", "/admin/"),
-        ("//evil.example/", "/admin/"),
-        ("/v1/content", "/admin/"),
-        ("", "/admin/"),
-        ("x\0y", "/admin/"),
-    ],
-)
-def test_after_a_switch_the_same_list_is_shown(admin, both, page, shown):
-    assert switch(admin, both[0], page) == shown
+    switch(admin, both[1])
+    assert admin.get(change_url(License.objects.get(account=both[0]))).status_code == 200
+    switch(admin, both[1])
+    form = form_values(admin.get(reverse("admin:licensing_license_add")).content.decode())
+    assert form["account"] == [both[1].pk]
 
 
 def test_an_account_that_one_may_not_see_cannot_be_chosen(sign_in, account, other_account, both):
@@ -149,25 +131,14 @@ def test_an_account_that_one_may_not_see_cannot_be_chosen(sign_in, account, othe
     assert listed(client, License) == {other_account.pk}
 
 
-def test_a_deleted_account_is_no_longer_chosen(admin, both):
+def test_deleted_and_many_accounts_are_offered_as_they_are_used(admin, both, monkeypatch):
     gone = factories.account("Gone")
     switch(admin, gone)
     gone.delete()
     assert "You cannot see an account" not in admin.get(INDEX).content.decode()
     assert listed(admin, License) == {one.pk for one in both}
 
-
-def test_where_there_is_one_account_nothing_is_offered(admin, account):
-    assert "account-switch" not in admin.get(INDEX).content.decode()
-
-
-def test_of_many_accounts_those_used_last_are_offered_and_the_chosen_one_is_named(admin, both, monkeypatch):
     monkeypatch.setattr(chosen_account, "MOST_OFFERED", 1)
     switch(admin, both[0])
     html = admin.get(INDEX).content.decode()
     assert f"<strong>{both[0].name}</strong>" in html
-
-
-def test_a_switch_is_no_link(admin, both):
-    assert admin.get(SWITCH, {"account": both[0].pk}).headers["Location"] == INDEX
-    assert "account" not in str(admin.session.get(chosen_account.KEY))

@@ -26,9 +26,8 @@ def items(account):
     factories.content(account, title="100% cotton", external_id="x_1", status="archived")
 
 
-@pytest.mark.parametrize(
-    ("term", "found"),
-    [
+def test_items_are_found_by_ids_words_and_filters(admin, items, account):
+    for term, found in (
         ("annual", ["The annual report's summary"]),
         ("ANN rep", ["The annual report's summary"]),
         ("report's", ["The annual report's summary"]),
@@ -42,31 +41,17 @@ def items(account):
         ("'", []),
         ("\\", []),
         ("& | ! ( :*", []),
-    ],
-)
-def test_an_item_is_found_by_the_beginnings_of_its_words_or_of_its_external_id(admin, items, term, found):
-    assert listed(admin, q=term) == found
-
-
-def test_an_item_is_found_by_its_id(admin, items):
+    ):
+        assert listed(admin, q=term) == found
     item = Content.objects.get(title="Weather map")
     assert listed(admin, q=f" {item.pk} ") == ["Weather map"]
-
-
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
+    for query, found in (
         ({"status__exact": "archived"}, ["100% cotton"]),
         ({"type__exact": "image"}, ["Weather map"]),
         ({"category": "finance"}, ["The annual report's summary"]),
         ({"category": "fin"}, []),
-    ],
-)
-def test_the_list_is_filtered(admin, items, query, found):
-    assert listed(admin, **query) == found
-
-
-def test_the_list_is_filtered_by_policy(admin, account, items):
+    ):
+        assert listed(admin, **query) == found
     policy = factories.policy(account)
     item = factories.content(account, title="Linked", policy_id=policy.pk)
     assert listed(admin, policy__id__exact=policy.pk) == [str(item)]
@@ -94,9 +79,8 @@ def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
     assert shown["metadata"] == {"author": "Ann", "publishedAt": "2026-02-03", "wordCount": 12, "edition": 2}
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
+def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account, items, other_account):
+    for field, value, message in (
         ("source", "ftp://example.com", "Must be an http(s) URL"),
         ("external_id", "2026/a-1", "There is an item with the externalId"),
         ("metadata_extra", '{"a b": 1}', "A key has 1 to 64 of"),
@@ -113,16 +97,11 @@ def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
         ("metadata_extra", '{"a": 1, "a": 2}', "has a key twice"),
         ("tags", "x" * 101, "100 characters"),
         ("tags", "a\0b", "must not contain the character U+0000"),
-    ],
-)
-def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account, items, field, value, message):
-    reply = submit(admin, ADD, account=account.pk, title="New", **{field: value})
-    assert reply.status_code == 200
-    assert message in str(reply.context["adminform"].form.errors[field])
-    assert not Content.objects.filter(title="New").exists()
-
-
-def test_a_policy_of_another_account_is_refused(admin, account, other_account):
+    ):
+        reply = submit(admin, ADD, account=account.pk, title="New", **{field: value})
+        assert reply.status_code == 200
+        assert message in str(reply.context["adminform"].form.errors[field])
+        assert not Content.objects.filter(title="New").exists()
     foreign = factories.policy(other_account)
     reply = submit(admin, ADD, account=account.pk, title="New", policy=foreign.pk)
     assert "There is no policy" in str(reply.context["adminform"].form.errors["policy"])
@@ -167,7 +146,7 @@ def test_an_item_is_deleted_after_a_confirmation_of_the_consequences(admin, acco
     assert listed(admin) == []
 
 
-def test_an_items_page_has_its_usage_and_its_latest_decisions(admin, account, api):
+def test_an_items_page_has_its_decisions_and_deletes_it_after_a_confirmation(admin, account, api):
     item = factories.content(account)
     decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
     page = admin.get(change_url(item)).content.decode()

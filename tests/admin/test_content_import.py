@@ -60,7 +60,7 @@ def test_existing_items_count_as_updated_or_unchanged(admin, account, bring):
     assert tally(admin, bring()) == {"created": 0, "updated": 1, "unchanged": 1, "superseded": 0, "failed": 3}
 
 
-def test_the_button_pressed_twice_imports_once(admin, bring):
+def test_existing_items_count_as_updated_and_a_second_click_imports_nothing(admin, bring):
     address = bring()
     admin.post(address, {"import": "1"})
     Content.objects.filter(external_id="a-1").update(title="Changed since")
@@ -117,11 +117,22 @@ def test_json_arrays_sitemaps_and_dates_are_read_as_by_the_command(admin, bring)
     assert f"{Content.objects.first().published_at}" == "2026-04-05"
 
 
-def test_another_encoding_is_reported(admin, bring):
+def test_other_encodings_are_reported_and_json_lines_read_gzipped(admin, bring):
     assert "was read as Windows-1252" in html_of(admin, bring("externalId;title\n1;Café\n".encode("cp1252")))
+    address = bring(gzip.compress(b'{"externalId": "j", "title": "J", "metadata": {"author": "A"}}\n'), "x.jsonl.gz")
+    admin.post(address, {"import": "1"})
+    assert Content.objects.get().author == "A"
 
 
-def test_columns_are_guessed_from_their_names(admin, bring):
+def test_columns_are_guessed_and_rows_shown_whole(admin, bring):
+    page = html_of(admin, bring("Objekt,Bezeichnung\nx-1,Sonnenuntergang\n"))
+    assert "No column gives the external id" in page
+    assert "<td>Sonnenuntergang</td>" in page
+    address = bring("externalId,title\n1,One,more\n2\n3,Three\n")
+    bad = b"".join(admin.get(f"{address}bad-rows.csv").streaming_content).decode()
+    rows = [row[2:] for row in csv.reader(io.StringIO(bad))]
+    assert rows == [["externalId", "title"], ["1", "One", "more"], ["2"]]
+
     address = bring("ID,Headline,URL,By-line,Pub date\n7,Seven,https://p.example/7,Ann,2026-01-31\n")
     admin.post(address, {"import": "1"})
     item = Content.objects.get()
@@ -129,24 +140,11 @@ def test_columns_are_guessed_from_their_names(admin, bring):
     assert item.source == "https://p.example/7"
 
 
-def test_the_rows_are_shown_though_no_column_gives_the_external_id(admin, bring):
-    page = html_of(admin, bring("Objekt,Bezeichnung\nx-1,Sonnenuntergang\n"))
-    assert "No column gives the external id" in page
-    assert "<td>Sonnenuntergang</td>" in page
-
-
 def test_the_chosen_columns_are_kept_for_the_corrected_file(admin, bring):
     address = bring("Objekt,Bezeichnung\nx-1,\n")
     values = form_values(html_of(admin, address))
     admin.post(address, {**values, "externalId": "Objekt", "title": "Bezeichnung", "preview": "1"})
     assert tally(admin, bring("line,problem,Objekt,Bezeichnung\n2,none,x-1,Sonne\n"))["created"] == 1
-
-
-def test_a_row_with_too_many_or_too_few_cells_is_whole_among_the_bad_rows(admin, bring):
-    address = bring("externalId,title\n1,One,more\n2\n3,Three\n")
-    bad = b"".join(admin.get(f"{address}bad-rows.csv").streaming_content).decode()
-    rows = [row[2:] for row in csv.reader(io.StringIO(bad))]
-    assert rows == [["externalId", "title"], ["1", "One", "more"], ["2"]]
 
 
 def test_columns_of_other_names_are_chosen(admin, account, bring):
@@ -186,42 +184,34 @@ def test_invalid_metadata_is_reported_in_the_preview(admin, bring, name, value):
     assert [item.external_id for item in Content.objects.all()] == ["1"]
 
 
-def test_json_lines_come_gzipped_too(admin, bring):
-    address = bring(gzip.compress(b'{"externalId": "j", "title": "J", "metadata": {"author": "A"}}\n'), "x.jsonl.gz")
-    admin.post(address, {"import": "1"})
-    assert Content.objects.get().author == "A"
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "message"),
-    [
+def test_unreadable_files_and_unknown_addresses_are_refused(admin, account):
+    for text, name, message in (
         ("a,b", "items.xlsx", "must end in .csv"),
         ("\n", "items.csv", "empty"),
         (b"\xff\xfe,x\n1,2\n", "items.csv", "not UTF-8"),
         (b"\x1f\x8bbroken", "items.csv", "cannot be read"),
-    ],
-)
-def test_unreadable_files_are_refused_and_not_stored(admin, account, text, name, message):
-    file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
-    reply = admin.post(START, {"account": account.pk, "file": file})
-    assert reply.status_code == 200
-    assert message in str(reply.context["form"].errors["file"])
-    assert not any(one.endswith(".data") for one in files())
+    ):
+        file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
+        reply = admin.post(START, {"account": account.pk, "file": file})
+        assert reply.status_code == 200
+        assert message in str(reply.context["form"].errors["file"])
+        assert not any(one.endswith(".data") for one in files())
+    for token in ("..%2Fsecret_key", "x", "a" * 43):
+        assert admin.get(f"/admin/licensing/content/import/{token}/").status_code in (302, 404)
 
 
-def test_a_file_with_too_many_rows_is_refused_with_the_way_to_import_it(admin, bring, monkeypatch):
+def test_files_that_are_too_large_are_refused_with_the_way_to_import_them(admin, account, monkeypatch, bring):
+    monkeypatch.setattr(preview, "MOST_READ", 1 << 20)
+    bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
+    reply = admin.post(START, {"account": account.pk, "file": SimpleUploadedFile("bomb.csv.gz", bomb)})
+    assert "The file has more than 1 MiB inside." in reply.content.decode()
+    monkeypatch.setattr(preview, "MOST_LINES", 100)
+    assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
     monkeypatch.setattr(preview.BoundedRows, "most_rows", 3)
     page = html_of(admin, bring())
     assert "more than 3 rows" in page
     assert "import_content" in page
     assert 'name="import"' not in page
-
-
-def test_a_small_file_that_is_huge_inside_is_refused(admin, account, monkeypatch):
-    monkeypatch.setattr(preview, "MOST_READ", 1 << 20)
-    bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
-    reply = admin.post(START, {"account": account.pk, "file": SimpleUploadedFile("bomb.csv.gz", bomb)})
-    assert "The file has more than 1 MiB inside." in reply.content.decode()
 
 
 def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
@@ -233,16 +223,6 @@ def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
     rows = [b'{"externalId": "%b", "title": "T"}\n' % name for name in (b"c", b"d")]
     address = bring(gzip.compress(blank.join([b"", *rows, b""])), "blank.jsonl.gz")
     assert tally(admin, address)["created"] == 2
-
-
-def test_a_row_of_more_lines_than_a_file_may_have_is_the_end_of_it(admin, bring, monkeypatch):
-    monkeypatch.setattr(preview, "MOST_LINES", 100)
-    assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
-
-
-@pytest.mark.parametrize("token", ["..%2Fsecret_key", "x", "a" * 43])
-def test_unknown_addresses_of_imports_are_not_found(admin, token):
-    assert admin.get(f"/admin/licensing/content/import/{token}/").status_code in (302, 404)
 
 
 def test_a_viewer_imports_nothing_and_an_editor_for_their_accounts_alone(account, other_account, sign_in):

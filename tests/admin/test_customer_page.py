@@ -12,7 +12,6 @@ from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 def html_of(client, address):
@@ -44,12 +43,7 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
 
 
 def test_the_outcomes_of_a_busy_customer_are_told_since_the_first_day_that_is_counted(
-    admin,
-    api,
-    account,
-    acme,
-    clock,  # noqa: F811
-    monkeypatch,
+    admin, api, account, acme, clock, monkeypatch
 ):
     monkeypatch.setattr(of_one, "MOST", 3)
     item = factories.content(account)
@@ -70,6 +64,35 @@ def test_a_customer_with_too_many_decisions_on_the_last_day_shows_no_outcomes(ad
         assert claim not in html
 
 
+def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, account, acme, staff, sign_in):
+    item = factories.content(account)
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    factories.license(account, "org_acme", license_type="press")
+    factories.payment(account, "7", requester_id=factories.requester(account, name="Payer").requester_id)
+    for requester in ("org_acme", "reader-1", "crawler:gptbot"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    factories.requester(account, name="Gone", requester_id="org_gone")
+    api.delete("/v1/requesters/org_gone")
+    listed = reverse("admin:licensing_requester_changelist")
+
+    def names(client=admin, **query):
+        return {str(one) for one in client.get(listed, query).context["cl"].result_list}
+
+    html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
+    seen = AccessEvent.objects.get(requester=acme).created
+    assert f"commercial, press 12.50 EUR {seen:%Y-%m-%d %H:%M}" in html
+    assert "7.00 USD paid in advance" in html
+    assert names(kind="customers") == {"Acme", "Payer"}
+    assert names(kind="crawlers") == {"crawler:gptbot"}
+    assert names(kind="others") == {"reader-1"}
+    assert [name.startswith("erased_") for name in names(kind="erased")] == [True]
+    assert names(balance="owes") == {"Acme"}
+    assert names(balance="advance") == {"Payer"}
+    viewer = sign_in(staff("licensing.view_requester", accounts=[account]))
+    assert viewer.get(listed, {"balance": "owes"}).status_code == 302  # statements are not theirs to see
+    assert "12.50 EUR" not in html_of(viewer, listed)
+
+
 def test_a_customer_is_added_and_found_by_its_name(admin, account):
     add = reverse("admin:licensing_requester_add_customer")
     assert add in html_of(admin, reverse("admin:licensing_requester_changelist"))
@@ -85,19 +108,14 @@ def test_a_customer_is_added_and_found_by_its_name(admin, account):
     assert Requester.objects.count() == 1
 
 
-def test_name_e_mail_and_notes_are_edited(admin, acme):
+def test_a_customer_is_edited_and_erased_to_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):
     submit(admin, button(acme, "edit"), name="Acme GmbH", email="", notes="Renews in June.")
     acme.refresh_from_db()
     assert (acme.name, acme.email, acme.notes) == ("Acme GmbH", None, "Renews in June.")
-
-
-def test_a_merge_moves_the_licences(admin, acme, account):
-    held = factories.license(account, "org_acme")
-    other = factories.license(account, "org_other").requester
-    reply = admin.post(button(acme, "merge"), {"into": "org_other"})
-    assert reply["Location"] == change_url(other)
-    held.refresh_from_db()
-    assert held.requester == other
+    with django_capture_on_commit_callbacks(execute=True):
+        admin.post(button(acme, "erase"))
+    acme.refresh_from_db()
+    assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
 
 
 def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, account, acme):
@@ -109,34 +127,46 @@ def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, accou
     assert "never" not in html
 
 
-def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
+def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     html = html_of(admin, button(acme, "merge"))
     assert re.search(rf'name="into"[^>]*data-suggest="[^"]*kind=requester"[^>]*data-account="{account.pk}"', html)
     assert "operators/suggest.js" in html
-
-
-def test_a_merge_into_an_unknown_customer_shows_an_error(admin, acme):
     assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
+    held = factories.license(account, "org_acme")
+    other = factories.license(account, "org_other").requester
+    reply = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
+    assert reply["Location"] == change_url(other)
+    held.refresh_from_db()
+    assert held.requester == other
 
 
-def test_an_erasure_leaves_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):
-    with django_capture_on_commit_callbacks(execute=True):
-        admin.post(button(acme, "erase"))
+def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin, account, acme):
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    factories.license(account, "org_other")
+    for name, sent in (("merge", {"into": "org_other"}), ("erase", {})):
+        html = html_of(admin, button(acme, name))
+        assert "12.50 EUR" in html
+        assert "Running licences" in html
+        for typed in ({}, {"name": "acme"}):
+            assert admin.post(button(acme, name), {**sent, **typed}).status_code == 200
+    assert "Tax law" in html_of(admin, button(acme, "erase"))
     acme.refresh_from_db()
-    assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
+    assert (acme.name, acme.merged_into, acme.erasing) == ("Acme", None, None)
+    assert admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"}).status_code == 302
+    acme.refresh_from_db()
+    assert acme.merged_into.requester_id == "org_other"
 
 
 def test_the_statement_button_leads_to_its_statements(admin, acme):
     assert f"requester__id__exact={acme.pk}" in admin.get(button(acme, "statement"))["Location"]
 
 
-def test_top_up_and_record_payment_lead_to_their_forms(admin, api, acme):
-    assert "requester_own_id=org_acme" in admin.get(button(acme, "record_payment"))["Location"]
-    assert "requester_own_id=org_acme" in admin.get(button(acme, "top_up"))["Location"]
-    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
-    assert admin.get(button(acme, "top_up"))["Location"] == reverse("admin:analytics_wallet_top_up", args=[wallet])
-    for name in ("record_payment", "top_up"):
-        assert admin.get(button(acme, name), follow=True).status_code == 200
+def test_record_payment_is_filled_in_with_what_the_customer_owes(admin, api, account, acme):
+    location = admin.get(button(acme, "record_payment"))["Location"]
+    assert "requester_own_id=org_acme" in location
+    assert "amount" not in location
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    assert "amount=12.5&currency=EUR" in admin.get(button(acme, "record_payment"))["Location"]
 
 
 def test_a_viewer_has_no_buttons_for_changes(staff, sign_in, account, acme):
@@ -165,7 +195,7 @@ def refunds_offered(client, requester):
     )
 
 
-def test_a_refund_starts_from_the_charges_that_have_something_left(admin, charged):
+def test_refunds_start_from_charges_with_something_left_even_after_a_merge(admin, charged):
     offered = refunds_offered(admin, charged)
     assert [left for _, left in offered] == ["100.00 EUR", "0.05 USD", "0.05 USD"]
     values = form_values(html_of(admin, offered[0][0]))
@@ -181,12 +211,9 @@ def test_charges_of_a_merged_customer_are_refunded_from_the_other_ones_page(admi
     assert len(refunds_offered(admin, other)) == 3
 
 
-def test_a_customer_without_charges_has_nothing_to_refund(admin, acme):
+def test_customers_without_charges_or_rights_have_no_refund(admin, acme, staff, sign_in, account):
     assert refunds_offered(admin, acme) == []
     assert "nothing is left to refund" in html_of(admin, button(acme, "refund"))
-
-
-def test_an_operator_who_may_not_add_to_the_ledger_has_no_refund_button(staff, sign_in, account, acme):
     client = sign_in(staff("licensing.view_requester", "analytics.view_ledgerentry", accounts=[account]))
     assert button(acme, "refund") not in html_of(client, change_url(acme))
     assert client.get(button(acme, "refund")).status_code == 403

@@ -68,27 +68,17 @@ def asked(account, api, item):
     return held
 
 
-def test_a_requesters_page_has_30_days_of_allowed_and_denied_with_reasons(admin, asked):
+def test_pages_of_a_requester_and_an_item_have_30_days_of_decisions_and_revenue(admin, asked, item, account):
     html = html_of(admin, change_url(asked.requester))
     assert [figure(html, f"of-one-{name}") for name in ("total", "allowed", "denied")] == ["5", "3", "2"]
     assert "outcome=no_license" in html
     today = f"{timezone.now():%Y-%m-%d}"
     assert f"{today} 3 2 5" in words(html)
-
-
-def test_an_item_that_is_yet_to_be_added_has_no_30_days(admin, account):
-    assert "The last 30 days" not in admin.get(reverse("admin:licensing_content_add")).content.decode()
-
-
-def test_a_requesters_page_has_revenue_by_currency_exactly(admin, asked):
-    html = html_of(admin, change_url(asked.requester))
     assert revenue(html) == ["1,234.00 EUR", "0.15 USD"]
-
-
-def test_an_items_page_has_the_same_of_everybody_who_asked_for_it(admin, asked, item):
     html = html_of(admin, change_url(item))
     assert [figure(html, f"of-one-{name}") for name in ("total", "allowed", "denied")] == ["6", "3", "3"]
     assert revenue(html) == ["0.15 USD"]
+    assert "The last 30 days" not in admin.get(reverse("admin:licensing_content_add")).content.decode()
 
 
 def test_an_items_page_has_the_active_licences_that_cover_it(admin, account, item):
@@ -122,14 +112,12 @@ def test_the_licences_of_a_requester_begin_with_the_next_to_end(admin, account):
     assert re.findall("in-a-week|in-a-year|for-ever|ended", told) == ["in-a-week", "in-a-year", "for-ever", "ended"]
 
 
-def test_a_licence_is_issued_from_the_page_of_a_requester_and_of_an_item(admin, asked, item):
+def test_a_requester_and_an_item_lead_to_new_licences_and_checks(admin, asked, item):
     form = form_values(html_of(admin, follow(admin, "licensing_requester_issue_license", asked.requester.pk)))
     assert (form["requester_own_id"], form["account"]) == (["org_acme"], [asked.account_id])
     form = form_values(html_of(admin, follow(admin, "licensing_content_issue_license", item.pk)))
     assert (form["content_ids"], form["account"]) == ([item.pk], [item.account_id])
 
-
-def test_access_is_checked_from_the_page_of_a_requester_and_of_an_item(admin, asked, item):
     form = form_values(html_of(admin, follow(admin, "licensing_requester_check_access", asked.requester.pk)))
     assert form["requester"] == ["org_acme"]
     form = form_values(html_of(admin, follow(admin, "licensing_content_check_access", item.pk)))
@@ -138,25 +126,21 @@ def test_access_is_checked_from_the_page_of_a_requester_and_of_an_item(admin, as
     assert reverse("admin:licensing_requester_check_access", args=[asked.requester.pk]) in html
 
 
-def test_an_operator_who_may_not_check_access_sees_no_link_to_it(sign_in, staff, account, asked):
-    client = sign_in(staff("licensing.view_requester", accounts=[account]))
-    assert "check-access" not in html_of(client, change_url(asked.requester))
-    assert client.get(reverse("admin:licensing_requester_check_access", args=[asked.requester.pk])).status_code == 403
-
-
 def follow(client, name, pk):
     reply = client.get(reverse(f"admin:{name}", args=[pk]))
     assert reply.status_code == 302
     return reply.headers["Location"]
 
 
-def test_decisions_and_money_require_their_permissions(sign_in, staff, account, asked):
+def test_decisions_money_and_checks_require_their_permissions(sign_in, staff, account, asked):
     client = sign_in(staff("licensing.view_requester", accounts=[account]))
     html = html_of(client, change_url(asked.requester))
     assert "of-one-total" not in html
     assert "1,234.00" not in html
     assert "of-one-licenses" not in html
     assert "issue-license" not in html
+    assert "check-access" not in html_of(client, change_url(asked.requester))
+    assert client.get(reverse("admin:licensing_requester_check_access", args=[asked.requester.pk])).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -192,7 +176,7 @@ def test_the_renewal_of_one_that_has_ended_begins_now(admin, account):
     assert form["expires_at_0"] == [f"{today + timedelta(days=10):%Y-%m-%d}"]
 
 
-def test_endless_and_revoked_licences_cannot_be_renewed(admin, account):
+def test_licences_without_an_end_to_follow_cannot_be_renewed(admin, account):
     endless = factories.license(account)
     revoked = revoke_license(factories.license(account, expires_at=timezone.now() + timedelta(days=9)))
     for held in (endless, revoked):
@@ -200,8 +184,6 @@ def test_endless_and_revoked_licences_cannot_be_renewed(admin, account):
         assert "/renew" not in html
         assert "/duplicate" in html
 
-
-def test_a_licence_that_ends_in_the_year_9999_is_duplicated_without_an_end_and_not_renewed(admin, account):
     first, last = (datetime(year, 12, 31, tzinfo=UTC) for year in (2020, 9999))
     held = factories.license(account, starts_at=first, expires_at=last)
     assert "/renew" not in html_of(admin, change_url(held))
@@ -277,8 +259,6 @@ def test_a_denied_customer_is_listed_until_a_licence_changes(admin, account, api
     factories.license(account, "org_lapsed")
     assert "org_lapsed" not in looked_after(admin)
 
-
-def test_an_old_denial_is_no_reason_to_look(admin, account, item):
     api = ApiClient(factories.key_text(account))
     held = factories.license(account, "org_wrong", license_type="other")
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_wrong"})
@@ -287,7 +267,9 @@ def test_an_old_denial_is_no_reason_to_look(admin, account, item):
     assert "org_wrong" not in looked_after(admin)
 
 
-def test_licences_of_other_accounts_are_not_looked_after(sign_in, account, other_account, item):
+def test_licences_are_looked_after_within_accounts_and_permissions(sign_in, staff, account, other_account, item):
+    factories.license(account, expires_at=timezone.now() + timedelta(days=5))
+    assert looked_after(sign_in(staff("analytics.view_accessevent", accounts=[account]))) is None
     user, _ = create_operator("eve", role="Viewer", accounts=[account])
     factories.license(other_account, license_type="theirs", expires_at=timezone.now() + timedelta(days=5))
     factories.license(account, license_type="ours", expires_at=timezone.now() + timedelta(days=5))
@@ -295,8 +277,3 @@ def test_licences_of_other_accounts_are_not_looked_after(sign_in, account, other
     assert "ours" in told
     assert "theirs" not in told
     assert "Renew" not in told  # which a viewer may not
-
-
-def test_the_list_requires_permission_to_see_licences(sign_in, staff, account):
-    factories.license(account, expires_at=timezone.now() + timedelta(days=5))
-    assert looked_after(sign_in(staff("analytics.view_accessevent", accounts=[account]))) is None

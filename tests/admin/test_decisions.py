@@ -5,6 +5,8 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -42,23 +44,19 @@ def page(client, decision):
     return " ".join(reply.content.decode().split())
 
 
-def test_a_decision_is_found_by_its_id(admin, decide):
+def test_decisions_are_found_by_whole_ids_and_valid_times(admin, decide):
     decision = decide()
     decide()
     assert found(admin, q=f" {decision} ") == [decision]
-
-
-def test_the_page_of_a_decision_names_it_by_its_id_as_it_is(admin, decide):
-    decision = decide()
     shown = page(admin, decision)
     assert f"> {decision} no_license <" in shown
     assert decision.capitalize() not in shown
-
-
-@pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_nobody"])
-def test_terms_other_than_decision_ids_find_nothing(admin, decide, term):
-    decide()
-    assert found(admin, q=term) == []
+    for term in ("dec_", "dec_00000000000000000000000000", "lic_1", "org_nobody"):
+        decide()
+        assert found(admin, q=term) == []
+    for nonsense in ({"created_from_0": "yesterday"}, {"created_to_1": "12:00"}):
+        decide()
+        assert admin.get(list_url(AccessEvent, **nonsense)).status_code == 302
 
 
 def test_decisions_are_listed_newest_first_and_filtered(admin, decide, account):
@@ -76,21 +74,24 @@ def test_decisions_are_listed_newest_first_and_filtered(admin, decide, account):
     assert found(admin, content__id__exact=decide.item.pk) == [other, allowed, denied]
 
 
-def test_decisions_are_filtered_by_time(admin, decide):
+def test_decisions_of_one_account_item_or_customer_are_sorted_by_an_index(admin, decide, other_account):
+    decide()
+    requester = AccessEvent.objects.get().requester
+    for filters in ({}, {"account__id__exact": decide.item.account_id}, {"content__id__exact": decide.item.pk},
+                    {"requester__id__exact": requester.pk}):  # fmt: skip
+        with CaptureQueriesContext(connection) as queries:
+            found(admin, **filters)
+        orders = [query["sql"].partition("ORDER BY ")[2].split(" ")[0] for query in queries]
+        of_decisions = [order for order in orders if order.startswith('"analytics_accessevent".')]
+        assert of_decisions == [f'"analytics_accessevent"."{"created" if filters else "id"}"'], filters
+
+
+def test_decisions_are_filtered_by_time_among_the_newest(admin, decide, account):
     decision = decide()
     today = timezone.now().date().isoformat()
     assert found(admin, created_from_0=today, created_to_0=today) == [decision]
     assert found(admin, created_from_0=today, created_from_1="00:00:00") == [decision]
     assert found(admin, created_from_0="2020-01-01", created_to_0="2020-01-02") == []
-
-
-@pytest.mark.parametrize("nonsense", [{"created_from_0": "yesterday"}, {"created_to_1": "12:00"}])
-def test_an_invalid_time_does_not_show_everything(admin, decide, nonsense):
-    decide()
-    assert admin.get(list_url(AccessEvent, **nonsense)).status_code == 302
-
-
-def test_an_outcome_is_looked_for_among_the_newest_alone(decide, account):
     denied = [decide() for _ in range(3)]
     assert bounded_scan(AccessEvent.objects.all(), limit=2).count() == 2
     assert denied[0] not in bounded_scan(AccessEvent.objects.all(), limit=2).values_list("pk", flat=True)

@@ -76,15 +76,7 @@ def test_decisions_are_found_by_site(admin, decided, site, other_account):
         assert f">pub.example ({one.account.name})<" in " ".join(shown.split()).replace("> ", ">").replace(" <", "<")
 
 
-def test_sites_of_other_accounts_are_not_offered(staff, sign_in, decided, account, other_account):
-    theirs = factories.site(other_account, host="theirs.example")
-    operator, _ = create_operator("own", role="Viewer", accounts=[account])
-    shown = sign_in(operator).get(list_url(AccessEvent)).content.decode()
-    assert "pub.example" in shown
-    assert theirs.host not in shown
-
-
-def test_the_export_names_page_and_site(admin, decided, site):
+def test_the_export_and_the_filters_name_own_sites(admin, decided, site, staff, sign_in, account, other_account):
     reply = admin.get(reverse("admin:analytics_accessevent_export_items"))
     rows = csv.DictReader(StringIO(b"".join(reply.streaming_content).decode()))
     assert [(row["url"], row["siteId"]) for row in rows] == [
@@ -94,6 +86,12 @@ def test_the_export_names_page_and_site(admin, decided, site):
         ("https://pub.example/premium/b", site.pk),
         ("https://pub.example/premium/a", site.pk),
     ]
+
+    theirs = factories.site(other_account, host="theirs.example")
+    operator, _ = create_operator("own", role="Viewer", accounts=[account])
+    shown = sign_in(operator).get(list_url(AccessEvent)).content.decode()
+    assert "pub.example" in shown
+    assert theirs.host not in shown
 
 
 def test_the_overview_says_what_opens_unknown_pages(admin, decided, site):

@@ -38,30 +38,25 @@ def test_every_list_has_words_of_its_own():
     assert len(set(texts)) == len(texts)
 
 
-def test_an_empty_list_hides_links_that_the_operator_may_not_open(staff, sign_in, account):
+def test_empty_lists_show_only_links_that_lead_on(staff, sign_in, account, admin):
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     html = html_of(client, list_url(Content))
     assert EMPTY[Content].text in html
     assert "Import a file" not in html
+    html = html_of(admin, reverse("admin:visitors"))
+    assert "No visitors in this period" in html
+    assert f'href="{reverse("admin:licensing_site_add")}">Add a site</a>' in html
 
 
-def test_a_list_that_filters_have_emptied_says_so(admin, account):
+def test_lists_emptied_by_filters_or_the_chosen_account_say_so(admin, account, other_account):
     factories.content(account, title="Tide table")
     html = html_of(admin, list_url(Content), q="nothing of that kind")
     assert "Nothing matches" in html
     assert EMPTY[Content].text not in html
     assert "Reset filters" in html
 
-
-def test_a_list_that_is_empty_for_the_chosen_account_says_that_others_are_not_shown(admin, account, other_account):
     factories.content(account, title="Tide table")
     admin.get(reverse("admin:index"), {"account": other_account.pk})
     assert "Only data of the selected account is shown" in strip_tags(html_of(admin, list_url(Content)))
     admin.get(reverse("admin:index"), {"account": ""})
     assert "Tide table" in html_of(admin, list_url(Content))
-
-
-def test_crawlers_without_a_visit_lead_to_a_site(admin, account):
-    html = html_of(admin, reverse("admin:visitors"))
-    assert "No visitors in this period" in html
-    assert f'href="{reverse("admin:licensing_site_add")}">Add a site</a>' in html

@@ -23,14 +23,21 @@ def told(reply):
     return html
 
 
-def test_an_unknown_page_is_a_404_with_a_way_out(admin):
+def test_unknown_pages_and_invalid_addresses_have_the_layout_of_the_admin(admin):
     reply = admin.get("/admin/nowhere/")
     assert reply.status_code == 404
     assert "Not found" in told(reply)
     assert reverse("admin:logout") in told(reply)
+    reply = admin.get(f"{KEYS}?digest__startswith=a")
+    assert reply.status_code == 400
+    assert "Invalid address" in told(reply)
+    for path in ("/nowhere", "/v1/nowhere"):
+        reply = admin.get(path)
+        assert reply.status_code in (401, 404)
+        assert reply.headers["Content-Type"].startswith("application/json")
 
 
-def test_an_object_of_another_account(staff, sign_in, account, other_account):
+def test_pages_of_others_and_expired_forms_are_refused(staff, sign_in, account, other_account):
     key, _ = factories.api_key(other_account)
     client = sign_in(staff("accounts.view_apikey", accounts=[account]))
     reply = client.get(reverse("admin:accounts_apikey_rotate", args=[key.pk]))
@@ -39,14 +46,6 @@ def test_an_object_of_another_account(staff, sign_in, account, other_account):
     missing = client.get(change_url(key))
     assert (missing.status_code, missing.headers["Location"]) == (302, INDEX)
 
-
-def test_an_address_that_makes_no_sense(admin):
-    reply = admin.get(f"{KEYS}?digest__startswith=a")
-    assert reply.status_code == 400
-    assert "Invalid address" in told(reply)
-
-
-def test_a_form_of_another_session(staff):
     client = Client(enforce_csrf_checks=True)
     client.force_login(staff(is_superuser=True))
     reply = client.post(reverse("admin:accounts_account_add"), {"name": "x"})
@@ -75,13 +74,6 @@ def test_the_page_of_a_failure_needs_no_database(staff, sign_in, monkeypatch, er
     assert reply.status_code == status
     assert text in told(reply)
     assert "disk is full" not in told(reply)
-
-
-@pytest.mark.parametrize("path", ["/nowhere", "/v1/nowhere"])
-def test_the_api_keeps_its_own(admin, path):
-    reply = admin.get(path)
-    assert reply.status_code in (401, 404)
-    assert reply.headers["Content-Type"].startswith("application/json")
 
 
 def test_where_the_admin_is_not_there_is_no_page_of_it(settings, db):

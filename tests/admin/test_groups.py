@@ -20,14 +20,12 @@ def headings(client, address):
     return [" ".join(text.split()) for text in re.findall(r"<fieldset.*?<h2[^>]*>(.*?)<", html, re.DOTALL)]
 
 
-def test_a_form_has_its_groups_in_the_order_of_its_fields(admin):
+def test_forms_and_pages_have_their_groups_in_order(admin, sign_in, account):
     assert headings(admin, reverse("admin:accounts_apikey_add")) == [
         "What it may do",
         "Addresses, hosts, limit and expiry",
     ]
 
-
-def test_so_has_a_page_that_cannot_be_changed(sign_in, account):
     key, _ = factories.api_key(account)
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert headings(viewer, change_url(key)) == [

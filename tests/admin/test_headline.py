@@ -10,20 +10,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analytics.models import AccessEvent, ExchangeRate
+from licensing.requesters.models import Requester
 from operators.overview import headline, licenses
 from tests import factories, ledger
-from tests.admin.headline import (
-    INDEX,
-    card,
-    links,
-    listed,
-)
+from tests.admin.headline import INDEX, card, links, listed
 from tests.client import ApiClient
-from tests.clock import clock  # noqa: F401 - a fixture
 
 
 @pytest.fixture(autouse=True)
-def _now(clock):  # noqa: F811
+def _now(clock):
     clock.set("2026-03-04T12:30:00Z")
 
 
@@ -44,7 +39,7 @@ def check(account, requester, count=1, item=None, **more):
 
 
 @pytest.fixture
-def booked(account, clock):  # noqa: F811
+def booked(account, clock):
     check(account, "org_zero")
     for amount, currency, days in (("30", "EUR", 1), ("12.5", "EUR", 40), ("7", "USD", 2), ("5", "JPY", 45)):
         ledger.add(account, amount, currency=currency, occurred_at=clock.now - timedelta(days=days))
@@ -63,7 +58,7 @@ def figure(client, name, **query):
 
 
 @pytest.mark.parametrize("currency", ["GBP", "EUR"])
-def test_earnings_equal_the_revenue_below_them(admin, booked, clock, currency):  # noqa: F811
+def test_earnings_equal_the_revenue_below_them(admin, booked, clock, currency):
     for days in range(0, 63, 7):  # the dollar falls
         for code, rate in (("USD", f"1.{days + 10}"), ("GBP", "0.8"), ("JPY", "160")):
             ExchangeRate.objects.create(currency=code, day=clock.now - timedelta(days=days), rate=rate)
@@ -75,14 +70,11 @@ def test_earnings_equal_the_revenue_below_them(admin, booked, clock, currency): 
     assert "7.00 USD" in told
 
 
-def test_earnings_link_to_their_ledger_entries(admin, account, booked, other_account):
+def test_earnings_link_to_their_entries_and_show_currencies_without_rates(admin, booked, account, other_account):
+    assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
     ledger.add(other_account, "9", currency="EUR")
     [entry] = listed(admin, links(card(admin, "earned", account=account.pk))["30.00 EUR"])
     assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
-
-
-def test_currencies_without_rates_are_shown_too(admin, booked):
-    assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
 
 
 def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
@@ -91,7 +83,7 @@ def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
 
 
 @pytest.fixture
-def refused(account, clock):  # noqa: F811
+def refused(account, clock):
     """Five `no_license` denials of two requesters, three denials for other reasons, and older denials."""
     clock.set("2026-01-04T12:30:00Z")
     item = check(account, "org_zero", 2)
@@ -106,11 +98,19 @@ def refused(account, clock):  # noqa: F811
     return item
 
 
-def test_refusals_for_lack_of_a_licence_are_listed_by_reason_and_requester(admin, refused):
+def test_refusals_are_listed_by_reason_and_requester_a_click_from_a_licence(admin, refused, account):
     told = text_of(admin, "refused")
     assert "Refused, might have paid 5 decisions that a licence" in told
     assert "5 there was no valid licence" in told
     assert re.search("org_zero 3 .*org_keen 2", told)
+    Requester.objects.filter(requester_id="org_zero").update(is_erased=True)
+    assert "org_zero" not in text_of(admin, "refused")  # an erased person buys no licence
+
+    check(account, "org_keen", 9, refused)
+    shown = card(admin, "refused")
+    address = re.search('href="([^"]*)" aria-label="Issue a licence to org_keen"', shown).group(1)
+    requester = AccessEvent.objects.filter(requester__requester_id="org_keen")[0].requester
+    assert address == reverse("admin:licensing_requester_issue_license", args=[requester.pk])
 
 
 @pytest.mark.parametrize("one_account", [True, False])
@@ -126,22 +126,9 @@ def test_each_figure_of_what_was_refused_leads_to_as_many_decisions(
         assert len(listed(admin, html.unescape(address))) == int(figure)
 
 
-def test_a_requester_who_was_refused_is_a_click_from_a_licence(admin, account, refused):
-    check(account, "org_keen", 9, refused)
-    shown = card(admin, "refused")
-    address = re.search('href="([^"]*)" aria-label="Issue a licence to org_keen"', shown).group(1)
-    requester = AccessEvent.objects.filter(requester__requester_id="org_keen")[0].requester
-    assert address == reverse("admin:licensing_requester_issue_license", args=[requester.pk])
-
-
 @pytest.mark.parametrize("one_account", [True, False])
 def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
-    admin,
-    account,
-    refused,
-    monkeypatch,
-    clock,  # noqa: F811
-    one_account,
+    admin, account, refused, monkeypatch, clock, one_account
 ):
     monkeypatch.setattr(headline, "MOST_SCANNED", 3)
     for second in range(5):
@@ -166,11 +153,7 @@ def test_no_python_function_runs_for_each_decision(admin, account, refused):
 
 
 def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_are_not_denied_to_exist(
-    admin,
-    account,
-    refused,
-    monkeypatch,
-    clock,  # noqa: F811
+    admin, account, refused, monkeypatch, clock
 ):
     factories.license(account, "org_late", license_type="other")
     clock.advance(minutes=1)
@@ -183,12 +166,14 @@ def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_
     assert "No customer with a current or former licence was denied. Searched in the newest 2 decisions." in shown
 
 
-def test_an_account_without_refusals_is_told_so(admin, account):
+def test_an_account_without_problems_is_told_so(admin, account):
     check(account, factories.LICENSED_REQUESTER)
     assert "Nobody was refused for lack of a licence." in text_of(admin, "refused")
+    check(account, factories.LICENSED_REQUESTER)
+    assert text_of(admin, "hand") == "Needs a hand Nothing does."
 
 
-def test_problems_are_listed_with_links(admin, account, clock):  # noqa: F811
+def test_problems_are_listed_with_links(admin, account, clock):
     item = check(account, "org_zero")
     check(account, "org_zero", 2, factories.content(account))
     held = factories.license(account, "org_late", license_type="other", expires_at=clock.now + timedelta(days=9))
@@ -210,11 +195,6 @@ def test_problems_are_listed_with_links(admin, account, clock):  # noqa: F811
             assert f'id="{address[1:]}"' in page
     [without] = listed(admin, list(links(shown).values())[-1])
     assert without.policy_id is None
-
-
-def test_nothing_needs_a_hand_where_all_is_well(admin, account):
-    check(account, factories.LICENSED_REQUESTER)
-    assert text_of(admin, "hand") == "Needs a hand Nothing does."
 
 
 def test_a_new_installation_is_shown_its_first_steps_instead(admin, account):

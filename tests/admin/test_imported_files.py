@@ -38,7 +38,13 @@ def test_only_the_operator_who_uploaded_a_file_finds_it(admin, account, bring, s
     assert not Content.objects.exists()
 
 
-def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
+def test_files_and_chosen_columns_are_there_after_another_login(admin, account, bring, sign_in):
+    address = bring("externalId,name\nm-1,Markets\n")
+    values = form_values(admin.get(address).content.decode())
+    html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
+    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
+    assert not Content.objects.exists()
+
     address = bring()
     again = sign_in(admin.get("/admin/").wsgi_request.user)
     assert again.get(address).status_code == 200
@@ -46,15 +52,7 @@ def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
     assert Content.objects.exists()
 
 
-def test_columns_chosen_before_a_login_are_chosen_after_it(admin, account, bring):
-    address = bring("externalId,name\nm-1,Markets\n")
-    values = form_values(admin.get(address).content.decode())
-    html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
-    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
-    assert not Content.objects.exists()
-
-
-def test_files_can_be_read_by_the_service_alone(admin, bring):
+def test_the_file_is_private_and_goes_after_the_import(admin, bring):
     bring()
     assert uploads.directory().stat().st_mode & 0o077 == 0
     assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())

@@ -231,7 +231,7 @@ def test_nothing_is_made_in_their_account(intruder, theirs, other_account, model
     assert SECRET not in text_of(reply)
 
 
-def test_ones_own_item_takes_no_policy_of_theirs(intruder, theirs, account):
+def test_ones_own_objects_name_nothing_of_theirs(intruder, theirs, account):
     client = intruder("Editor")
     address = reverse("admin:licensing_content_add")
     fields = form_values(client.get(address).content.decode())
@@ -239,9 +239,6 @@ def test_ones_own_item_takes_no_policy_of_theirs(intruder, theirs, account):
     assert reply.status_code == 200
     assert SECRET not in text_of(reply)
 
-
-def test_nothing_of_theirs_is_named_in_ones_own_ledger(intruder, theirs, account):
-    client = intruder("Editor")
     address = reverse("admin:analytics_ledgerentry_add")
     fields = {**form_values(client.get(address).content.decode()), **FORMS[LedgerEntry], "account": account.pk}
     for name, model in (("of_decision", AccessEvent), ("of_license", License), ("of_content", Content)):

@@ -28,23 +28,17 @@ def keys_of_all_kinds(account):
         ApiKey.objects.filter(pk=key.pk).update(**fields)
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
+def test_keys_are_filtered_by_their_state_and_the_list_warns(admin, keys_of_all_kinds):
+    for query, names in (
         ("attention=unused", {"idle", "never used"}),
         ("attention=expiring", {"ending"}),
         ("state=active", {"fresh", "idle", "never used", "ending"}),
         ("state=expired", {"ended"}),
         ("state=revoked", {"revoked"}),
         ("q=idle", {"idle"}),
-    ],
-)
-def test_keys_are_filtered_by_their_state(admin, keys_of_all_kinds, query, names):
-    reply = admin.get(f"{KEYS}?{query}")
-    assert {key.name for key in reply.context["cl"].result_list} == names
-
-
-def test_the_list_warns_of_keys_to_look_after(admin, keys_of_all_kinds):
+    ):
+        reply = admin.get(f"{KEYS}?{query}")
+        assert {key.name for key in reply.context["cl"].result_list} == names
     html = admin.get(KEYS).content.decode()
     assert html.count("not used for 90 days") == 3  # two keys, and the filter
     assert "expires in 3 days" in html

@@ -35,18 +35,18 @@ def make(client, account, **fields):
     return submit(client, ADD, account=account.pk, **{"name": "Web", "permissions": ["content:read"], **fields})
 
 
-def test_a_key_that_is_made_here_works(admin, account):
-    text = shown_key(make(admin, account))
-    assert ApiClient(text).get("/v1/content").status == 200
-    assert ApiClient(text).get("/v1/policies").status == 403
-
-
-def test_a_new_key_has_the_values_of_the_form(admin, account):
+def test_a_new_key_has_the_values_of_the_form_and_works(admin, account):
     make(admin, account, allowed_ips="203.0.113.0/24\r\n198.51.100.7", expires_at_0="2099-01-02", expires_at_1="03:04")
     key = ApiKey.objects.get()
     assert (key.account, key.name, key.type, key.permissions) == (account, "Web", "secret", ["content:read"])
     assert key.allowed_ips == ["203.0.113.0/24", "198.51.100.7"]
     assert key.expires_at.isoformat() == "2099-01-02T03:04:00+00:00"
+    text = shown_key(make(admin, account))
+    assert ApiClient(text).get("/v1/content").status == 200
+    assert ApiClient(text).get("/v1/policies").status == 403
+    reply = make(admin, account)
+    assert "no-store" in reply.headers["Cache-Control"]
+    assert reply.headers["Referrer-Policy"] == "no-referrer"
 
 
 def test_a_key_gets_a_rate_limit_which_can_be_changed_and_removed(admin, account):
@@ -64,12 +64,6 @@ def test_a_key_gets_a_rate_limit_which_can_be_changed_and_removed(admin, account
     assert "Must be below the plan&#x27;s limit of 100000 a minute." in too_many
     submit(admin, page, rate_limit="")
     assert ApiKey.objects.get().rate_limit is None
-
-
-def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
-    reply = make(admin, account)
-    assert "no-store" in reply.headers["Cache-Control"]
-    assert reply.headers["Referrer-Policy"] == "no-referrer"
 
 
 def test_the_same_form_makes_one_key_only(admin, account):
@@ -95,15 +89,12 @@ def test_a_key_that_was_seen_is_not_shown_again(admin, account):
     assert "svc_sk_" not in again.content.decode()
 
 
-def test_another_session_is_not_shown_the_key(admin, account, staff, sign_in):
+def test_a_key_is_not_shown_again_later_or_to_other_sessions(admin, account, staff, sign_in):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     admin.post(ADD, fields)
     again = sign_in(staff(is_superuser=True)).post(ADD, fields)
     assert again.headers["Location"] == change_url(ApiKey.objects.get())
 
-
-def test_a_key_made_a_while_ago_is_not_shown_again(admin, account):
-    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     admin.post(ADD, fields)
     ApiKey.objects.update(created_at=timezone.now() - timedelta(minutes=11))
     assert admin.post(ADD, fields).headers["Location"] == change_url(ApiKey.objects.get())
@@ -168,7 +159,7 @@ def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, acc
     assert ApiClient(text).get("/v1/access/decisions").status == 403  # it still works
 
 
-def test_a_key_revoked_here_is_refused_at_once(admin, account):
+def test_a_key_is_revoked_after_a_page_that_names_it_and_what_stops(admin, account):
     key, text = factories.api_key(account)
     assert ApiClient(text).get("/v1/content").status == 200
     assert act(admin, key, "revoke").status_code == 302
@@ -276,7 +267,7 @@ def test_revoked_keys_cannot_be_edited_and_keys_cannot_be_deleted(admin, account
     assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 
 
-def test_the_permissions_of_a_key_are_described_in_words(admin, account):
+def test_permissions_are_described_and_an_expired_key_is_renamed(admin, account):
     key, _ = factories.api_key(account, permissions=["content:read", "access:check"])
     html = admin.get(change_url(key)).content.decode()
     assert "Read content" in html

@@ -36,10 +36,14 @@ def test_an_operator_makes_a_client_and_sees_its_secret_once(admin, account):
     assert shown_secrets(admin.get(change_url(made))) == []
 
 
-def test_an_operator_rotates_a_secret(admin, account):
+def test_an_operator_rotates_and_revokes_a_client(admin, account):
     made, old = factories.license_client(account)
     [new] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
     assert (works(made, old), works(made, new)) == (False, True)
+    made, secret = factories.license_client(account)
+    assert act(admin, made, "revoke").status_code == 302
+    assert not works(made, secret)
+    assert "revoked" in admin.get(change_url(made)).content.decode()
 
 
 def test_a_rotation_that_is_sent_twice_shows_one_secret_and_keeps_the_old_one_for_its_overlap(admin, account):
@@ -52,10 +56,3 @@ def test_a_rotation_that_is_sent_twice_shows_one_secret_and_keeps_the_old_one_fo
     assert AuditEntry.objects.filter(action="license_client.rotated").count() == 1
     [other] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
     assert (other != first, works(made, first)) == (True, False)
-
-
-def test_an_operator_revokes_a_client(admin, account):
-    made, secret = factories.license_client(account)
-    assert act(admin, made, "revoke").status_code == 302
-    assert not works(made, secret)
-    assert "revoked" in admin.get(change_url(made)).content.decode()

@@ -67,9 +67,8 @@ def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
 NOW = {"starts_at_0": "2026-01-01", "starts_at_1": "00:00"}
 
 
-@pytest.mark.parametrize(
-    ("fields", "field", "message"),
-    [
+def test_invalid_values_are_reported_before_the_confirmation(admin, account):
+    for fields, field, message in (
         ({"content_ids": "cnt_nonsense"}, "content_ids", "There is no content item"),
         ({"policy_ids": "pol_x"}, "policy_ids", "There is no policy"),
         ({"price_amount": "1.1234567", "price_currency": "EUR"}, "price_amount", "6 decimal places"),
@@ -79,14 +78,29 @@ NOW = {"starts_at_0": "2026-01-01", "starts_at_1": "00:00"}
         ({**NOW, "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "Must be later than the start"),
         ({"requester_own_id": " "}, "requester_own_id", "required"),
         ({"tags": "a\0b"}, "tags", "must not contain the character U+0000"),
-    ],
-)
-def test_invalid_values_are_reported_before_the_confirmation(admin, account, fields, field, message):
-    given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
-    reply = submit(admin, ADD, **given)
-    assert reply.status_code == 200
-    assert message in str(reply.context["adminform"].form.errors[field])
-    assert not License.objects.exists()
+    ):
+        given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
+        reply = submit(admin, ADD, **given)
+        assert reply.status_code == 200
+        assert message in str(reply.context["adminform"].form.errors[field])
+        assert not License.objects.exists()
+
+    for written, message in (
+        ("1,200", "Write 1200 or 1.200"),
+        ("twelve", "Enter a number"),
+        ("1,2,3", "Enter a number"),
+    ):
+        fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+        reply = submit(admin, ADD, account=account.pk, price_amount=written, price_currency="EUR", **fields)
+        errors = reply.context["adminform"].form.errors
+        assert list(errors) == ["price_amount"]
+        assert message in str(errors["price_amount"])
+    for written in ("12/31/2026", "03/04/2026", "31.2.2026", "tomorrow"):
+        reply = submit(admin, ADD, account=account.pk, expires_at_0=written, **fields)
+        assert "Write it as 2026-12-31 or 31.12.2026." in str(reply.context["adminform"].form.errors["expires_at"])
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial, enterprise"}
+    reply = submit(admin, ADD, account=account.pk, **fields)
+    assert "one type" in str(reply.context["adminform"].form.errors["license_type"])
 
 
 def test_a_change_keeps_fields_outside_of_the_form(admin, account):
@@ -109,7 +123,12 @@ def test_a_price_is_changed_and_taken_away(admin, account):
 SOLD = {"requester_own_id": "org_acme", "license_type": "commercial", "price_amount": "100", "price_currency": "USD"}
 
 
-def test_a_priced_licence_is_sold_after_a_confirmation_of_its_revenue(admin, account):
+def test_a_confirmation_states_the_revenue_and_going_back_keeps_the_values(admin, account):
+    values = form_values(submit(admin, ADD, account=account.pk, **SOLD).content.decode())
+    again = form_values(admin.post(ADD, {**values, "_edit": "back"}).content.decode())
+    assert (again["price_amount"], again["requester_own_id"]) == (["100"], ["org_acme"])
+    assert not License.objects.exists()
+
     factories.content(account, tags=["news"])
     factories.content(account, tags=["sport"])
     reply = submit(admin, ADD, account=account.pk, tags="news", **SOLD)
@@ -121,13 +140,6 @@ def test_a_priced_licence_is_sold_after_a_confirmation_of_its_revenue(admin, acc
     assert not Requester.objects.exists()
     assert confirmed(admin, reply).status_code == 302
     assert LedgerEntry.objects.get().amount == 100
-
-
-def test_going_back_from_the_confirmation_keeps_the_entered_values(admin, account):
-    values = form_values(submit(admin, ADD, account=account.pk, **SOLD).content.decode())
-    again = form_values(admin.post(ADD, {**values, "_edit": "back"}).content.decode())
-    assert (again["price_amount"], again["requester_own_id"]) == (["100"], ["org_acme"])
-    assert not License.objects.exists()
 
 
 def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant(admin, account, check):
@@ -149,14 +161,11 @@ def test_the_confirmation_of_another_type_shows_its_revenue(admin, account, chec
     assert sorted(entry.amount for entry in LedgerEntry.objects.all()) == [-100, 100, 100]
 
 
-def test_the_form_suggests_the_types_that_policies_and_licences_know(admin, account, check):
+def test_licence_types_are_suggested_and_checked_against_policies(admin, account, check, other_account, sign_in):
     factories.license(account, license_type="editorial")
     html = admin.get(ADD).content.decode()
     for known in ("commercial", "enterprise", "editorial"):
         assert f'<option value="{known}">' in html
-
-
-def test_an_operator_is_suggested_types_of_their_accounts_alone(account, other_account, sign_in):
     factories.license(other_account, license_type="secret-tier")
     user, _ = create_operator("eve", role="Editor", accounts=[account])
     assert "secret-tier" not in sign_in(user).get(ADD).content.decode()
@@ -200,14 +209,7 @@ def test_licences_and_requesters_are_found_by_the_requesters_id_or_name(admin, a
     assert [one.requester_id for one in listed(admin, Requester, q=term)] == ["org_acme"]
 
 
-def test_a_requesters_page_has_their_licences_and_latest_decisions(admin, account, check):
-    held, decision = factories.license(account), check()
-    page = admin.get(change_url(held.requester)).content.decode()
-    assert change_url(held) in page
-    assert f"/{decision['id']}/change/" in page
-
-
-def test_decisions_are_found_by_the_requester_and_exported(admin, account, check):
+def test_decisions_are_found_and_exported_and_a_requesters_page_has_them(admin, account, check):
     decision = check()
     found = list_url(AccessEvent, q="org_ac")
     assert [event.pk for event in admin.get(found).context["cl"].result_list] == [decision["id"]]
@@ -215,6 +217,11 @@ def test_decisions_are_found_by_the_requester_and_exported(admin, account, check
     [row] = csv.DictReader(b"".join(admin.get(link).streaming_content).decode().splitlines())
     assert (row["id"], row["requesterId"], row["reason"]) == (decision["id"], "org_acme", "no_license")
     assert not admin.get(list_url(AccessEvent, q="org_zebra")).context["cl"].result_list
+
+    held, decision = factories.license(account), check()
+    page = admin.get(change_url(held.requester)).content.decode()
+    assert change_url(held) in page
+    assert f"/{decision['id']}/change/" in page
 
 
 def test_a_viewer_can_neither_issue_nor_revoke_nor_adjust(account, sign_in):
@@ -237,18 +244,6 @@ def test_an_amount_may_have_a_decimal_comma(admin, account, written, amount):
     assert License.objects.get().access_amount == Decimal(amount)
 
 
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [("1,200", "Write 1200 or 1.200"), ("twelve", "Enter a number"), ("1,2,3", "Enter a number")],
-)
-def test_a_wrong_amount_has_one_error(admin, account, written, message):
-    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
-    reply = submit(admin, ADD, account=account.pk, price_amount=written, price_currency="EUR", **fields)
-    errors = reply.context["adminform"].form.errors
-    assert list(errors) == ["price_amount"]
-    assert message in str(errors["price_amount"])
-
-
 def test_an_end_date_without_a_time_includes_that_day(admin, account):
     fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
     days = {"starts_at_0": "2026-01-31", "starts_at_1": "", "expires_at_0": "2026-12-31", "expires_at_1": ""}
@@ -268,28 +263,13 @@ def test_a_date_is_written_in_either_order_that_is_clear(admin, account, written
     assert License.objects.get().expires_at.isoformat() == "2027-01-01T00:00:00+00:00"
 
 
-@pytest.mark.parametrize("written", ["12/31/2026", "03/04/2026", "31.2.2026", "tomorrow"])
-def test_an_ambiguous_or_invalid_date_explains_the_format(admin, account, written):
-    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
-    reply = submit(admin, ADD, account=account.pk, expires_at_0=written, **fields)
-    assert "Write it as 2026-12-31 or 31.12.2026." in str(reply.context["adminform"].form.errors["expires_at"])
-
-
-def test_a_licence_has_one_type(admin, account):
-    fields = {"requester_own_id": "org_acme", "license_type": "commercial, enterprise"}
-    reply = submit(admin, ADD, account=account.pk, **fields)
-    assert "one type" in str(reply.context["adminform"].form.errors["license_type"])
-
-
-def test_the_name_of_a_customer_is_not_taken_for_an_id(admin, account):
+def test_a_customers_name_is_not_taken_for_an_id(admin, account, api):
     factories.license(account, "org_acme", requester_name="Acme Ltd.")
     fields = {"requester_own_id": "acme ltd.", "license_type": "commercial"}
     reply = submit(admin, ADD, account=account.pk, **fields)
     assert "org_acme" in str(reply.context["adminform"].form.errors["requester_own_id"])
     assert Requester.objects.count() == 1
 
-
-def test_a_check_that_named_a_customer_by_its_name_does_not_make_the_name_an_id(admin, account, api):
     factories.license(account, "org_acme", requester_name="Acme Ltd.")
     item = factories.content(account)
     assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "Acme Ltd."}).status == 200
@@ -297,14 +277,11 @@ def test_a_check_that_named_a_customer_by_its_name_does_not_make_the_name_an_id(
     assert "org_acme" in str(reply.context["adminform"].form.errors["requester_own_id"])
 
 
-def test_a_new_customer_may_have_the_name_of_another_as_its_id(admin, account):
+def test_a_new_customer_may_have_the_name_of_another_as_its_id(admin, account, other_account):
+    factories.license(other_account, "org_acme", requester_name="Acme")
+    fields = {"requester_own_id": "Acme", "license_type": "commercial"}
+    assert submit(admin, ADD, account=account.pk, **fields).status_code == 302
     factories.license(account, "org_acme", requester_name="Acme")
     fields = {"requester_own_id": "Acme", "requester_name": "Acme of Berlin", "license_type": "commercial"}
     assert submit(admin, ADD, account=account.pk, **fields).status_code == 302
     assert Requester.objects.filter(requester_id="Acme").exists()
-
-
-def test_another_accounts_customer_is_not_offered(admin, account, other_account):
-    factories.license(other_account, "org_acme", requester_name="Acme")
-    fields = {"requester_own_id": "Acme", "license_type": "commercial"}
-    assert submit(admin, ADD, account=account.pk, **fields).status_code == 302

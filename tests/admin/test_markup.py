@@ -3,7 +3,6 @@
 from datetime import timedelta
 from decimal import Decimal
 
-import pytest
 from django.utils import timezone
 
 from analytics.models import ExchangeRate
@@ -14,21 +13,15 @@ from tests.admin.every_page import addresses
 from tests.admin.markup import markup_in
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_only_markup_that_a_page_shows_is_found():
+    for html in (
         '<a aria-label="Refund 5, <time datetime="2026-11-28">13:58</time>">Refund</a>',
         "<dd>&lt;time datetime=&quot;2026-11-28&quot;&gt;</dd>",
         "<p>Fish &amp;amp; chips</p>",
         "<p>{{ price }}</p>",
         '<p title="{% url %}"></p>',
-    ],
-)
-def test_markup_that_a_page_shows_is_found(html):
-    assert markup_in(html) != []
-
-
-def test_what_people_write_is_no_markup():
+    ):
+        assert markup_in(html) != []
     assert markup_in('<p title="1 &lt; 2">Fish &amp; chips</p><script>"<time>"</script><pre>{% if %}</pre>') == []
 
 

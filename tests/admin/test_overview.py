@@ -16,13 +16,12 @@ from operators.base.figures import choice
 from operators.base.scope import set_scope
 from tests import factories, ledger
 from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
-from tests.clock import clock  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 @pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])
-def test_usage_is_that_of_the_api(admin, api, busy, period):
+def test_usage_and_revenue_are_those_of_the_api(admin, api, busy, period):
     report = api.get("/v1/analytics/usage", period=period).body
     shown = page(admin, period=period)
     names = {
@@ -41,6 +40,13 @@ def test_usage_is_that_of_the_api(admin, api, busy, period):
     ]
     assert [figure for _, figure in rows(shown, "reasons")] == [str(row["count"]) for row in report["byDenialReason"]]
 
+    report = api.get("/v1/analytics/revenue", period=period).body
+    assert number(shown, "revenue-total") == report["summary"]["total"]
+    assert number(shown, "revenue-projected") == report["summary"]["projectedMonthly"]
+    assert [line[-1] for line in rows(shown, "tiers")] == [
+        f"{amount:.2f}" for amount in report["byLicenseType"].values()
+    ]
+
 
 def counted(client, reply, name):
     """Return each row's text, and the number of rows in the list that its figure links to."""
@@ -54,7 +60,7 @@ def counted(client, reply, name):
 
 
 @pytest.mark.parametrize("name", ["reasons", "top-content", "top-requesters"])
-def test_a_figure_leads_to_what_it_counts_of_its_period_and_account(admin, account, other_account, busy, clock, name):  # noqa: F811
+def test_a_figure_leads_to_what_it_counts_of_its_period_and_account(admin, account, other_account, busy, clock, name):
     clock.set("2025-12-04T10:00:00Z")
     check(account, 2, busy)
     check(account, 2, busy, "org_zero")
@@ -65,34 +71,25 @@ def test_a_figure_leads_to_what_it_counts_of_its_period_and_account(admin, accou
     assert all(figure == listed for figure, listed in rows_told)
 
 
-def test_the_keys_to_look_after_are_those_of_the_account(admin, account):
-    ApiKey.objects.filter(pk=factories.api_key(account)[0].pk).update(created_at=timezone.now() - timedelta(days=100))
-    reply = page(admin, account=account.pk)
-    assert f"?attention=unused&amp;account__id__exact={account.pk}" in reply.content.decode()
-
-
-@pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])
-def test_revenue_is_that_of_the_api(admin, api, busy, period):
-    report = api.get("/v1/analytics/revenue", period=period).body
-    shown = page(admin, period=period)
-    assert number(shown, "revenue-total") == report["summary"]["total"]
-    assert number(shown, "revenue-projected") == report["summary"]["projectedMonthly"]
-    assert [line[-1] for line in rows(shown, "tiers")] == [
-        f"{amount:.2f}" for amount in report["byLicenseType"].values()
-    ]
-
-
-def test_today_stands_against_yesterday(admin, busy):
+def test_today_is_compared_with_yesterday_and_charted(admin, busy):
     shown = page(admin)
     assert (number(shown, "usage-today"), number(shown, "usage-yesterday")) == (5, 3)
     assert (number(shown, "revenue-today"), number(shown, "revenue-yesterday")) == (9.25, 20.5)
-
-
-def test_days_are_compared_in_the_hours_that_are_over(admin, busy):
     text = strip_tags(page(admin).content.decode())
     assert re.search(
         r"Today against yesterday, until 12:00 UTC\s*\+33 %\s*today 4, yesterday 3", text
     )  # today's fifth decision is in the current hour
+
+    tables = re.findall(
+        r'<figure class="bar-chart" data-unit="(\w+)">(.*?)</figure>', page(admin).content.decode(), re.S
+    )
+    told = {unit: [strip_tags(row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.S)] for unit, html in tables}
+    assert told["Decisions"][0] == "Day (UTC)AllowedDeniedTotal"
+    assert told["Decisions"][-2:] == ["2026-03-03303", "2026-03-04415"]
+    assert told["USD"][-2:] == ["2026-03-0320.50", "2026-03-049.25"]
+    text = page(admin).content.decode()
+    assert "5 of 1,000,000" in text
+    assert "near its limit" not in text
 
 
 def test_another_currency_is_what_the_api_converts_to(admin, api, busy):
@@ -107,7 +104,7 @@ def offered(reply):
     return re.findall(r"<option(?: selected)?>([A-Z]{3})", options)
 
 
-def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin, account, clock):  # noqa: F811
+def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin, account, clock):
     for currency, days in (("GBP", [1]), ("EUR", [1, 2])):
         for day in days:
             ledger.add(account, "5", currency=currency, occurred_at=clock.now - timedelta(days=day))
@@ -118,7 +115,7 @@ def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin,
     assert offered(page(admin, currency="CHF")) == ["EUR", "GBP", "USD", "CHF"]
 
 
-def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, clock):  # noqa: F811
+def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, clock):
     ledger.add(account, "5", currency="GBP", occurred_at=clock.now - timedelta(days=1))
     shown = page(admin)
     assert "Revenue in GBP" in strip_tags(shown.content.decode())
@@ -135,7 +132,7 @@ def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     assert number(shown, "usage-total") == 8
 
 
-def test_keys_that_end_soon_or_idle_are_named(admin, account, clock):  # noqa: F811
+def test_keys_to_look_after_are_named_within_the_account(admin, account, clock):
     old, _ = factories.api_key(account, name="Old crawler")
     ApiKey.objects.filter(pk=old.pk).update(created_at=clock.now - timedelta(days=91))
     factories.api_key(account, name="In daily use")
@@ -145,9 +142,12 @@ def test_keys_that_end_soon_or_idle_are_named(admin, account, clock):  # noqa: F
     assert "Old crawler" in text
     assert "Ends soon" in text
     assert "In daily use" not in text
+    ApiKey.objects.filter(pk=factories.api_key(account)[0].pk).update(created_at=timezone.now() - timedelta(days=100))
+    reply = page(admin, account=account.pk)
+    assert f"?attention=unused&amp;account__id__exact={account.pk}" in reply.content.decode()
 
 
-def test_an_account_near_its_limit_is_marked_and_looking_costs_nothing(admin, db):
+def test_accounts_near_or_above_their_limits_are_marked(admin, db):
     starter = factories.account("Small shop", plan="starter")
     consume = plan_consume(starter.pk, *starter.limits)
     for _ in range(48):
@@ -166,12 +166,6 @@ def test_an_account_above_its_plan_at_the_edge_is_marked(admin, db):
     text = page(admin).content.decode()
     assert "over its plan at the edge" in text
     assert "601 of 600 at the edge" in text
-
-
-def test_an_account_with_room_is_not_marked(admin, busy):
-    text = page(admin).content.decode()
-    assert "5 of 1,000,000" in text
-    assert "near its limit" not in text
 
 
 def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
@@ -199,16 +193,6 @@ def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_q
         check(factories.account(f"Publisher {number_}"))
     with django_assert_max_num_queries(24):
         page(admin)
-
-
-def test_a_chart_is_a_table_with_the_days_figures(admin, busy):
-    tables = re.findall(
-        r'<figure class="bar-chart" data-unit="(\w+)">(.*?)</figure>', page(admin).content.decode(), re.S
-    )
-    told = {unit: [strip_tags(row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.S)] for unit, html in tables}
-    assert told["Decisions"][0] == "Day (UTC)AllowedDeniedTotal"
-    assert told["Decisions"][-2:] == ["2026-03-03303", "2026-03-04415"]
-    assert told["USD"][-2:] == ["2026-03-0320.50", "2026-03-049.25"]
 
 
 def test_an_amount_given_back_is_less_than_nothing(admin, account):

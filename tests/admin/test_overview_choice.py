@@ -7,18 +7,14 @@ from django.urls import reverse
 
 from tests import factories
 from tests.admin.overview import VIEW, check, number, page
-from tests.clock import clock  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 
 
-def test_all_accounts_are_added_up_and_one_can_be_chosen(admin, busy, other_account):
+def test_accounts_are_added_up_within_what_one_may_see(admin, busy, other_account, staff, sign_in, account):
     check(other_account, 4)
     assert number(page(admin), "usage-total") == 12
     assert number(page(admin, account=other_account.pk), "usage-total") == 4
-
-
-def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account, busy):
     check(other_account, 4)
     client = sign_in(staff(*VIEW, accounts=[account]))
     shown = page(client)
@@ -26,21 +22,18 @@ def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, ot
     assert "Other" not in shown.content.decode()
 
 
-@pytest.mark.parametrize("wanted", ["acc_nonsense", "\0", "the other's"])
-def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, account, other_account, busy, wanted):
-    client = sign_in(staff(*VIEW, accounts=[account]))
-    shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
-    text = shown.content.decode()
-    assert "You cannot see an account with this id." in text
-    assert "usage-total" not in text
-    assert "Other" not in text
-
-
-@pytest.mark.parametrize("query", [{"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}])
-def test_unknown_choices_show_an_alert_and_the_default(admin, busy, query):
-    shown = page(admin, **query)
-    assert 'role="alert"' in shown.content.decode()
-    assert number(shown, "usage-total") == 8
+def test_unknown_choices_show_an_alert(admin, busy, staff, sign_in, account, other_account):
+    for query in ({"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}):
+        shown = page(admin, **query)
+        assert 'role="alert"' in shown.content.decode()
+        assert number(shown, "usage-total") == 8
+    for wanted in ("acc_nonsense", "\0", "the other's"):
+        client = sign_in(staff(*VIEW, accounts=[account]))
+        shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
+        text = shown.content.decode()
+        assert "You cannot see an account with this id." in text
+        assert "usage-total" not in text
+        assert "Other" not in text
 
 
 @pytest.mark.parametrize(
@@ -71,7 +64,7 @@ def test_steps_that_are_done_are_marked(admin, account):
     assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
 
 
-def test_an_account_with_decisions_sees_no_first_steps(staff, sign_in, account, clock):  # noqa: F811
+def test_an_account_with_decisions_sees_no_first_steps(staff, sign_in, account, clock):
     check(account)
     clock.advance(days=300)
     text = page(sign_in(staff(is_superuser=True)), period="7d").content.decode()

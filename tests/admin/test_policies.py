@@ -12,14 +12,7 @@ from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.policy_forms import (
-    ADD,
-    LIST,
-    confirm,
-    html_of,
-    press,
-    save,
-)
+from tests.admin.policy_forms import ADD, LIST, confirm, html_of, press, save
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 
@@ -37,15 +30,13 @@ def rules_of(policy):
     return Policy.objects.get(pk=policy.pk).rules
 
 
-def test_the_list_shows_the_numbers_of_rules_and_items(admin, account, policy, item):
+def test_the_list_and_page_of_a_policy_show_its_rules_and_items(admin, account, policy, item):
     html = html_of(admin.get(LIST))
     assert "Commercial use" in html
     row = html[html.index("Commercial use") :]
     assert "field-number_of_rules" in row
     assert row[row.index("field-number_of_items") :].partition("</td>")[0].strip().endswith("1")
 
-
-def test_the_page_leads_to_the_items_of_the_policy(admin, account, policy, item):
     factories.content(account, title="Of another policy")
     html = html_of(admin.get(change_url(policy)))
     assert "1 item links to it" in html
@@ -121,9 +112,15 @@ def test_conditions_that_nobody_touches_keep_theirs_while_others_change(admin, a
     assert first["conditions"] == EVERYTHING[0]["conditions"]
 
 
-def test_saving_without_a_change_writes_no_version(admin, policy):
+def test_errors_and_lint_are_shown_and_saving_without_a_change_writes_no_version(admin, policy):
     save(admin, policy)
     assert Policy.objects.get().version == 1
+    html = press(admin, policy, "check", **{"rules-1-priority": "0"})
+    assert "rule 1 is tried before it, and matches whatever it matches: its priority is 0, this one" in html
+    assert "Nothing to object to" in press(admin, policy, "check")
+    html = html_of(save(admin, policy, **{"rules-0-ip": "here", "rules-1-priority": "-1"}))
+    assert "error_rules-0-ip" in html
+    assert "error_rules-1-priority" in html
 
 
 @pytest.mark.parametrize(
@@ -148,19 +145,17 @@ def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy, b
 
 def test_rules_can_be_edited_as_json_and_back(admin, policy):
     values = form_values(press(admin, policy, "json"))
+    for wrong, message in (("[", "This is not JSON"), ('[{"a":1,"a":2}]', "twice"), ("{}", "array of rules")):
+        html = html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
+        assert message in html
+        assert Policy.objects.get().version == 1
+
+    values = form_values(press(admin, policy, "json"))
     assert orjson.loads(values["rules-json"][0]) == policy.rules
     text = orjson.dumps([ALLOW_LICENSED]).decode()
     values = form_values(html_of(admin.post(change_url(policy), {**values, "rules-json": text, "_edit": "rows"})))
     assert "rules-json" not in values
     assert values["rules-0-licenseType"] == ["commercial\nenterprise"]
-
-
-def test_invalid_json_is_reported(admin, policy):
-    values = form_values(press(admin, policy, "json"))
-    for wrong, message in (("[", "This is not JSON"), ('[{"a":1,"a":2}]', "twice"), ("{}", "array of rules")):
-        html = html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
-        assert message in html
-        assert Policy.objects.get().version == 1
 
 
 @pytest.mark.parametrize(
@@ -184,12 +179,6 @@ def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account, f
     assert Policy.objects.get().version == 1
 
 
-def test_all_invalid_rules_are_reported_at_once(admin, policy):
-    html = html_of(save(admin, policy, **{"rules-0-ip": "here", "rules-1-priority": "-1"}))
-    assert "error_rules-0-ip" in html
-    assert "error_rules-1-priority" in html
-
-
 def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
     policy_services.update_policy(policy, {"name": "Theirs"})
@@ -197,13 +186,7 @@ def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, i
     assert (Policy.objects.get().version, rules_of(policy)) == (2, policy.rules)
 
 
-def test_lint_is_shown_on_demand(admin, policy):
-    html = press(admin, policy, "check", **{"rules-1-priority": "0"})
-    assert "rule 1 is tried before it, and matches whatever it matches: its priority is 0, this one" in html
-    assert "Nothing to object to" in press(admin, policy, "check")
-
-
-def test_a_change_of_rules_asks_first_and_names_the_items_and_what_changes(admin, policy, item):
+def test_a_confirmed_change_decides_the_next_check(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
     html = html_of(reply)
     assert "1 item links to it" in html
@@ -223,16 +206,13 @@ def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
     assert Policy.objects.get().name == "Open"
 
 
-def test_going_back_from_the_confirmation_keeps_the_entered_values(admin, policy, item):
+def test_going_back_keeps_the_values_and_a_new_name_needs_no_confirmation(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise", "name": "Newer"})
     values = form_values(html_of(reply))
     values.pop("confirmed")
     again = form_values(html_of(admin.post(change_url(policy), {**values, "_edit": "back"})))
     assert (again["rules-0-licenseType"], again["name"]) == (["enterprise"], ["Newer"])
     assert Policy.objects.get().version == 1
-
-
-def test_a_change_of_name_alone_asks_nothing(admin, policy, item):
     assert save(admin, policy, name="Newer").status_code == 302
     assert Policy.objects.get().name == "Newer"
 
@@ -244,7 +224,7 @@ def test_a_saved_change_decides_the_next_check(admin, api, policy, item):
     assert api.post("/v1/access/check", check)["allowed"] is False
 
 
-def test_a_viewer_reads_the_rules_in_words_and_changes_nothing(staff, sign_in, account, policy):
+def test_viewers_and_other_accounts_change_no_policy(staff, sign_in, account, policy, other_account):
     viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
     html = html_of(viewer.get(change_url(policy)))
     assert "Allow if the licence is of type commercial or enterprise and the licence is valid" in html
@@ -252,8 +232,6 @@ def test_a_viewer_reads_the_rules_in_words_and_changes_nothing(staff, sign_in, a
     viewer.post(change_url(policy), {"name": "Mine", "_save": "1"})
     assert Policy.objects.get().name == "Commercial use"
 
-
-def test_another_accounts_policy_is_not_there(staff, sign_in, other_account, policy):
     editor = sign_in(staff("licensing.view_policy", "licensing.change_policy", accounts=[other_account]))
     assert editor.get(change_url(policy)).status_code == 302
     for page in ("versions", "simulator", "remove"):

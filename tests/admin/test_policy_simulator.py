@@ -51,24 +51,37 @@ def sides(reply):
     return html.split('<section aria-label="')[1:]
 
 
-def test_a_check_is_decided_by_the_saved_policy_with_its_trace(admin, address, item):
+def test_a_check_is_decided_by_the_saved_policy_and_recorded_nowhere(admin, address, item, api):
     [saved] = sides(submit(admin, address, **TRIAL, permission="print"))
     assert "Saved (version 1)" in saved
     assert "Allowed" in saved
     assert "Decides." in saved
+    submit(admin, address, **TRIAL)
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+    for fields, message in (
+        ({"item": "no-such"}, "There is no content item"),
+        ({"item": ""}, "This field is required"),
+        ({"ip": "here"}, "Must be an IP address"),
+        ({"permission": "Print"}, "Must be a permission"),
+        ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
+    ):
+        reply = submit(admin, address, **{**TRIAL, **fields})
+        assert sides(reply) == []
+        assert message in reply.content.decode()
+    for sent in ("", "[]", "{", '{"fields": {"rules": [1]}}', '{"fields": {"default_action": "maybe"}}'):
+        reply = admin.post(address, {**TRIAL, "draft": sent})
+        assert len(sides(reply)) == 1
 
 
-def test_the_draft_stands_beside_the_saved_policy(admin, address, draft):
+def test_the_draft_stands_beside_the_saved_policy_and_goes_back_to_the_editor(admin, address, draft, policy):
     saved, other = sides(admin.post(address, {**draft, **TRIAL}))
     assert "Allowed" in saved
     assert "Denied: policy_denied" in other
     assert "licenseType wants enterprise, saw commercial" in other
     assert Policy.objects.get().version == 1
-
-
-def test_a_trial_records_nothing(admin, api, address, item):
-    submit(admin, address, **TRIAL)
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
+    html = admin.post(change_url(policy), {**draft, "_edit": "back"}).content.decode()
+    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
+    assert Policy.objects.get().version == 1
 
 
 def test_the_time_can_be_another(admin, account, address, policy, item):
@@ -78,22 +91,6 @@ def test_the_time_can_be_another(admin, account, address, policy, item):
     [later] = sides(submit(admin, address, **{**TRIAL, "at": "2030-01-01"}))
     assert "Denied" in now
     assert "Allowed" in later
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"item": "no-such"}, "There is no content item"),
-        ({"item": ""}, "This field is required"),
-        ({"ip": "here"}, "Must be an IP address"),
-        ({"permission": "Print"}, "Must be a permission"),
-        ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
-    ],
-)
-def test_invalid_values_are_reported_at_their_fields(admin, address, item, fields, message):
-    reply = submit(admin, address, **{**TRIAL, **fields})
-    assert sides(reply) == []
-    assert message in reply.content.decode()
 
 
 def test_the_replay_lists_newly_denied_customers(admin, api, address, item, draft):
@@ -107,24 +104,10 @@ def test_the_replay_lists_newly_denied_customers(admin, api, address, item, draf
     assert "policy_denied" in html
 
 
-def test_the_editor_gets_its_draft_back(admin, policy, draft):
-    html = admin.post(change_url(policy), {**draft, "_edit": "back"}).content.decode()
-    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
-    assert Policy.objects.get().version == 1
-
-
 def test_an_operator_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, address, item):
     viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
     assert "Replay" not in viewer.get(address).content.decode()
     assert "from 20" not in viewer.post(address, {"do": "replay", "period": "7d"}).content.decode()
-
-
-@pytest.mark.parametrize(
-    "sent", ["", "[]", "{", '{"fields": {"rules": [1]}}', '{"fields": {"default_action": "maybe"}}']
-)
-def test_a_draft_that_no_page_has_sent_is_put_aside(admin, address, item, sent):
-    reply = admin.post(address, {**TRIAL, "draft": sent})
-    assert len(sides(reply)) == 1
 
 
 NEW = reverse("admin:licensing_policy_draft")
@@ -140,11 +123,18 @@ def new_draft(admin, account, item):
     return form_values(html)
 
 
-def test_a_policy_is_tried_before_it_is_saved_first(admin, new_draft):
+def test_a_new_policy_is_tried_before_it_is_saved(admin, new_draft, other_account, staff, sign_in):
     [draft] = sides(admin.post(NEW, {**new_draft, **TRIAL}))
     assert draft.startswith("Draft")
     assert "licenseType wants enterprise, saw commercial" in draft
     assert Policy.objects.count() == 1
+    html = admin.post(reverse("admin:licensing_policy_add"), {**new_draft, "_edit": "back"}).content.decode()
+    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
+    theirs = factories.policy(other_account)
+    html = admin.post(NEW, {**new_draft, "do": "replay", "period": "7d", "replaced": theirs.pk}).content.decode()
+    assert "decision from" not in html
+    editor = sign_in(staff("licensing.view_policy", "licensing.add_policy", accounts=[other_account]))
+    assert editor.post(NEW, {**new_draft, **TRIAL}).status_code == 302
 
 
 def test_a_new_policy_is_replayed_in_the_place_of_another(admin, api, policy, item, new_draft):
@@ -154,25 +144,9 @@ def test_a_new_policy_is_replayed_in_the_place_of_another(admin, api, policy, it
     assert "policy_denied" in html
 
 
-def test_another_accounts_policy_is_none_to_replace(admin, other_account, new_draft):
-    theirs = factories.policy(other_account)
-    html = admin.post(NEW, {**new_draft, "do": "replay", "period": "7d", "replaced": theirs.pk}).content.decode()
-    assert "decision from" not in html
-
-
-def test_the_editor_gets_its_new_draft_back(admin, new_draft):
-    html = admin.post(reverse("admin:licensing_policy_add"), {**new_draft, "_edit": "back"}).content.decode()
-    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
-
-
 @pytest.mark.parametrize(
     "sent", ["", "{", '{"fields": {}, "carried": []}', '{"fields": {"rules": []}, "carried": []}']
 )
 def test_a_new_draft_that_no_page_has_sent_leads_to_the_editor(admin, account, sent):
     reply = admin.post(NEW, {**TRIAL, "draft": sent})
     assert reply.headers["Location"] == reverse("admin:licensing_policy_add")
-
-
-def test_a_draft_for_another_account_is_not_tried(staff, sign_in, other_account, new_draft):
-    editor = sign_in(staff("licensing.view_policy", "licensing.add_policy", accounts=[other_account]))
-    assert editor.post(NEW, {**new_draft, **TRIAL}).status_code == 302

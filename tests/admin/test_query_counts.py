@@ -29,7 +29,6 @@ ELSEWHERE = {
     "issue_license",
     "check_access",
     "statement",
-    "top_up",
     "record_payment",
     "charge",
     "renew",

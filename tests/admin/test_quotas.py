@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
+from accounts.models import Account
 from analytics.models import LedgerEntry, Payment, Wallet
 from licensing.licenses.models import License
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
-from tests.clock import clock  # noqa: F401 - a fixture
 
 ADD = reverse("admin:licensing_license_add")
 PREVIEW = reverse("admin:licensing_license_preview")
@@ -57,7 +57,7 @@ def outcomes(check, count):
     return Counter(check()["reason"] for _ in range(count))
 
 
-def test_a_quota_is_spent_then_accesses_are_denied_until_the_next_month(issue, check, clock):  # noqa: F811
+def test_a_quota_is_spent_then_accesses_are_denied_until_the_next_month(issue, check, clock):
     held = issue(**QUOTA)
     wallet = Wallet.objects.get()
     assert (wallet.license, wallet.unit, wallet.balance, wallet.refill_every) == (held, "access", 3, "month")
@@ -67,7 +67,7 @@ def test_a_quota_is_spent_then_accesses_are_denied_until_the_next_month(issue, c
     assert not LedgerEntry.objects.exists()
 
 
-def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(issue, check, api, clock):  # noqa: F811
+def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(issue, check, api, clock):
     issue(**THEN_CHARGED)
     answers = [check() for _ in range(6)]
     assert [answer["allowed"] for answer in answers] == [True] * 5 + [False]
@@ -79,48 +79,15 @@ def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(iss
     assert outcomes(check, 4) == {None: 3, "credits_exhausted": 1}
 
 
-def test_a_payment_that_tops_up_restores_the_full_quota_of_the_next_month(
-    issue,
-    check,
-    admin,
-    account,
-    api,
-    clock,  # noqa: F811
-):
-    issue(**THEN_CHARGED)
+def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin, clock):
+    held = issue(**THEN_CHARGED)
     outcomes(check, 5)
-    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "0.04", "currency": "USD"}
-    reply = submit(admin, reverse("admin:analytics_payment_add"), **paid, tops_up="on", confirmed="1")
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    reply = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
     assert reply.status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
     assert outcomes(check, 6) == {None: 5, "credits_exhausted": 1}
-
-
-def test_a_licence_whose_quota_cannot_be_opened_is_not_issued(admin, account):
-    fields = {**THEN_CHARGED, "quota": "1000000000", "access_amount": "9999999", "confirmed": "1"}
-    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields)
-    assert reply.context["adminform"].form.errors.keys() == {"quota"}
-    assert not License.objects.exists()
-    assert not Wallet.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
-        ({"afterwards": "charge"}, "quota"),
-        ({"most_owed": "5"}, "quota"),
-        ({"quota": "3", "most_owed": "5"}, "most_owed"),
-        ({**THEN_CHARGED, "most_owed": ""}, "most_owed"),
-        ({**THEN_CHARGED, "access_amount": "", "access_currency": ""}, "access_amount"),
-        ({"quota": "0"}, "quota"),
-        ({"quota": "2.5"}, "quota"),
-    ],
-)
-def test_fields_of_a_quota_that_make_no_sense_together_are_named(admin, account, fields, wrong):
-    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields)
-    assert wrong in reply.context["adminform"].form.errors
-    assert not License.objects.exists()
 
 
 def test_the_preview_and_the_confirmation_say_what_the_quota_does(admin, account):
@@ -132,9 +99,27 @@ def test_the_preview_and_the_confirmation_say_what_the_quota_does(admin, account
     assert "up to 0.04 USD can be owed" in words(asked)
 
 
-@pytest.mark.parametrize("fields", [{"quota": "x"}, {"afterwards": "charge", "quota": "3"}, {"most_owed": "x"}])
-def test_the_preview_leaves_out_a_quota_that_cannot_be_read_yet(admin, account, fields):
-    assert "a month" not in words(admin.post(PREVIEW, {"account": account.pk, **fields}))
+def test_invalid_quotas_are_named_and_left_out_of_the_preview(admin, account):
+    for fields in ({"quota": "x"}, {"afterwards": "charge", "quota": "3"}, {"most_owed": "x"}):
+        assert "a month" not in words(admin.post(PREVIEW, {"account": account.pk, **fields}))
+    for fields, wrong in (
+        ({"afterwards": "charge"}, "quota"),
+        ({"most_owed": "5"}, "quota"),
+        ({"quota": "3", "most_owed": "5"}, "most_owed"),
+        ({**THEN_CHARGED, "most_owed": ""}, "most_owed"),
+        ({**THEN_CHARGED, "access_amount": "", "access_currency": ""}, "access_amount"),
+        ({"quota": "0"}, "quota"),
+        ({"quota": "2.5"}, "quota"),
+    ):
+        reply = submit(
+            admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields
+        )
+        assert wrong in reply.context["adminform"].form.errors
+        assert not License.objects.exists()
+    fields = {**THEN_CHARGED, "quota": "1000000000", "access_amount": "9999999", "confirmed": "1"}
+    assert reply.context["adminform"].form.errors.keys() == {"quota"}
+    assert not License.objects.exists()
+    assert not Wallet.objects.exists()
 
 
 def test_templates_fill_in_the_form_and_keep_the_customer(admin, account):
@@ -199,8 +184,16 @@ def test_an_operator_who_may_not_open_wallets_issues_licences_without_a_quota(st
     assert not Wallet.objects.exists()
 
 
-def test_a_licence_that_starts_later_has_its_first_quota_then(issue, clock):  # noqa: F811
+def test_a_quota_starts_with_its_licence_and_is_not_set_there(issue, clock):
     start = clock.now + timedelta(days=3)
     issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
     wallet = Wallet.objects.get()
     assert (wallet.balance, wallet.next_refill_at) == (0, start.replace(microsecond=0))
+
+
+def test_templates_are_in_the_currency_of_the_account(admin, account):
+    Account.objects.filter(pk=account.pk).update(currency="EUR")
+    assert "10,000 accesses a month, then 0.02 EUR each" in admin.get(ADD).content.decode()
+    for template in ("quota_then_charged", "per_access"):
+        filled = form_values(admin.get(ADD, {"template": template}).content.decode())
+        assert filled["access_currency"] == ["EUR"]

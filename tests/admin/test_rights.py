@@ -24,15 +24,13 @@ def item(account, api):
     return item
 
 
-def test_the_latest_decisions_of_an_item(reader, item):
+def test_pages_show_related_objects_to_those_who_may_view_them(reader, item, account):
     address = change_url(item)
     assert "Latest decisions" not in reader("licensing.view_content").get(address).content.decode()
     html = reader("licensing.view_content", "analytics.view_accessevent").get(address).content.decode()
     assert "Latest decisions" in html
     assert item.decision.removeprefix("dec_") in html
 
-
-def test_the_decisions_and_licences_of_a_requester(reader, item):
     address = change_url(Requester.objects.get())
     html = reader("licensing.view_requester").get(address).content.decode()
     assert item.title not in html
@@ -41,16 +39,10 @@ def test_the_decisions_and_licences_of_a_requester(reader, item):
     assert item.title in html
     assert "of gold" not in html
     assert "of gold" in reader("licensing.view_requester", "licensing.view_license").get(address).content.decode()
-
-
-@pytest.mark.parametrize("page", ["change", "simulator"])
-def test_the_items_of_a_policy(reader, item, page):
-    address = reverse(f"admin:licensing_policy_{page}", args=[item.policy_id])
-    assert "Markets" not in reader("licensing.view_policy").get(address).content.decode()
-    assert "Markets" in reader("licensing.view_policy", "licensing.view_content").get(address).content.decode()
-
-
-def test_the_keys_of_an_account(reader, account):
+    for page in ("change", "simulator"):
+        address = reverse(f"admin:licensing_policy_{page}", args=[item.policy_id])
+        assert "Markets" not in reader("licensing.view_policy").get(address).content.decode()
+        assert "Markets" in reader("licensing.view_policy", "licensing.view_content").get(address).content.decode()
     factories.api_key(account)
     assert "Working keys" not in reader("accounts.view_account").get(change_url(account)).content.decode()
     html = reader("accounts.view_account", "accounts.view_apikey").get(change_url(account)).content.decode()

@@ -60,13 +60,10 @@ def test_a_fact_without_a_value_is_no_part_of_the_second_line(admin, account):
     assert "field-policy row-fact" not in row
 
 
-def test_a_fact_that_needs_a_word_has_one(admin, account):
+def test_facts_have_their_word_and_rows_one_link(admin, account):
     factories.policy(account)
     [row] = rows(admin, Policy)
     assert '<td class="field-number_of_rules row-fact fact-2" data-word="rules:">2</td>' in row
-
-
-def test_a_row_leads_to_its_page_also_where_another_column_says_what_it_is(admin, account):
     factories.license(account, "org_acme", license_type="commercial", expires_at=timezone.now() + timedelta(days=1))
     [row] = rows(admin, License)
     assert row.count('class="row-link"') == 1

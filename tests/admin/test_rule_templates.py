@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime
 
-import pytest
 from django.urls import reverse
 
 from licensing.policies.lint import lint
@@ -33,14 +32,7 @@ def told(rules):
     return [f"{rule['action']} {next(iter(rule['conditions']))}" for rule in rules]
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_is_a_policy_that_lint_warns_of_in_nothing_but_that_it_never_allows(name):
-    rules = parse_rules(with_templates(name))
-    warned = {finding.code for finding in lint(rules, "deny", NOW) if finding.level == "warning"}
-    assert warned <= ({"never_allows"} if name in ("embargo", "no_ai") else {"allow_without_license"})
-
-
-def test_templates_add_up_to_one_policy():
+def test_templates_add_up_to_one_policy_around_existing_rules():
     """Conditional denials come first, catch-all rules last, and no rule twice."""
     rules = with_templates("paywall", "metered", "embargo", "no_ai", "research", "paywall")
     assert told(rules) == [
@@ -52,12 +44,14 @@ def test_templates_add_up_to_one_policy():
         "deny default",
     ]
 
-
-def test_the_rules_that_there_are_stay_where_they_are():
     own = [row_of(factories.ALLOW_LICENSED), row_of(factories.DENY_ALL)]
     rules = with_templates("embargo", "research", rows=own)
     assert told(rules) == ["deny tags", "allow licenseType", "allow licenseType", "deny default"]
     assert rules[1]["conditions"] == factories.ALLOW_LICENSED["conditions"]
+    for name in TEMPLATES:
+        rules = parse_rules(with_templates(name))
+        warned = {finding.code for finding in lint(rules, "deny", NOW) if finding.level == "warning"}
+        assert warned <= ({"never_allows"} if name in ("embargo", "no_ai") else {"allow_without_license"})
 
 
 def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
@@ -76,47 +70,34 @@ def offered_first(html):
     )
 
 
-def test_templates_come_first_where_there_are_no_rules_and_are_folded_away_below_those_that_there_are(admin, account):
+def test_templates_are_offered_first_without_rules_and_stay_open_in_use(admin, account):
     assert offered_first(html_of(admin.get(ADD))) == (True, False)
     policy = factories.policy(account)
     html = html_of(admin.get(change_url(policy)))
     assert offered_first(html) == (False, True)
     assert html.count('value="template-paywall"') == 1
 
-
-def test_templates_stay_open_while_one_adds_from_them(admin, account):
-    policy = factories.policy(account)
     unfolded = re.compile(r"<details[^>]* open>\s*<summary>Add from a template")
     assert unfolded.search(press(admin, policy, "template-embargo"))
     assert not unfolded.search(press(admin, policy, "copy-0"))
-
-
-def test_a_template_that_there_is_not_changes_nothing(admin, account):
-    policy = factories.policy(account)
     assert "rules-2-action" not in form_values(press(admin, policy, "template-none"))
 
 
-def test_a_rule_is_duplicated_below_itself_without_its_priority(admin, account):
-    policy = factories.policy(account)
-    values = form_values(press(admin, policy, "copy-0"))
-    assert [values[f"rules-{number}-licenseType"] for number in range(2)] == [["commercial\r\nenterprise"]] * 2
-    assert values["rules-1-original"] == [""]
-    assert values["rules-2-action"] == ["deny"]
-
-
-def test_each_rule_is_a_sentence_that_opens_into_its_form(admin, account):
+def test_each_rule_is_a_sentence_and_is_duplicated_below_itself(admin, account):
     policy = factories.policy(account)
     html = html_of(admin.get(change_url(policy)))
     assert "<summary data-sentence>Allow if the licence is of type commercial or enterprise and" in html
     assert "priority 1</span>" in html
     assert "data-form open" not in html.partition("<template")[0]
 
-
-def test_a_rule_that_is_not_complete_is_open(admin, account):
-    policy = factories.policy(account)
     html = press(admin, policy, "add")
     assert html.partition("<template")[0].count("data-form open") == 1
     assert "A new rule: choose its conditions." in html
+
+    values = form_values(press(admin, policy, "copy-0"))
+    assert [values[f"rules-{number}-licenseType"] for number in range(2)] == [["commercial\r\nenterprise"]] * 2
+    assert values["rules-1-original"] == [""]
+    assert values["rules-2-action"] == ["deny"]
 
 
 def words(client, rows):
@@ -126,19 +107,13 @@ def words(client, rows):
     return reply.json()["rules"]
 
 
-def test_the_sentences_of_an_unsaved_form_come_in_its_order_with_what_lint_finds(admin):
+def test_sentences_of_unsaved_rules_show_lint_and_errors_to_those_who_may_change_them(admin, staff, sign_in, account):
     everybody = {"action": "allow", "default": "on", "permissions": "full_access"}
     first, second = words(admin, [everybody, {"action": "deny", "requesterId": "org_a", "priority": "5"}])
     assert first["sentence"] == "Allow always. Grants full_access."
     assert (second["sentence"], second["place"]) == ("Deny if the customer is org_a.", "priority 5")
     assert any("never reached" in finding for finding in second["findings"]) or first["findings"]
-
-
-def test_an_incomplete_rule_is_reported(admin):
     [one] = words(admin, [{"action": "deny", "ip": "10.0.0.1/8"}])
     assert "without host bits" in one["sentence"]
-
-
-def test_descriptions_of_rules_require_permission_to_change_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).post(WORDS, {}).status_code == 403
     assert sign_in(staff("licensing.view_policy", accounts=[account])).get(WORDS).status_code == 403

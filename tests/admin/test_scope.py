@@ -24,57 +24,39 @@ def page(client, address):
     return reply.content.decode()
 
 
-def test_staff_of_one_account_see_its_keys_alone(staff, sign_in, account, two_keys):
+def test_staff_see_the_keys_and_pages_of_their_accounts_alone(staff, sign_in, account, two_keys, other_account):
     keys = page(sign_in(staff(*VIEW, accounts=[account])), KEYS)
     assert "Own key" in keys
     assert "Foreign key" not in keys
-
-
-def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account):
     accounts = page(sign_in(staff(*VIEW, accounts=[account])), ACCOUNTS)
     assert account.pk in accounts
     assert other_account.pk not in accounts
-
-
-def test_another_accounts_page_is_not_found_by_its_address(staff, sign_in, account, two_keys):
     _, foreign = two_keys
     reply = sign_in(staff(*VIEW, accounts=[account])).get(reverse("admin:accounts_apikey_change", args=[foreign.pk]))
     assert reply.status_code == 302
     assert reply.headers["Location"] == reverse("admin:index")
 
 
-def test_staff_of_all_accounts_see_every_key(staff, sign_in, two_keys):
+def test_all_accounts_are_seen_by_superusers_and_with_their_scope(admin, two_keys, staff, sign_in):
+    assert StaffScope.objects.count() == 0
+    assert "Foreign key" in page(admin, KEYS)
     user = staff(*VIEW)
     set_scope(user, all_accounts=True)
     keys = page(sign_in(user), KEYS)
     assert "Own key" in keys
     assert "Foreign key" in keys
-
-
-def test_staff_without_any_account_see_none(staff, sign_in, two_keys):
     assert "Own key" not in page(sign_in(staff(*VIEW)), KEYS)
 
 
-def test_a_superuser_sees_all_accounts_without_a_scope(admin, two_keys):
-    assert StaffScope.objects.count() == 0
-    assert "Foreign key" in page(admin, KEYS)
-
-
-def test_pages_without_permission_are_refused_and_not_linked(staff, sign_in, account):
+def test_pages_need_permission_and_former_staff_are_signed_out(staff, sign_in, account):
     client = sign_in(staff("accounts.view_account", accounts=[account]))
     assert client.get(KEYS).status_code == 403
     assert KEYS not in page(client, ACCOUNTS)
-
-
-def test_staff_who_left_are_signed_out_of_everything(staff, sign_in, account):
     user = staff(*VIEW, accounts=[account])
     client = sign_in(user)
     user.is_active = False
     user.save()
     assert client.get(KEYS).status_code == 302
-
-
-def test_an_account_that_is_made_later_belongs_to_no_ones_short_list(staff, sign_in, account):
     user = staff(*VIEW, accounts=list(Account.objects.all()))
     later = factories.account(name="Later")
     assert later.pk not in page(sign_in(user), ACCOUNTS)

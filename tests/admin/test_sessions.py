@@ -39,7 +39,7 @@ def page(name, user):
     return reverse(f"admin:auth_user_{name}", args=[user.pk])
 
 
-def test_resetting_the_second_factor_ends_them(admin, anna, annas):
+def test_a_new_password_or_a_reset_second_factor_ends_sessions(admin, anna, annas):
     assert submit(admin, page("reset_second_factor", anna)).status_code == 302
     assert annas.get(INDEX).status_code == 302
     assert admin.get(INDEX).status_code == 200
@@ -131,7 +131,7 @@ def test_signing_out_takes_the_session_out_of_the_table(anna, annas):
     assert not Session.objects.exists()
 
 
-def test_sessions_that_have_ended_are_cleared(anna, annas):
+def test_sessions_end_when_they_expire_or_sign_out(anna, annas):
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     assert annas.get(INDEX).status_code == 302
     call_command("clearsessions")

@@ -28,11 +28,10 @@ def browser(staff, sign_in):
     return sign_in(staff())
 
 
-def test_an_operator_who_is_signed_in_is_known(browser):
+def test_operators_are_known_by_a_session_that_has_not_expired(browser):
     assert known(browser)
-
-
-def test_without_a_session_no_operator_is_known(browser):
+    change_session(browser, **{SIGNED_IN_AT: time.time() - configured.SESSION_COOKIE_AGE - 1})
+    assert not known(browser)
     browser.cookies.clear()
     assert not known(browser)
     browser.cookies[configured.SESSION_COOKIE_NAME] = "a" * 32
@@ -46,11 +45,6 @@ def test_former_operators_are_not_signed_in(staff, sign_in, change):
     for name, value in change.items():
         setattr(user, name, value)
     user.save()
-    assert not known(browser)
-
-
-def test_an_expired_session_is_ignored(browser):
-    change_session(browser, **{SIGNED_IN_AT: time.time() - configured.SESSION_COOKIE_AGE - 1})
     assert not known(browser)
 
 

@@ -50,14 +50,12 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
 
 
-def test_observing_is_turned_into_enforcing(admin, account):
+def test_rules_and_mode_of_a_site_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe")
     assert submit(admin, page_of(site), mode="enforce").status_code == 302
     site.refresh_from_db()
     assert (site.mode, site.shown_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
 
-
-def test_the_rules_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None, "/b/*": None})
     assert submit(admin, page_of(site), rules="/a/*\n/c/*").status_code == 302
     site.refresh_from_db()
@@ -91,19 +89,25 @@ def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, accou
     assert not Site.objects.exists()
 
 
-def test_a_viewer_sees_the_rules_in_words(sign_in, account):
+def test_a_viewer_sees_the_rules_and_files_of_its_own_accounts(sign_in, account):
     site = factories.site(account, {"/premium/*": None})
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()
 
 
-def test_the_button_for_enforcing_is_beside_the_observed_denials(admin, account):
+def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin, account):
     site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
     address = reverse("admin:licensing_site_enforce", args=[site.pk])
     assert "Would have been refused in 30 days" in admin.get(address).content.decode()
     assert submit(admin, address).status_code == 302
     site.refresh_from_db()
     assert site.mode == "enforce"
+
+    report = ObservedFigures(
+        total=9_000, payable=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
+    )
+    assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
+    assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
 
 
 def test_enforcing_says_which_hosts_no_site_covers(admin, account):
@@ -132,15 +136,7 @@ def test_aliases_and_whom_proxies_ask_about_are_set(admin, account):
     assert f"The site {site.pk} has the host m.pub.example already." in reply.content.decode()
 
 
-def test_the_page_says_of_how_many_the_revenue_is():
-    report = ObservedFigures(
-        total=9_000, payable=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
-    )
-    assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
-    assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
-
-
-def test_policies_and_documents_are_shown_side_by_side(admin, account):
+def test_documents_of_a_site_are_shown_and_checked(admin, account):
     policy = factories.policy(account, name="Licensed only")
     site = factories.site(account, {"/premium/*": policy}, host="pub.example", mode="observe")
     html = admin.get(reverse("admin:licensing_site_terms", args=[site.pk])).content.decode()
@@ -165,7 +161,7 @@ def test_the_button_checks_the_documents_that_the_site_publishes_now(admin, acco
     assert "https://pub.example/robots.txt cannot be read: The name could not be resolved." in page
 
 
-def test_the_texts_of_the_refusal_page_are_set_and_emptied(admin, account):
+def test_refusal_texts_and_robots_txt_are_set_and_emptied(admin, account):
     site = factories.site(account)
     texts = {"name": "The Daily", "refusal_message": "For subscribers.", "link_label": "Subscribe"}
     submit(admin, page_of(site), **texts, link_url="https://pub.example/abo")
@@ -176,21 +172,24 @@ def test_the_texts_of_the_refusal_page_are_set_and_emptied(admin, account):
     assert site.refusal_texts == (None,) * 4
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)][-1] == "site.updated"
 
-
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
+    for fields, complaint in (
         ({"link_url": "javascript:alert(1)"}, "Must be an http(s) URL"),
         ({"refusal_message": "a" * 501}, "at most 500 characters"),
         ({"name": "a" * 101}, "101"),
-    ],
-)
-def test_a_text_that_the_page_cannot_show_is_refused_at_its_field(admin, account, fields, complaint):
-    site = factories.site(account)
-    reply = submit(admin, page_of(site), **fields)
-    assert (reply.status_code, complaint in reply.content.decode()) == (200, True)
+    ):
+        reply = submit(admin, page_of(site), **fields)
+        assert (reply.status_code, complaint in reply.content.decode()) == (200, True)
+        site.refresh_from_db()
+        assert site.refusal_texts == (None,) * 4
+
+    submit(admin, page_of(site), robots_txt="User-agent: GPTBot\r\nDisallow: /private/")
     site.refresh_from_db()
-    assert site.refusal_texts == (None,) * 4
+    assert site.robots_txt == "User-agent: GPTBot\nDisallow: /private/"
+    reply = submit(admin, page_of(site), robots_txt="#" * 65_537)
+    assert "at most 65536 characters" in reply.content.decode()
+    submit(admin, page_of(site), robots_txt="")
+    site.refresh_from_db()
+    assert site.robots_txt is None
 
 
 def test_the_file_of_each_proxy_is_downloaded(admin, account):
@@ -221,15 +220,3 @@ def test_a_viewer_downloads_the_files_of_its_own_accounts_only(sign_in, account,
     for owner, status in ((account, 200), (other_account, 404)):
         address = reverse("admin:licensing_site_proxy_files", args=[factories.site(owner).pk])
         assert viewer.get(address, {"for": "nginx"}).status_code == status
-
-
-def test_robots_txt_is_stored_with_the_line_ends_of_files(admin, account):
-    site = factories.site(account)
-    submit(admin, page_of(site), robots_txt="User-agent: GPTBot\r\nDisallow: /private/")
-    site.refresh_from_db()
-    assert site.robots_txt == "User-agent: GPTBot\nDisallow: /private/"
-    reply = submit(admin, page_of(site), robots_txt="#" * 65_537)
-    assert "at most 65536 characters" in reply.content.decode()
-    submit(admin, page_of(site), robots_txt="")
-    site.refresh_from_db()
-    assert site.robots_txt is None

@@ -136,15 +136,13 @@ def test_a_reopened_form_saves_beside_the_other_changes(admin, edited):
     }  # fmt: skip
 
 
-def test_the_refusal_leads_to_the_page_as_it_is_now(admin, account):
+def test_a_refusal_leads_to_the_current_page_and_forms_need_a_version(admin, account):
     item = factories.content(account)
     opened = open_form(admin, item)
     content_services.update_content(item, {"title": "Theirs"})
     html = save(admin, item, opened, category="law").content.decode()
     assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open the current version</a>' in html
 
-
-def test_a_form_without_its_version_is_refused(admin, account):
     item = factories.content(account, title="Kept")
     opened = open_form(admin, item)
     del opened["as_opened"]

@@ -36,26 +36,21 @@ def page(client, path):
     return reply.content.decode()
 
 
-def test_the_list_shows_balances_and_closed_months(admin, booked):
+def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
     html = page(admin, LIST)
     for said in ("2026-01", "2026-02", "100.10 USD", "70.10 USD", "open", "closed"):
         assert said in html
-
-
-@pytest.mark.parametrize(
-    ("query", "number"), [("status=open", 1), ("status=closed", 1), ("currency=EUR", 0), ("q=org", 2), ("q=nobody", 0)]
-)
-def test_the_list_is_filtered(admin, booked, query, number):
-    assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
-
-
-def test_a_statement_has_its_figures_and_its_lines(admin, booked):
+    for query, number in (
+        ("status=open", 1),
+        ("status=closed", 1),
+        ("currency=EUR", 0),
+        ("q=org", 2),
+        ("q=nobody", 0),
+    ):
+        assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
     html = page(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
     for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html
-
-
-def test_a_statement_prints_on_a_page_of_its_own(admin, booked):
     one = Statement.objects.get(closed_at=None)
     html = page(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
     for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
@@ -71,6 +66,23 @@ def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, accou
         said = " ".join(strip_tags(page(admin, path)).split())
         figures = said[said.index("Opening balance") :]
         assert re.search(r"100\.10.*-30\.00.*Payments ?-1,250\.00.*Closing balance ?-1,179\.90 USD", figures)
+
+
+def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, account):
+    factories.license(account)
+    factories.wallet(account, requester_id="org_acme", unit="access", amount="28")
+    [statement] = Statement.objects.all()
+    listed = strip_tags(page(admin, reverse("admin:analytics_statement_changelist")))
+    shown = strip_tags(page(admin, change_url(statement)))
+    printed = strip_tags(page(admin, reverse("admin:analytics_statement_print_page", args=[statement.pk])))
+    assert "28 accesses" in listed
+    assert "0 accesses spent" in listed
+    assert "closing 28 accesses" in shown
+    assert "28 accesses" in printed
+    for html in (listed, shown, printed):
+        assert "0.00" not in html
+    for html in (shown, printed):
+        assert "Licence prices" not in html
 
 
 def cells(html):
@@ -106,14 +118,11 @@ def test_the_list_and_the_lines_of_one_are_exported(admin, booked):
     assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
 
 
-def test_statements_of_other_accounts_are_not_shown(sign_in, staff, other_account, booked):
+def test_statements_are_shown_to_those_who_may_see_the_account(sign_in, staff, other_account, booked, account):
     client = sign_in(staff("analytics.view_statement", accounts=[other_account]))
     one = Statement.objects.get(closed_at=None)
     assert client.get(LIST).context["cl"].result_count == 0
     for name in ("print_page", "export_lines"):
         assert client.get(reverse(f"admin:analytics_statement_{name}", args=[one.pk])).status_code == 404
-
-
-def test_without_the_right_there_is_nothing_to_see(sign_in, staff, account, booked):
     client = sign_in(staff("analytics.view_ledgerentry", accounts=[account]))
     assert client.get(LIST).status_code == 403

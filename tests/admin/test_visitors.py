@@ -11,7 +11,7 @@ from django.utils.html import strip_tags
 
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import digest_of
 from operators.catalogue import crawls as crawls_module
 from tests import factories
@@ -28,9 +28,10 @@ def visits(account):
             account=owner, requester_id=requester_id, defaults={"name": name}
         )
         now = timezone.now()
-        return VisitorDay.objects.create(
-            account=owner, day=(now - timedelta(days=days)).date(), requester=requester, identified_by=identified_by,
-            allowed=counts[0], observed=counts[1], denied=counts[2], last_seen=now - timedelta(days=days),
+        return EdgeUsage.objects.create(
+            account=owner, kind=Kind.VISITOR, day=(now - timedelta(days=days)).date(), page_id=0, requester=requester,
+            identified_by=identified_by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=0,
+            last_seen=now - timedelta(days=days),
         )  # fmt: skip
 
     return make
@@ -110,7 +111,8 @@ def test_it_takes_few_queries_and_shows_those_with_most(admin, account, visits, 
     assert "org_149" in page
 
 
-def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, settings):
+def test_address_lists_show_their_age_or_the_setting_that_fetches_them(admin, settings):
+    assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()
     settings.CRAWLER_LISTS = True
     now = timezone.now()
     url = "https://openai.com/gptbot.json"
@@ -123,10 +125,6 @@ def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, setti
     assert ["PerplexityBot", "https://www.perplexity.com/perplexitybot.json", "0", "not fetched yet", ""] in rows
 
 
-def test_it_names_the_setting_that_fetches_lists(admin):
-    assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()
-
-
 @pytest.fixture
 def crawls(account):
     """Record two days of requests by crawlers, and readers referred by their operators."""
@@ -137,28 +135,33 @@ def crawls(account):
         requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
         url = f"https://pub.example{path}"
         page = Page.objects.create(account=account, digest=digest_of(url), url=url, site=site)
-        PageDay.objects.create(
-            account=account, day=today - timedelta(days=days), page=page, requester=requester, identified_by=by,
-            allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations, last_seen=timezone.now(),
-        )  # fmt: skip
-        VisitorDay.objects.update_or_create(
-            account=account, day=today - timedelta(days=days), requester=requester, identified_by=by,
-            defaults={"allowed": counts[0], "observed": counts[1], "denied": counts[2], "last_seen": timezone.now()},
-        )  # fmt: skip
-        return page
+        for kind, number in ((Kind.VISITOR, 0), (Kind.VISITOR_OF_PAGE, page.pk)):
+            EdgeUsage.objects.create(
+                account=account, kind=kind, day=today - timedelta(days=days), page_id=number, requester=requester,
+                identified_by=by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations,
+                last_seen=timezone.now(),
+            )  # fmt: skip
 
     took("crawler:gptbot", "/premium/a", (5, 0, 2), violations=3)
     took("unverified:gptbot", "/premium/deep/b", (0, 4, 0), by="user_agent", days=1)
-    home = took("crawler:googlebot", "/about", (1_200, 0, 0))
+    took("crawler:googlebot", "/about", (1_200, 0, 0))
     for host, number in (("chatgpt.com", 4), ("google.*", 3)):
-        ReferralDay.objects.create(account=account, day=today, page=home, host=host, referrals=number)
+        EdgeUsage.objects.create(
+            account=account, kind=Kind.REFERRER, day=today, page_id=0, requester_id=0, referrer=host,
+            allowed=number, observed=0, denied=0, violations=0, last_seen=timezone.now(),
+        )  # fmt: skip
     return site
 
 
-def test_the_page_shows_pages_and_referrals_of_crawler_operators(admin, crawls):
+def test_pages_referrals_and_days_of_crawlers_are_shown(admin, crawls):
     rows = rows_of(admin)
     assert ["Google", "1,200", "1,200", "0", "3", "400.00", "", ""] in rows
     assert ["OpenAI", "11", "7", "3", "4", "2.75", "", ""] in rows
+    rows, today = rows_of(admin, period="7d"), timezone.now()
+    assert ["Day (UTC)", "AI training", "Search", "Total"] in rows
+    assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
+    assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
+    assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
 
 
 def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_see_it(
@@ -178,14 +181,6 @@ def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_se
     assert "At stake" not in eve.get(PAGE).content.decode()
 
 
-def test_requests_of_crawlers_by_day_and_class(admin, crawls):
-    rows, today = rows_of(admin, period="7d"), timezone.now()
-    assert ["Day (UTC)", "AI training", "Search", "Total"] in rows
-    assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
-    assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
-    assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
-
-
 def test_pages_are_opened_folder_by_folder(admin, crawls):
     def links(**query):
         page = html.unescape(admin.get(PAGE, query).content.decode())
@@ -203,24 +198,19 @@ def test_pages_are_opened_folder_by_folder(admin, crawls):
     assert "No visits below this folder" in admin.get(PAGE, {"below": "https://elsewhere.example/"}).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("by", "columns", "today"),
-    [
+def test_the_chart_is_grouped_and_adds_up_what_is_beyond_the_first(admin, crawls, monkeypatch):
+    for by, columns, today in (
         ("class", ["AI training", "Search"], ["7", "1,200"]),
         ("operator", ["Google", "OpenAI"], ["1,200", "7"]),
         ("crawler", ["Googlebot", "GPTBot"], ["1,200", "7"]),
         ("nonsense", ["AI training", "Search"], ["7", "1,200"]),
-    ],
-)
-def test_the_chart_is_grouped_by_class_operator_or_crawler(admin, crawls, by, columns, today):
-    rows = rows_of(admin, by=by)
-    assert ["Day (UTC)", *columns, "Total"] in rows
-    assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
-    shown = admin.get(PAGE, {"by": by}).content.decode()
-    assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
+    ):
+        rows = rows_of(admin, by=by)
+        assert ["Day (UTC)", *columns, "Total"] in rows
+        assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
+        shown = admin.get(PAGE, {"by": by}).content.decode()
+        assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
 
-
-def test_the_chart_adds_up_what_is_beyond_the_first_operators(admin, crawls, monkeypatch):
     monkeypatch.setattr(crawls_module, "KINDS", ["ai-training"])
     rows = rows_of(admin, by="operator")
     assert ["Day (UTC)", "Google", "Others", "Total"] in rows

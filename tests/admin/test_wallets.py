@@ -12,7 +12,6 @@ from analytics.wallets.burn_down import burn_down
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
-from tests.clock import clock  # noqa: F401 - a fixture
 
 ADD = reverse("admin:analytics_wallet_add")
 PAY = reverse("admin:analytics_payment_add")
@@ -32,15 +31,66 @@ def act(client, made, action, **fields):
     return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
 
 
-def test_an_operator_opens_a_quota_with_a_payment(admin, account, customer):
-    terms = {"own_unit": "access", "amount": "10000", "low_percent": "10"}
+def test_an_operator_opens_a_wallet_of_accesses(admin, account, customer):
+    terms = {"own_unit": "access", "low_percent": "10"}
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
     assert reply.status_code == 302, reply.content.decode()
     made = Wallet.objects.get()
-    assert (made.requester, made.unit, made.balance) == (customer, "access", 10_000)
+    assert (made.requester, made.unit, made.balance) == (customer, "access", 0)
     assert made.thresholds == [{"percent": 10}]
-    shown = admin.get(change_url(made)).content.decode()
-    assert "10,000 accesses left" in shown
+
+
+def top_up(client, requester, **fields):
+    return submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
+
+
+def test_credit_in_money_and_its_payment_are_recorded_in_one_step(admin, customer):
+    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    opened = form_values(admin.get(address).content.decode())
+    assert opened["currency"] == ["USD"]
+    for said in ("100.00 EUR added, and a payment of 100.00 EUR recorded.", "The form was sent twice."):
+        reply = admin.post(address, {**opened, "wallet": "EUR", "amount": "100", "external_id": "transfer-7"})
+        assert reply["Location"] == change_url(customer)
+        assert said in admin.get(change_url(customer)).content.decode()
+    [wallet], [payment], [statement] = Wallet.objects.all(), Payment.objects.all(), Statement.objects.all()
+    assert (wallet.unit, wallet.balance) == ("EUR", 100)
+    assert (payment.amount, payment.currency, payment.external_id) == (100, "EUR", "transfer-7")
+    assert (statement.payments, statement.closing, statement.credit_closing) == (100, -100, 100)
+    assert "100.00 EUR paid in advance" in admin.get(change_url(customer)).content.decode()
+    assert top_up(admin, customer, wallet="EUR", amount="5", payment="recorded").status_code == 302
+    assert Wallet.objects.get().balance == 105
+    assert Payment.objects.count() == 1
+
+
+def test_accesses_are_topped_up_with_what_was_paid_for_them(admin, customer):
+    sold = {"wallet": "access", "amount": "10000"}
+    assert "Enter what was paid for the accesses" in top_up(admin, customer, **sold).content.decode()
+    assert top_up(admin, customer, **sold, price="500", currency="EUR").status_code == 302
+    payment = Payment.objects.get()
+    assert (payment.amount, payment.currency, payment.grant.amount) == (500, "EUR", 10_000)
+    needless = top_up(admin, customer, wallet="USD", amount="5", price="5").content.decode()
+    assert "Only accesses that are paid for now have a price" in needless
+    assert top_up(admin, customer, wallet="access", amount="50", payment="gift").status_code == 302
+    assert [grant.kind for grant in Grant.objects.order_by("created")] == ["paid", "promotional"]
+    assert Payment.objects.count() == 1
+
+
+def test_a_top_up_with_the_number_of_a_recorded_payment_records_no_second_one(admin, api, customer):
+    paid = {"requesterId": "org_acme", "amount": 40, "currency": "USD", "externalId": "transfer-8"}
+    api.post("/v1/payments", paid)
+    differs = top_up(admin, customer, wallet="USD", amount="41", external_id="transfer-8")
+    assert "Another payment has the externalId" in differs.content.decode()
+    assert not Grant.objects.exists()
+    assert top_up(admin, customer, wallet="USD", amount="40", external_id="transfer-8").status_code == 302
+    assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 40)
+
+
+def test_an_operator_who_may_not_record_payments_tops_up_without_one(staff, sign_in, account, customer):
+    rights = ("licensing.view_requester", "analytics.view_wallet", "analytics.change_wallet")
+    client = sign_in(staff(*rights, accounts=[account]))
+    assert "valid choice" in top_up(client, customer, wallet="USD", amount="5", payment="record").content.decode()
+    assert top_up(client, customer, wallet="USD", amount="5", payment="gift").status_code == 302
+    assert not Payment.objects.exists()
 
 
 def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, customer):
@@ -59,7 +109,7 @@ def test_an_overdrawn_wallet_shows_its_credit_below_0(admin, wallet):
     assert "2.00 USD left, 2.00 USD of it below 0" in admin.get(change_url(wallet)).content.decode()
 
 
-def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
+def test_invalid_wallets_are_refused_at_their_field(admin, account, customer):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="nobody", own_unit="USD")
     assert "There is no customer" in reply.content.decode()
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", own_unit="USD", refill_amount="5")
@@ -69,35 +119,24 @@ def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
 
 def test_an_operator_tops_up_once_for_each_number(admin, wallet):
     for _ in range(2):
-        assert act(admin, wallet, "top_up", amount="5.50", kind="paid", external_id="order-7").status_code == 302
+        reply = act(admin, wallet, "top_up", amount="5.50", payment="recorded", external_id="order-7")
+        assert reply.status_code == 302
     wallet.refresh_from_db()
     assert wallet.balance == Decimal("15.5")
     assert Grant.objects.filter(external_id="order-7").count() == 1
 
 
-def test_a_top_up_that_is_sent_twice_adds_its_credit_once(admin, wallet):
+def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
     address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
     for said in ("5.50 USD added.", "The form was sent twice. 5.50 USD added, once."):
-        admin.post(address, {**opened, "amount": "5.50", "kind": "paid"})
+        admin.post(address, {**opened, "amount": "5.50", "payment": "recorded"})
         assert said in admin.get(change_url(wallet)).content.decode()
     wallet.refresh_from_db()
     assert wallet.balance == Decimal("15.5")
-    assert act(admin, wallet, "top_up", amount="5.50", kind="paid").status_code == 302  # another form adds more
+    assert act(admin, wallet, "top_up", amount="5.50", payment="recorded").status_code == 302  # another form adds more
     wallet.refresh_from_db()
     assert wallet.balance == 21
-
-
-def test_an_operator_sets_a_quota_and_keeps_what_the_form_does_not_show(admin, api, wallet):
-    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": [{"value": 3}, {"percent": 5}]})
-    terms = {"refill_amount": "7", "refill_every": "week", "rollover_max": "2", "overdraft": "1", "low_percent": "20"}
-    assert act(admin, wallet, "change_terms", **terms).status_code == 302
-    shown = api.get(f"/v1/wallets/{wallet.pk}")
-    assert (shown["balance"], shown["floor"]) == (17, -1)
-    assert shown["thresholds"] == [{"value": 3}, {"percent": 20}]
-    assert (shown["refill"]["amount"], shown["refill"]["rollover"]) == (7, {"min": 0, "max": 2})
-    assert act(admin, wallet, "change_terms", refill_amount="", refill_every="").status_code == 302
-    assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
 
 
 def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):
@@ -110,7 +149,7 @@ def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wall
     assert (shown["floor"], shown["thresholds"]) == (-5, [])
 
 
-def test_saving_a_quota_leaves_further_warnings_as_they_are(admin, api, wallet):
+def test_saving_a_quota_keeps_what_the_form_does_not_show(admin, api, wallet):
     several = [{"percent": 50}, {"value": 3}, {"percent": 10}]
     api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": several})
     assert act(admin, wallet, "change_terms").status_code == 302
@@ -118,17 +157,25 @@ def test_saving_a_quota_leaves_further_warnings_as_they_are(admin, api, wallet):
     act(admin, wallet, "change_terms", low_percent="40")
     assert api.get(f"/v1/wallets/{wallet.pk}")["thresholds"] == [{"percent": 40}, *several[1:]]
 
+    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": [{"value": 3}, {"percent": 5}]})
+    terms = {"refill_amount": "7", "refill_every": "week", "rollover_max": "2", "overdraft": "1", "low_percent": "20"}
+    assert act(admin, wallet, "change_terms", **terms).status_code == 302
+    shown = api.get(f"/v1/wallets/{wallet.pk}")
+    assert (shown["balance"], shown["floor"]) == (17, -1)
+    assert shown["thresholds"] == [{"value": 3}, {"percent": 20}]
+    assert (shown["refill"]["amount"], shown["refill"]["rollover"]) == (7, {"min": 0, "max": 2})
+    assert act(admin, wallet, "change_terms", refill_amount="", refill_every="").status_code == 302
+    assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
 
-def test_an_operator_records_a_payment_that_tops_up(admin, account, wallet):
+
+def test_an_operator_records_a_payment_once(admin, account, customer):
     fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "USD"}
-    asked = submit(admin, PAY, **fields, tops_up="on", external_id="inv-1")
+    asked = submit(admin, PAY, **fields, external_id="inv-1")
     assert "Record 12.50 USD" in asked.content.decode()
-    assert "The wallet is topped up by 12.50 USD." in asked.content.decode()
     assert not Payment.objects.exists()
-    submit(admin, PAY, **fields, tops_up="on", external_id="inv-1", confirmed="1")
+    submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     payment = Payment.objects.get()
-    wallet.refresh_from_db()
-    assert (payment.amount, payment.external_id, wallet.balance) == (Decimal("12.5"), "inv-1", Decimal("22.5"))
+    assert (payment.amount, payment.external_id) == (Decimal("12.5"), "inv-1")
     again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     assert "recorded before" in again.content.decode()
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
@@ -141,14 +188,7 @@ def test_a_payment_has_the_date_of_the_bank_without_a_time(admin, account, custo
     assert Payment.objects.get().received_at.isoformat() == "2026-02-20T00:00:00+00:00"
 
 
-def test_a_payment_cannot_top_up_a_wallet_that_there_is_not(admin, account, customer):
-    fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "EUR"}
-    reply = submit(admin, PAY, **fields, tops_up="on", confirmed="1")
-    assert "has no wallet in EUR" in reply.content.decode()
-    assert not Payment.objects.exists()
-
-
-def test_the_projected_end_follows_from_the_spending(api, account, clock):  # noqa: F811
+def test_the_projected_end_follows_from_the_spending(api, account, clock):
     factories.license(account, per_access="0.05")
     made = Wallet.objects.get(pk=factories.wallet(account, amount="1", requester_id="org_acme")["wallet"])
     item = factories.content(account, policy_id=factories.policy(account).pk)
@@ -182,8 +222,6 @@ def test_an_operator_records_a_payout(admin, account):
     assert confirmed(admin, asked).status_code == 302
     payment = Payment.objects.get()
     assert (payment.kind, payment.amount) == ("payout", Decimal("49.40"))
-    refused = submit(admin, address, **values, amount="1", tops_up="on")
-    assert "A payout adds no credit." in refused.content.decode()
 
 
 def test_an_operator_voids_a_payment_once(admin, account):

@@ -93,17 +93,14 @@ def test_a_replay_from_a_start_time_asks_again_with_its_number(admin, account):
     assert waiting() == 3
 
 
-def test_nothing_is_replayed_to_a_disabled_endpoint(admin, account):
-    endpoint, _ = factories.endpoint(account, status="disabled")
-    assert "Enable it first" in replay_page(admin, endpoint)
-    assert "Enable it first" in act(admin, endpoint, "replay").content.decode()
-
-
-def test_a_new_secret_is_shown_once(admin, account):
+def test_a_new_secret_is_shown_once_and_disabled_endpoints_replay_nothing(admin, account):
     endpoint, old = factories.endpoint(account)
     [new] = shown_secrets(act(admin, endpoint, "rotate"))
     assert new != old
     assert shown_secrets(admin.get(change_url(endpoint))) == []
+    endpoint, _ = factories.endpoint(account, status="disabled")
+    assert "Enable it first" in replay_page(admin, endpoint)
+    assert "Enable it first" in act(admin, endpoint, "replay").content.decode()
 
 
 def test_after_a_changed_pepper_its_pages_say_what_to_set_again(admin, account, settings):
@@ -143,14 +140,12 @@ def test_an_operator_disables_an_endpoint(admin, account):
     assert not WebhookDelivery.objects.filter(due_at__isnull=False).exists()
 
 
-def test_an_unknown_event_type_is_refused_at_its_field(admin, account):
+def test_endpoints_are_disabled_and_take_known_events(admin, account):
     endpoint, _ = factories.endpoint(account)
     reply = submit(admin, change_url(endpoint), events="content.creatd")
     assert reply.status_code == 200
     assert "Must be *" in reply.content.decode()
 
-
-def test_its_page_says_which_decisions_it_hears_of(admin, account):
     endpoint, _ = factories.endpoint(account)
     assert "have to be named above" in admin.get(change_url(endpoint)).content.decode()
     narrowed = {"reasons": ["no_license"], "requesterIds": ["org_a", "org_b"]}

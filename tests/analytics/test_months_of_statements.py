@@ -12,7 +12,7 @@ from django.db import connection
 from accounts.plans.services import update_account
 from analytics.models import ClosedStatement, Statement, StatementLine
 from analytics.payments.services import record_payment
-from analytics.statements.checking import differences
+from analytics.statements.checking import find_differences
 from analytics.statements.closing import close_due
 from tests import ledger
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -57,7 +57,7 @@ def test_entries_are_in_the_months_of_the_calendar(account, clock, zone, later):
     clock.now = datetime(2027, 2, 20, tzinfo=UTC)
     open_ = stated()
     assert close_due() == len(open_)
-    assert (stated(), differences()) == (open_, [])
+    assert (stated(), find_differences(["statements", "lines"])) == (open_, [])
     closed = dict(ClosedStatement.objects.values_list("month", "decisions"))
     assert closed == dict(open_)
 

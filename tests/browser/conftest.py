@@ -93,6 +93,12 @@ def account(deployment: Deployment) -> Account:
     return Account(made["id"], name, key["key"])
 
 
+@pytest.fixture
+def api(deployment: Deployment, account: Account) -> Iterator[httpx.Client]:
+    with deployment.client(account.key) as client:
+        yield client
+
+
 @dataclass(frozen=True)
 class Operator:
     username: str

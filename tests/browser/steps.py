@@ -1,4 +1,4 @@
-"""The steps of a new account."""
+"""Counts what an operator does."""
 
 
 class Steps:
@@ -19,6 +19,15 @@ class Steps:
     def fill(self, field, text):
         self.taken += 1
         field.fill(text)
+
+    def select(self, label, option):
+        self.taken += 1
+        self.page.get_by_label(label).select_option(option)
+
+    def click_in(self, area, text):
+        self.taken += 1
+        self.page.locator(area).get_by_role("link", name=text).first.click()
+        self.page.wait_for_load_state()
 
     def tick(self, label):
         self.taken += 1

@@ -9,12 +9,7 @@ from tests.browser.conftest import PHONE, serious_problems
 POLICY = {
     "name": "Open to the licensed",
     "rules": [
-        {
-            "action": "allow",
-            "priority": 1,
-            "conditions": {"licenseType": "commercial"},
-            "permissions": ["full_access"],
-        },
+        {"action": "allow", "priority": 1, "conditions": {"licenseType": "commercial"}, "permissions": ["full_access"]}
     ],
 }
 

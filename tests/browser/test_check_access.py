@@ -6,12 +6,6 @@ from tests.browser.conftest import PHONE, serious_problems
 
 
 @pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
-
-
-@pytest.fixture
 def decision(api):
     allow = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
     policy = api.post("/v1/policies", json={"name": "Commercial use", "rules": [allow]}).json()

@@ -18,12 +18,6 @@ rain,Rain,article,https://example.com/rain
 
 
 @pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
-
-
-@pytest.fixture
 def item(api):
     policy = api.post("/v1/policies", json={"name": "Licensed", "rules": [ALLOW_LICENSED, DENY_ALL]}).json()
     return api.post("/v1/content", json={"title": "The item", "policyId": policy["id"]}).json()

@@ -36,12 +36,6 @@ def another_account(deployment):
     return deployment.manage("create_account", "Another publisher")
 
 
-@pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
-
-
 def days_from_now(days):
     return (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -15,12 +15,6 @@ REQUESTERS = [{"id": "org_acme", "name": "Acme", "licenseType": "commercial"}, {
 
 
 @pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
-
-
-@pytest.fixture
 def decided(api):
     """Six decisions of two items and two requesters, and two amounts in the ledger."""
     policy = api.post("/v1/policies", json=POLICY).json()["id"]

@@ -1,20 +1,7 @@
 """An operator writes a policy in the form, simulates and saves it, sees the difference and rolls back."""
 
-import pytest
-
 from tests.browser.conftest import PHONE, choose, serious_problems
-from tests.browser.policy_editor import (
-    add_rule,
-    opened,
-    press,
-    rule,
-)
-
-
-@pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
+from tests.browser.policy_editor import add_rule, opened, press, rule
 
 
 def write_policy(page, account, name):

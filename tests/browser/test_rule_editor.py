@@ -2,19 +2,11 @@
 
 import re
 
-import pytest
-
 from tests.browser.conftest import choose, serious_problems
 from tests.browser.policy_editor import add_rule, opened, press, rule
 from tests.faults.harness import eventually
 
 ADD = "/admin/licensing/policy/add/"
-
-
-@pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
 
 
 def begin(page, template):

@@ -2,17 +2,9 @@
 
 import re
 
-import pytest
-
 from tests.browser.conftest import serious_problems
 
 A4 = {"width": 680, "height": 980}  # CSS pixels within the margins
-
-
-@pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
 
 
 def test_a_statement_is_printed_from_its_page(admin, account, api):

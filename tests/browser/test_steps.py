@@ -11,12 +11,6 @@ PAYS = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions
 
 
 @pytest.fixture
-def api(deployment, account):
-    with deployment.client(account.key) as client:
-        yield client
-
-
-@pytest.fixture
 def at(admin):
     """Return a function that opens an address and starts counting steps."""
 

@@ -136,10 +136,7 @@ def wsgi(options: Options) -> Answer:
         return [page(seen)]
 
     app = WsgiMiddleware(
-        site,
-        requester=lambda environ: environ.get("HTTP_X_SESSION"),
-        http=httpx.Client(trust_env=False),
-        **options,
+        site, requester=lambda environ: environ.get("HTTP_X_SESSION"), http=httpx.Client(trust_env=False), **options
     )
 
     def answer(visit: Visit) -> Reply:

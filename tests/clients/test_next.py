@@ -52,8 +52,7 @@ OF_ROUTER: tuple[dict[str, str], ...] = (
 )
 
 needs_next = pytest.mark.skipif(
-    not NEXT.exists(),
-    reason="Next is not installed: run `npm ci --ignore-scripts --omit=optional` in its folder.",
+    not NEXT.exists(), reason="Next is not installed: run `npm ci --ignore-scripts --omit=optional` in its folder."
 )
 
 

@@ -31,12 +31,6 @@ from tests.clients.scripted import scripted
 from tests.served import Service
 
 
-@pytest.fixture
-def client(service: Service) -> Iterator[Client]:
-    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
-
-
 def refused(status: int, **headers: str) -> httpx.Response:
     error = {"code": "rate_limit_exceeded", "message": "Wait.", "type": "rate_limit_error"}
     return httpx.Response(status, json={"error": error}, headers=headers)
@@ -213,9 +207,6 @@ def test_an_export_is_retried_until_it_starts(monkeypatch: pytest.MonkeyPatch):
     busy: list[httpx.Response | Exception] = [refused(503, **{"Retry-After": "1"}), httpx.ReadError("gone")]
     client = scripted([*busy, httpx.Response(200, content=b"a\r\n")], seen)
     assert (b"".join(client.export("/v1/content")), len(seen)) == (b"a\r\n", 3)
-
-
-def test_an_asynchronous_export_is_retried_until_it_starts():
     replies = [refused(429, **{"Retry-After": "0"}), httpx.Response(200, content=b"a\r\n")]
     transport = httpx.MockTransport(lambda _: replies.pop(0))
 
@@ -271,12 +262,9 @@ def test_a_webhook_is_believed_with_its_signature_alone():
         verify(body.replace("ping", "pong").encode(), headers, secret)
     with pytest.raises(InvalidSignature):
         verify(body.encode(), {**headers, "Webhook-Timestamp": "1"}, secret)
-
-
-@pytest.mark.parametrize("length", [400, 5_000])
-def test_a_timestamp_beyond_all_clocks_is_an_invalid_signature(length: int):
-    with pytest.raises(InvalidSignature):
-        verify(b"{}", {"Webhook-Timestamp": "9" * length}, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    for length in (400, 5_000):  # a time beyond all clocks
+        with pytest.raises(InvalidSignature):
+            verify(b"{}", {"Webhook-Timestamp": "9" * length}, secret)
 
 
 @pytest.mark.parametrize(
@@ -296,12 +284,5 @@ def test_a_client_and_its_errors_do_not_show_the_key(make: Any):
     error = scripted([refused(422)], []).http.get  # an unanswered request would show its headers
     with pytest.raises(ApiError) as caught:
         scripted([refused(422)], []).list_policies().__next__()
-    for shown in (
-        repr(client),
-        str(client),
-        repr(client.http),
-        repr(client.http.headers),
-        repr(caught.value),
-        repr(error),
-    ):
-        assert "svc_sk_" not in shown
+    for one in (client, client.http, client.http.headers, caught.value, error):
+        assert "svc_sk_" not in repr(one) + str(client)

@@ -214,7 +214,7 @@ def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
     publisher(account)
     monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
-    original, calls = importer.keep_pages, []
+    original, calls = importer.store, []
 
     def breaks(*arguments):
         calls.append(1)
@@ -223,7 +223,7 @@ def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypa
         original(*arguments)
 
     VisitsCounted.objects.create(pk=1, until=timezone.now())
-    monkeypatch.setattr(importer, "keep_pages", breaks)
+    monkeypatch.setattr(importer, "store", breaks)
     with pytest.raises(KeyboardInterrupt):
         run(log)
     assert 0 < (before := AccessEvent.objects.count()) < 40

@@ -9,21 +9,30 @@ from django.core.management import call_command
 from config.management.commands import migrate_data
 from licensing.content import rekeying
 from licensing.content.models import Content
-from licensing.visits.models import Page
+from licensing.visits.models import VisitorDay
 from tests import factories
 
-KEYS, VISITS = "Keys of items by their URLs", "Visits counted for http pages"
+KEYS, VISITS = "Keys of items by their URLs", "Counts of visits in former tables"
 
 
 @pytest.fixture
 def outdated(account, monkeypatch):
-    """Five items without keys, two to a transaction, and a page that was counted under http."""
+    """Five items without keys, two to a transaction, and a visitor that the version before has counted."""
     monkeypatch.setattr(rekeying, "CHUNK", 2)
     monkeypatch.setattr(migrate_data, "SECONDS", -1)
     for number in range(5):
         factories.content(account, source=f"https://pub.example/{number}")
     Content.objects.update(page_key=None)
-    Page.objects.create(account=account, url="http://pub.example/0")
+    VisitorDay.objects.create(
+        account=account,
+        day="2026-03-01",
+        requester=factories.requester(account),
+        identified_by="nothing",
+        allowed=1,
+        observed=0,
+        denied=0,
+        last_seen="2026-03-01T12:00:00Z",
+    )
     return Content.objects.filter(page_key=None)
 
 
@@ -38,7 +47,7 @@ def test_it_shows_its_progress_and_what_it_changed(outdated):
     assert progress == [f"{KEYS}: 2 of 5", f"{KEYS}: 4 of 5", f"{KEYS}: 5 of 5", f"{VISITS}: 1 of 1"]
     assert lines == [f"{KEYS}: changed 5.", f"{VISITS}: changed 1."]
     assert not outdated.exists()
-    assert not Page.objects.filter(url__startswith="http:").exists()
+    assert not VisitorDay.objects.exists()
 
 
 def test_a_second_run_changes_nothing(outdated):
@@ -66,5 +75,5 @@ def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):
 def test_as_json_it_is_one_object(outdated):
     lines, progress = run(json=True)
     assert progress == []
-    changed = {"contentKeys": 5, "httpPages": 1}
+    changed = {"contentKeys": 5, "edgeUsage": 1}
     assert json.loads(lines[-1]) == {"object": "data_migration", "changed": changed, "contestedPages": []}

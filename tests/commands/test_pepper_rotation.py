@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.keys import authentication
-from accounts.keys.authentication import read_grant
+from accounts.keys.authentication import read_grants
 from accounts.keys.services import find_key
 from accounts.models import ApiKey, Authenticator, WebhookEndpoint
 from accounts.sealing import sealer
@@ -65,9 +65,9 @@ def test_only_keys_of_a_former_pepper_cost_a_second_query(account, change_pepper
 
     def count(column, *values):
         queried.append(values)
-        return read_grant(column, *values)
+        return read_grants(column, *values)
 
-    monkeypatch.setattr(authentication, "read_grant", count)
+    monkeypatch.setattr(authentication, "read_grants", count)
     former = factories.key_text(account)
     change_pepper()
     current = factories.key_text(account)

@@ -24,13 +24,9 @@ OWN_ACCOUNT = {"unknownHost": "deny", "timeZone": "Europe/Berlin", "currency": "
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change no resource: a check only records its decision.
 NOT_AUDITED = {
-    "/v1/access/check",
-    "/v1/access/check/batch",
-    "/v1/access/offers/batch",
-    "/v1/policies/lint",
-    "/v1/policies/{policy}/simulate",
-    "/v1/api-keys/find",
-}
+    "/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch", "/v1/policies/lint",
+    "/v1/policies/{policy}/simulate", "/v1/api-keys/find",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,12 +121,8 @@ ENDPOINTS = [
     Endpoint("DELETE", "/v1/license-clients/{client}", "licenses:write"),
     Endpoint("POST", "/v1/license-clients/{client}/rotate", "licenses:write", {}),
     Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
-    Endpoint(
-        "POST",
-        "/v1/access/check/batch",
-        "access:check",
-        {"contentId": "{content}", "requester": "org", "checks": [{}]},
-    ),
+    Endpoint("POST", "/v1/access/check/batch", "access:check",
+     {"contentId": "{content}", "requester": "org", "checks": [{}]}),
     Endpoint("GET", "/v1/access/offers", "access:check", query="contentId={content}"),
     Endpoint("POST", "/v1/access/offers/batch", "access:check", {"items": [{"url": "https://pub.example/a"}]}),
     Endpoint("GET", "/v1/access/decisions", "analytics:read"),
@@ -152,9 +144,8 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
     Endpoint("GET", "/v1/analytics/revenue", "analytics:read"),
     Endpoint("GET", "/v1/revenue", "revenue:read"),
-    Endpoint(
-        "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201
-    ),
+    Endpoint("POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"},
+     201),
     Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
     Endpoint("POST", "/v1/refunds", "revenue:write", {"entryId": "{licensePrice}", "amount": "0.01"}, 201),
     Endpoint("GET", "/v1/wallets", "licenses:read"),
@@ -168,9 +159,8 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/wallets/{wallet}/entries", "licenses:read"),
     Endpoint("GET", "/v1/wallets/{wallet}/access", "licenses:read"),
     Endpoint("GET", "/v1/payments", "revenue:read"),
-    Endpoint(
-        "POST", "/v1/payments", "revenue:write", {"requesterId": "{requester}", "amount": 5, "currency": "EUR"}, 201
-    ),
+    Endpoint("POST", "/v1/payments", "revenue:write", {"requesterId": "{requester}", "amount": 5, "currency": "EUR"},
+     201),
     Endpoint("GET", "/v1/payments/{payment}", "revenue:read"),
     Endpoint("POST", "/v1/payments/{payment}/void", "revenue:write", {"reason": "Returned"}),
     Endpoint("GET", "/v1/statements", "revenue:read"),
@@ -183,13 +173,8 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/events/{event}", "webhooks:manage"),
     Endpoint("POST", "/v1/events/{event}/redeliver", "webhooks:manage", {"webhookId": "{webhook}"}),
     Endpoint("GET", "/v1/webhooks", "webhooks:manage"),
-    Endpoint(
-        "POST",
-        "/v1/webhooks",
-        "webhooks:manage",
-        {"url": "https://hooks.example/in", "events": ["webhook_endpoint.*"]},
-        201,
-    ),
+    Endpoint("POST", "/v1/webhooks", "webhooks:manage",
+     {"url": "https://hooks.example/in", "events": ["webhook_endpoint.*"]}, 201),
     Endpoint("GET", "/v1/webhooks/{webhook}", "webhooks:manage"),
     Endpoint("PATCH", "/v1/webhooks/{webhook}", "webhooks:manage", {"description": "Changed"}),
     Endpoint("DELETE", "/v1/webhooks/{webhook}", "webhooks:manage"),
@@ -197,7 +182,7 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/webhooks/{webhook}/ping", "webhooks:manage"),
     Endpoint("GET", "/v1/webhooks/{webhook}/deliveries", "webhooks:manage"),
     Endpoint("POST", "/v1/webhooks/{webhook}/recover", "webhooks:manage", {"since": "2026-01-01"}),
-]
+]  # fmt: skip
 
 
 def each(endpoints: list[Endpoint]) -> pytest.MarkDecorator:
@@ -216,28 +201,12 @@ each_post = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method
 each_write = partial(each, [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES])
 each_read = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET"])
 LISTS = [
-    "/v1/content",
-    "/v1/policies",
-    "/v1/policies/{policy}/versions",
-    "/v1/sites",
-    "/v1/requesters",
-    "/v1/licenses",
-    "/v1/license-clients",
-    "/v1/access/decisions",
-    "/v1/api-keys",
-    "/v1/revenue",
-    "/v1/wallets",
-    "/v1/wallets/{wallet}/grants",
-    "/v1/wallets/{wallet}/entries",
-    "/v1/payments",
-    "/v1/statements",
-    "/v1/statements/{statement}/lines",
-    "/v1/statements/{paidStatement}/payments",
-    "/v1/audit",
-    "/v1/events",
-    "/v1/webhooks",
-    "/v1/webhooks/{webhook}/deliveries",
-]
+    "/v1/content", "/v1/policies", "/v1/policies/{policy}/versions", "/v1/sites", "/v1/requesters", "/v1/licenses",
+    "/v1/license-clients", "/v1/access/decisions", "/v1/api-keys", "/v1/revenue", "/v1/wallets",
+    "/v1/wallets/{wallet}/grants", "/v1/wallets/{wallet}/entries", "/v1/payments", "/v1/statements",
+    "/v1/statements/{statement}/lines", "/v1/statements/{paidStatement}/payments", "/v1/audit", "/v1/events",
+    "/v1/webhooks", "/v1/webhooks/{webhook}/deliveries",
+]  # fmt: skip
 each_exportable_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.is_exportable_list])
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
 

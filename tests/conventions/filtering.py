@@ -39,6 +39,21 @@ POLICIES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "created": (MOMENTS, ORDER),
     "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
 }
+AUDIT = {
+    "action": (["content.created", "policy.created", "policy.updated", "api_key.created"], EQUALITY),
+    "actorType": (["system", "key", "key", "command"], EQUALITY),
+    "actorId": ([None, "{a}", "{a}", "create_api_key"], EQUALITY),
+    "resourceType": (["content", "policy", "policy", "api_key"], EQUALITY),
+    "resourceId": (["{c}", "{p}", "{p}", "{k}"], EQUALITY),
+    "created": (MOMENTS, ORDER),
+}
+CLIENTS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "requesterId": (["org_a", "org b&=", "org_a", "org_d"], EQUALITY),
+    "name": (["Crawler", "Search", "Crawler", "Archive"], EQUALITY),
+    "revokedAt": ([*MOMENTS[:3], None], ORDER),
+    "created": (MOMENTS, ORDER),
+}
 PAST = [day.replace(month=2) for day in DAYS]
 LICENSES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),

@@ -7,9 +7,6 @@ from django.test import Client
 from django.test.client import ClientHandler
 
 from kit.http.middleware import TrustedProxies, parse_address, parsed_address
-from tests import factories
-from tests.client import ApiClient
-from tests.conventions.endpoints import each_endpoint_with_key
 
 
 def ask(api, peer, **headers):
@@ -17,54 +14,22 @@ def ask(api, peer, **headers):
     return api.get("/v1/content", headers=headers)
 
 
-@pytest.fixture
-def only_from(account):
-    """Return a function that creates a client whose key is limited to these addresses."""
-    return lambda *addresses: ApiClient(factories.key_text(account, allowed_ips=list(addresses)))
-
-
-@each_endpoint_with_key()
-def test_an_address_outside_the_list_is_refused_and_named(only_from, ids, endpoint):
-    reply = endpoint.send(only_from("203.0.113.0/24"), ids)
-    assert (reply.status, reply.error["code"]) == (403, "ip_not_allowed")
-    assert reply.error["type"] == "authorization_error"
-    assert "127.0.0.1" in reply.error["message"]
-
-
-@pytest.mark.parametrize(
-    ("allowed", "peer", "status"),
-    [
-        ("203.0.113.9", "203.0.113.9", 200),
-        ("203.0.113.9", "203.0.113.8", 403),
-        ("203.0.113.0/24", "203.0.113.255", 200),
-        ("203.0.113.0/24", "203.0.114.0", 403),
-        ("203.0.113.0/24", "::ffff:203.0.113.9", 200),
-        ("203.0.113.0/24", "::ffff:203.0.114.9", 403),
-        ("2001:db8::/32", "2001:db8::1", 200),
-        ("2001:db8::/32", "2001:db9::1", 403),
-        ("0.0.0.0/0", "2001:db8::1", 403),
-        ("::/0", "203.0.113.9", 403),
-        ("203.0.113.9", "", 403),
+def test_the_peer_must_be_in_the_list_if_there_is_one(only_from, api):
+    for allowed, peer, status in (
+        ("203.0.113.9", "203.0.113.9", 200), ("203.0.113.9", "203.0.113.8", 403),
+        ("203.0.113.0/24", "203.0.113.255", 200), ("203.0.113.0/24", "203.0.114.0", 403),
+        ("203.0.113.0/24", "::ffff:203.0.113.9", 200), ("203.0.113.0/24", "::ffff:203.0.114.9", 403),
+        ("2001:db8::/32", "2001:db8::1", 200), ("2001:db8::/32", "2001:db9::1", 403),
+        ("0.0.0.0/0", "2001:db8::1", 403), ("::/0", "203.0.113.9", 403), ("203.0.113.9", "", 403),
         ("203.0.113.9", "unix:", 403),
-    ],
-)
-def test_the_peer_must_be_in_the_list(only_from, allowed, peer, status):
-    assert ask(only_from(allowed), peer).status == status
-
-
-def test_any_entry_of_the_list_will_do(only_from):
+    ):  # fmt: skip
+        assert ask(only_from(allowed), peer).status == status
     assert ask(only_from("10.0.0.0/8", "2001:db8::/32", "203.0.113.9"), "203.0.113.9").status == 200
-
-
-def test_without_a_list_every_address_is_allowed(api):
     assert ask(api, "198.51.100.7").status == 200
-
-
-@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP"])
-def test_forwarding_headers_of_strangers_do_not_count(only_from, name):
-    reply = ask(only_from("203.0.113.9"), "198.51.100.7", **{name: "203.0.113.9"})
-    assert reply.error["code"] == "ip_not_allowed"
-    assert "198.51.100.7" in reply.error["message"]
+    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP"):
+        reply = ask(only_from("203.0.113.9"), "198.51.100.7", **{name: "203.0.113.9"})
+        assert reply.error["code"] == "ip_not_allowed"
+        assert "198.51.100.7" in reply.error["message"]
 
 
 def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings):
@@ -76,31 +41,23 @@ def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings
     assert ask(api, "198.51.100.7", **{"X-Forwarded-For": "203.0.113.9"}).status == 403
 
 
-@pytest.mark.parametrize(
-    ("peer", "forwarded_for", "client"),
-    [
-        ("198.51.100.7", None, "198.51.100.7"),
-        ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
-        ("10.0.0.1", None, "10.0.0.1"),
-        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+def test_the_client_is_the_right_most_untrusted_address():
+    for peer, forwarded_for, client in (
+        ("198.51.100.7", None, "198.51.100.7"), ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
+        ("10.0.0.1", None, "10.0.0.1"), ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
         ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
-        ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.9.9.9", "203.0.113.9"),
-        ("10.0.0.1", "10.1.1.1, 10.2.2.2", "10.1.1.1"),
-        ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
-        ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
-        ("10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"),
-        ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.9.9.9", "203.0.113.9"), ("10.0.0.1", "10.1.1.1, 10.2.2.2", "10.1.1.1"),
+        ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"), ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
+        ("10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"), ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
         ("fd00::1", "2001:db8::1", "2001:db8::1"),
-    ],
-)
-def test_the_client_is_the_right_most_untrusted_address(peer, forwarded_for, client):
-    trusted = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
-    assert TrustedProxies(trusted).client_of(peer, forwarded_for) == ip_address(client)
-
-
-@pytest.mark.parametrize("hops", ["unknown", "203.0.113.9, unknown", "203.0.113.9, ", "", " ", "_id, 10.2.2.2"])
-def test_behind_a_proxy_that_names_no_address_the_client_is_unknown_and_never_the_proxy(hops):
-    assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("10.0.0.1", hops) is None
+    ):  # fmt: skip
+        trusted = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+        assert TrustedProxies(trusted).client_of(peer, forwarded_for) == ip_address(client)
+    for hops in (
+        "unknown", "203.0.113.9, unknown", "203.0.113.9, ", "", " ", "_id, 10.2.2.2",
+    ):  # fmt: skip
+        assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("10.0.0.1", hops) is None
+    assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("", "203.0.113.9") is None
 
 
 @pytest.mark.parametrize("hops", ["unknown", ""])
@@ -123,10 +80,6 @@ def test_unknown_clients_share_one_limit_which_is_not_the_proxys(settings, db):
     first = remaining(**{"X-Forwarded-For": "unknown"})
     assert remaining(**{"X-Forwarded-For": "nobody"}) == first - 1
     assert remaining() == first
-
-
-def test_a_peer_without_an_address_has_no_address():
-    assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("", "203.0.113.9") is None
 
 
 def test_texts_too_long_for_an_address_are_invalid_and_not_cached():

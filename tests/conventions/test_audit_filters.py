@@ -8,8 +8,7 @@ from django.core.management import call_command
 from accounts.models import AuditEntry
 from config.management import append_only
 from tests import auditlog, factories
-from tests.conventions.filtered_lists import AUDIT
-from tests.conventions.filtering import DAYS, check_filter
+from tests.conventions.filtering import AUDIT, DAYS, check_filter
 
 
 @pytest.fixture

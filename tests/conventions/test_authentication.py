@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import orjson
-import pytest
 from django.utils import timezone
 
 from accounts.keys import keytext
@@ -43,7 +42,10 @@ def test_each_endpoint_refuses_missing_and_invalid_keys(api, account, anonymous,
         assert reason in reply.error["message"]
 
     elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
-    assert_error(endpoint.send(elsewhere, ids), 403, "ip_not_allowed")
+    reply = endpoint.send(elsewhere, ids)
+    assert_error(reply, 403, "ip_not_allowed")
+    assert reply.error["type"] == "authorization_error"
+    assert "127.0.0.1" in reply.error["message"]
 
 
 def assert_problem(reply, envelope):
@@ -73,44 +75,26 @@ def test_a_key_expires_on_the_dot(account, clock):
     assert holder.get("/v1/content").status == 401
 
 
-@pytest.mark.parametrize("header", ["", " ", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Token {key}", "{key}"])
-def test_a_header_without_a_bearer_token_has_no_key(account, anonymous, header):
-    header = header.format(key=factories.key_text(account))
-    reply = anonymous.get("/v1/content", headers={"Authorization": header})
-    assert_refused(reply, "missing_api_key")
+def test_only_a_bearer_header_carries_a_key(account, anonymous):
+    text = factories.key_text(account)
+    for header in ("", " ", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", f"Token {text}", text):
+        assert_refused(anonymous.get("/v1/content", headers={"Authorization": header}), "missing_api_key")
+    for parameter in ("api_key", "key", "access_token"):
+        assert_refused(anonymous.get("/v1/content", **{parameter: text}), "missing_api_key")
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        assert anonymous.get("/v1/content", headers={"Authorization": f"{scheme} {text}"}).status == 200, scheme
 
 
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-def test_the_scheme_may_be_written_in_any_case(account, anonymous, scheme):
-    header = f"{scheme} {factories.key_text(account)}"
-    assert anonymous.get("/v1/content", headers={"Authorization": header}).status == 200
-
-
-@pytest.mark.parametrize("parameter", ["api_key", "key", "access_token"])
-def test_a_key_in_the_query_is_ignored(account, anonymous, parameter):
-    reply = anonymous.get("/v1/content", **{parameter: factories.key_text(account)})
-    assert_refused(reply, "missing_api_key")
-
-
-def mistyped(text: str) -> list[str]:
-    return [
+def test_a_mistyped_key_is_refused_without_a_query(account, django_assert_num_queries):
+    text = factories.key_text(account)
+    for mistyped in (
         text[:-1],
         text + "A",
         text.swapcase(),
         text[:10] + ("A" if text[10] != "A" else "B") + text[11:],
         text[:-1] + ("A" if text[-1] != "A" else "B"),
         text.replace("svc_sk_", "svc_pk_"),
-        "svc_sk_",
-        "x",
-        "x" * 5000,
-        "svc_sk_é" + text[8:],
-        f"{text} {text}",
-    ]
-
-
-@pytest.mark.parametrize("index", range(len(mistyped("svc_sk_" + "a" * 34))))
-def test_a_mistyped_key_is_refused_without_a_query(account, index, django_assert_num_queries):
-    holder = ApiClient(mistyped(factories.key_text(account))[index])
-    with django_assert_num_queries(0):
-        reply = holder.get("/v1/content")
-    assert_refused(reply, "invalid_api_key")
+        *("svc_sk_", "x", "x" * 5000, "svc_sk_é" + text[8:], f"{text} {text}"),
+    ):
+        with django_assert_num_queries(0):
+            assert_refused(ApiClient(mistyped).get("/v1/content"), "invalid_api_key")

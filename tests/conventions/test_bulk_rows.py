@@ -30,16 +30,15 @@ def valid_row(endpoint: Endpoint) -> bytes:
 
 
 @each_bulk_request
-def test_a_row_with_a_text_that_cannot_be_stored_does_not_affect_the_others(api, endpoint):
+def test_a_row_with_a_text_that_cannot_be_stored_is_refused_alone(api, endpoint):
     outcomes = send(api, endpoint, valid_row(endpoint), *UNREADABLE, valid_row(endpoint))["data"]
     assert [one["status"] for one in outcomes] == [201, *[422] * len(UNREADABLE), 201]
     assert {one["error"]["code"] for one in outcomes[1:-1]} == {"invalid_request"}
-
-
-@each_bulk_request
-def test_the_error_of_such_a_row_names_the_field(api, endpoint):
     outcomes = send(api, endpoint, *UNREADABLE)["data"]
     assert [one["error"].get("param") for one in outcomes] == [*UNREADABLE.values()]
+    for field, status in ((b'"a\\u0000": 1', 422), (b'"a": "\\ud800"', 400)):
+        body = b'{"items": [' + valid_row(endpoint) + b"], " + field + b"}"
+        assert api.post(endpoint.path, body).status == status
 
 
 @each_bulk_request
@@ -55,13 +54,6 @@ def test_a_key_is_of_one_request_even_if_only_refused_rows_differ(api, endpoint)
     send(api, endpoint, b'{"name": "\\ud800"}', headers=headers)
     reply = send(api, endpoint, b'{"name": "\\ud801"}', headers=headers)
     assert reply.error["code"] == "idempotency_mismatch"
-
-
-@each_bulk_request
-def test_such_a_text_beside_the_rows_fails_the_request(api, endpoint):
-    for field, status in ((b'"a\\u0000": 1', 422), (b'"a": "\\ud800"', 400)):
-        body = b'{"items": [' + valid_row(endpoint) + b"], " + field + b"}"
-        assert api.post(endpoint.path, body).status == status
 
 
 def test_the_error_describes_the_fault_of_the_row(api):

@@ -24,7 +24,7 @@ def fail(*_):
 
 
 @each_list()
-def test_the_count_is_exact_on_every_page(api, ids, endpoint):
+def test_each_list_counts_exactly_or_not_at_all(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 5)
     whole = api.get(path, limit=100)
@@ -34,28 +34,13 @@ def test_the_count_is_exact_on_every_page(api, ids, endpoint):
         for page in (first, second):
             assert (page["totalCount"], "totalCountIsExact" in page.body) == (len(whole["data"]), False)
 
-
-@each_list()
-def test_the_count_can_be_left_out(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 5)
     counted, uncounted = api.get(path, limit=2), api.get(path, limit=2, count="none")
     assert "totalCount" not in uncounted.body
     assert uncounted["data"] == counted["data"]
     assert uncounted["hasMore"] is True
-
-
-@each_list()
-def test_unknown_ways_to_count_are_refused_by_name(api, ids, endpoint):
     for value in ("", "quick", "EXACT", "true", "0"):
         reply = api.get(endpoint.filled(ids)[0], count=value)
         assert (reply.status, reply.error["param"]) == (400, "count"), value
-
-
-@each_list()
-def test_a_cursor_is_valid_with_every_kind_of_count(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 5)
     cursor = api.get(path, limit=2, count="none")["nextCursor"]
     assert api.get(path, limit=2, cursor=cursor, count="exact").status == 200
 

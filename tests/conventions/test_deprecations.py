@@ -33,11 +33,8 @@ def counted(name, account):
     return REGISTRY.get_sample_value("licensing_deprecated_calls_total", labels) or 0
 
 
-def test_nothing_is_deprecated_unless_the_setting_says_so(api):
+def test_a_deprecated_operation_is_reported_and_counted(api, account, deprecate):
     assert told(api.get("/v1/content")) == [None] * 3
-
-
-def test_an_operation(api, account, deprecate):
     item = factories.content(account)
     deprecate("GET /v1/content/{id}", sunset="2027-06-30T23:59:59Z", link=LINK)
     before = counted("GET /v1/content/{id}", account)
@@ -51,27 +48,20 @@ def test_an_operation(api, account, deprecate):
     assert counted("GET /v1/content/{id}", account) == before + 2
 
 
-def test_a_deprecated_parameter_is_reported_to_its_senders(api, account, deprecate):
+def test_a_deprecated_parameter_or_field_is_reported_to_its_senders(api, account, deprecate):
     deprecate("GET /v1/content", parameter="type")
     assert [
         told(api.get(f"/v1/content{query}"))[0] for query in ("", "?type=article", "?type[ne]=video", "?limit=1")
-    ] == [
-        None,
-        "@1796083200",
-        "@1796083200",
-        None,
-    ]
+    ] == [None, "@1796083200", "@1796083200", None]
 
-
-@pytest.mark.parametrize(
-    ("field", "body"),
-    [("source", {"source": "https://a.example/b"}), ("metadata.author", {"metadata": {"author": "Ada", "x": 1}})],
-)
-def test_a_deprecated_field_is_reported_to_its_senders(api, deprecate, field, body):
-    deprecate("POST /v1/content", field=field)
-    assert told(api.post("/v1/content", {"title": "A", "metadata": {"x": 1}})) == [None] * 3
-    assert told(api.post("/v1/content", {"title": "A", **body}))[0] == "@1796083200"
-    assert api.post("/v1/content", b"{").status == 400
+    for field, body in (
+        ("source", {"source": "https://a.example/b"}),
+        ("metadata.author", {"metadata": {"author": "Ada", "x": 1}}),
+    ):
+        deprecate("POST /v1/content", field=field)
+        assert told(api.post("/v1/content", {"title": "A", "metadata": {"x": 1}})) == [None] * 3
+        assert told(api.post("/v1/content", {"title": "A", **body}))[0] == "@1796083200"
+        assert api.post("/v1/content", b"{").status == 400
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,9 +103,8 @@ def test_the_openapi_document_marks_it(deprecate):
     assert '"deprecated":true' in orjson.dumps(openapi_document()["components"]["schemas"]).decode()
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_invalid_settings_are_refused_at_start(deprecate):
+    for text, problem in (
         ("{}", "array"),
         ("[1]", "objects"),
         ('[{"operation": "GET content", "since": "2026-12-01"}]', "operation"),
@@ -125,14 +114,9 @@ def test_the_openapi_document_marks_it(deprecate):
         ('[{"operation": "GET /v1/content", "since": "2026-12-01", "param": "x"}]', "param"),
         ('[{"operation": "GET /v1/content", "since": "2026-12-01", "link": "no"}]', "URL"),
         ('[{"operation": "GET /v1/content", "since": "2026-12-01", "field": "a", "parameter": "b"}]', "both"),
-    ],
-)
-def test_a_setting_that_means_nothing_is_refused(text, problem):
-    with pytest.raises(ValueError, match=problem):
-        parse(text)
-
-
-def test_an_operation_that_does_not_exist_is_refused_at_start(deprecate):
+    ):
+        with pytest.raises(ValueError, match=problem):
+            parse(text)
     deprecate("GET /v1/contents")
     with pytest.raises(SystemCheckError, match="/v1/contents"):
         call_command("check")

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from kit.http.error_docs import ERRORS_PAGE, doc_url
 from kit.http.unknown import api_paths
 from kit.openapi.error_examples import error_codes
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import ENDPOINTS, each_read, each_with_body, known_to_the_resolver
+from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
 
@@ -21,41 +19,14 @@ def misspelled(name: str) -> str:
     return exchanged if exchanged != name else f"{name}{name[-1]}"
 
 
-@pytest.mark.parametrize("code", error_codes())
-def test_every_code_has_an_anchor_in_the_reference(code):
-    assert PAGE.count(f'<a id="{code}"></a>') == 1
-    assert doc_url(code) == f"{ERRORS_PAGE}#{code}"
-
-
-def test_links_are_absolute_with_a_base_url(settings):
+def test_every_code_has_an_anchor_and_a_link(settings):
+    for code in error_codes():
+        assert PAGE.count(f'<a id="{code}"></a>') == 1
+        assert doc_url(code) == f"{ERRORS_PAGE}#{code}"
     settings.BASE_URL = "https://api.pub.example"
     assert ApiClient(None).get("/v1/content").error["docUrl"] == (
         "https://api.pub.example/docs/reference/errors/#missing_api_key"
     )
-
-
-@each_with_body()
-def test_a_misspelled_field_is_corrected(api, ids, endpoint):
-    path, body = endpoint.filled(ids)
-    name = max(body or {"": None}, key=len)
-    if len(name) < 4:
-        pytest.skip("Its names are too short.")
-    wrong = misspelled(name)
-    error = api.request(
-        endpoint.method, path, {**{one: body[one] for one in body if one != name}, wrong: body[name]}
-    ).error
-    faults = error.get("errors", [error])
-    [unknown] = [one for one in faults if one["kind"] == "unknown"]
-    assert (unknown["code"], unknown["param"]) == ("invalid_request", wrong)
-    assert unknown["message"] == f"There is no such field. Did you mean `{name}`?"
-
-
-@each_read()
-def test_an_unknown_parameter_has_the_kind_unknown(api, ids, endpoint):
-    address = endpoint.address(ids)
-    error = api.get(f"{address}{'&' if '?' in address else '?'}zzzz=1").error
-    assert (error["kind"], error["param"]) == ("unknown", "zzzz")
-    assert "Did you mean" not in error["message"]
 
 
 def test_the_paths_are_those_of_all_endpoints():
@@ -63,46 +34,33 @@ def test_the_paths_are_those_of_all_endpoints():
     assert len(api_paths()) >= len({endpoint.path for endpoint in ENDPOINTS}) / 2
 
 
-@pytest.mark.parametrize(
-    ("path", "meant"),
-    [
-        ("/v1/contents", "/v1/content"),
-        ("/v1/Content", "/v1/content"),
-        ("/content", "/v1/content"),
-        ("/v1/licences", "/v1/licenses"),
-        ("/v1/polices/pol_01kd9wjm9kepqvj3h1k7c8x2rt", "/v1/policies/{id}"),
+def test_a_misspelled_path_is_corrected(anonymous):
+    for path, meant in (
+        ("/v1/contents", "/v1/content"), ("/v1/Content", "/v1/content"), ("/content", "/v1/content"),
+        ("/v1/licences", "/v1/licenses"), ("/v1/polices/pol_01kd9wjm9kepqvj3h1k7c8x2rt", "/v1/policies/{id}"),
         ("/v1/access/checks", "/v1/access/check"),
-    ],
-)
-def test_a_misspelled_path_is_corrected(anonymous, path, meant):
-    assert anonymous.get(path).error["message"] == f"There is nothing at {path}. Did you mean `{meant}`?"
-
-
-def test_a_path_unlike_any_other_leads_to_the_reference(anonymous):
+    ):  # fmt: skip
+        assert anonymous.get(path).error["message"] == f"There is nothing at {path}. Did you mean `{meant}`?"
     for path in ("/v1", "/v1/zzzz"):
         assert anonymous.get(path).error["message"] == f"There is nothing at {path}. /docs/api/ lists all endpoints."
     assert anonymous.get("/docs/api/").status == 200
 
 
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("titel=x", "title"),
-        ("limits=3", "limit"),
-        ("sort=titel", "title"),
-        ("fields=titel", "title"),
-        ("expand=polcy", "policy"),
-        ("type=artikel", "article"),
-        ("format=jsnl", "jsonl"),
-    ],
-)
-def test_a_misspelled_parameter_or_value_is_corrected(api: ApiClient, query, name):
-    error = api.get(f"/v1/content?{query}").error
-    assert error["message"].endswith(f" Did you mean `{name}`?")
-    assert error["kind"] == ("unknown" if query in ("titel=x", "limits=3") else "malformed")
+def test_misspelled_parameters_values_and_conditions_are_corrected(api: ApiClient):
+    for query, name in (
+        ("titel=x", "title"), ("limits=3", "limit"), ("sort=titel", "title"), ("fields=titel", "title"),
+        ("expand=polcy", "policy"), ("type=artikel", "article"), ("format=jsnl", "jsonl"),
+    ):  # fmt: skip
+        error = api.get(f"/v1/content?{query}").error
+        assert error["message"].endswith(f" Did you mean `{name}`?")
+        assert error["kind"] == ("unknown" if query in ("titel=x", "limits=3") else "malformed")
+    rule = {"action": "allow", "conditions": {"licenceType": "a"}}
+    error = api.post("/v1/policies", {"name": "x", "rules": [rule]}).error
+    assert error["kind"] == "unknown"
+    assert error["message"].endswith(" Did you mean `licenseType`?")
 
 
-def test_the_kinds_of_faults(api: ApiClient):
+def test_faults_are_unknown_missing_or_malformed(api: ApiClient, account):
     error = api.post("/v1/content", {"titel": "x", "type": "artikel"}).error
     assert [(one["param"], one["kind"]) for one in error["errors"]] == [
         ("titel", "unknown"),
@@ -110,27 +68,14 @@ def test_the_kinds_of_faults(api: ApiClient):
         ("type", "malformed"),
     ]
     assert error["errors"][2]["message"].endswith(" Did you mean `article`?")
-
-
-@pytest.mark.parametrize(
-    ("path", "fields", "param"),
-    [
+    for path, fields, param in (
         ("policies", {"tests": [{"name": "Unknown", "expect": {"allowed": True}}]}, "tests[0].requester"),
         ("sites", {"rules": [{"policyId": None}]}, "rules[0].pattern"),
         ("licenses", {"pricePerAccess": {"amount": "1"}}, "pricePerAccess.currency"),
-    ],
-)
-def test_a_required_field_of_an_object_in_a_patch_is_missing(api: ApiClient, account, path, fields, param):
-    make = {"policies": factories.policy, "sites": factories.site, "licenses": factories.license}[path]
-    error = api.patch(f"/v1/{path}/{make(account).pk}", fields).error
-    assert (error["param"], error["kind"]) == (param, "missing")
-
-
-def test_a_misspelled_condition_is_corrected(api: ApiClient):
-    rule = {"action": "allow", "conditions": {"licenceType": "a"}}
-    error = api.post("/v1/policies", {"name": "x", "rules": [rule]}).error
-    assert error["kind"] == "unknown"
-    assert error["message"].endswith(" Did you mean `licenseType`?")
+    ):
+        make = {"policies": factories.policy, "sites": factories.site, "licenses": factories.license}[path]
+        error = api.patch(f"/v1/{path}/{make(account).pk}", fields).error
+        assert (error["param"], error["kind"]) == (param, "missing")
 
 
 def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, account):
@@ -150,15 +95,12 @@ def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
     assert error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
 
 
-def test_suggestions_are_bounded(api: ApiClient):
+def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):
     assert nearest("titel" + "x" * MAX_TEXT, ["title"]) is None
     assert nearest(5, ["title"]) is None
     error = api.post("/v1/content", {"title": "x", **{f"titl{index}": 1 for index in range(50)}}).error
     assert sum("Did you mean" in one["message"] for one in error["errors"]) == MAX_SUGGESTIONS
-
-
-def test_read_only_fields_are_not_suggested(api: ApiClient):
-    """Errors reveal neither read-only fields nor account data."""
+    # Errors reveal neither read-only fields nor account data.
     error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
     assert error["message"].startswith("There is no such field. Fields: externalId, title, ")
     assert "created" not in error["message"]

@@ -35,84 +35,47 @@ def test_another_identifier_in_a_path(api, path):
             assert api.get(found).status == 200
 
 
-def test_an_external_id_instead_of_an_id(api, account):
+def test_an_id_in_a_path_that_cannot_be_one_gets_a_hint(api, account):
     factories.content(account, external_id="ext-17")
     for method in ("GET", "PATCH", "DELETE"):
         refused = api.request(method, "/v1/content/ext-17", {} if method == "PATCH" else None)
         assert (refused.status, refused.error["message"]) == (404, f"There is no content item 'ext-17'.{FIND_ITEM}")
-
-
-def test_a_shortened_id(api, account):
     item = factories.content(account)
     refused = api.get(f"/v1/content/{item.pk[:-1]}")
     assert refused.error["message"].endswith(" An id has 26 lower-case letters and digits after cnt_.")
-
-
-def test_an_unknown_id_gets_no_hint(api):
-    """Another account's id and one that never existed have the same reply."""
+    # Another account's id and one that never existed have the same reply.
     unknown = f"cnt_{'0' * 26}"
     assert api.get(f"/v1/content/{unknown}").error["message"] == f"There is no content item '{unknown}'."
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "param", "message"),
-    [
-        (
-            "content",
-            {"title": "A", "policyId": "My policy"},
-            "policyId",
-            f"There is no policy 'My policy'.{FIND_POLICY}",
-        ),
-        (
-            "licenses",
-            {"requesterId": "a", "licenseType": "b", "contentIds": ["ext-17"]},
-            "contentIds[0]",
-            f"There is no content item 'ext-17'.{FIND_ITEM}",
-        ),
-        (
-            "licenses",
-            {"requesterId": "a", "licenseType": "b", "policyIds": ["My policy"]},
-            "policyIds[0]",
-            f"There is no policy 'My policy'.{FIND_POLICY}",
-        ),
-        (
-            "sites",
-            {"host": "pub.example", "rules": [{"pattern": "/*", "policyId": "My policy"}]},
-            "rules[0].policyId",
-            f"There is no policy 'My policy'.{FIND_POLICY}",
-        ),
-        (
-            "revenue",
-            {"amount": 5, "currency": "EUR", "contentId": "ext-17"},
-            "contentId",
-            f"There is no content item 'ext-17'.{FIND_ITEM}",
-        ),
-        (
-            "wallets",
-            {"requesterId": "nobody", "unit": "USD"},
-            "requesterId",
-            "There is no requester 'nobody'. Create it with POST /v1/requesters.",
-        ),
-    ],
-)
-def test_another_identifier_in_a_body(api, path, body, param, message):
-    refused = api.post(f"/v1/{path}", body)
-    assert (refused.status, refused.error["param"], refused.error["message"]) == (422, param, message)
-
-
-def test_an_external_id_as_the_id_of_a_row(api):
+def test_an_id_in_a_body_or_filter_that_cannot_be_one_gets_a_hint(api):
+    for path, body, param, message in (
+        ("content", {"title": "A", "policyId": "My policy"}, "policyId",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("licenses", {"requesterId": "a", "licenseType": "b", "contentIds": ["ext-17"]}, "contentIds[0]",
+         f"There is no content item 'ext-17'.{FIND_ITEM}"),
+        ("licenses", {"requesterId": "a", "licenseType": "b", "policyIds": ["My policy"]}, "policyIds[0]",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("sites", {"host": "pub.example", "rules": [{"pattern": "/*", "policyId": "My policy"}]}, "rules[0].policyId",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("revenue", {"amount": 5, "currency": "EUR", "contentId": "ext-17"}, "contentId",
+         f"There is no content item 'ext-17'.{FIND_ITEM}"),
+        ("wallets", {"requesterId": "nobody", "unit": "USD"}, "requesterId",
+         "There is no requester 'nobody'. Create it with POST /v1/requesters."),
+    ):  # fmt: skip
+        refused = api.post(f"/v1/{path}", body)
+        assert (refused.status, refused.error["param"], refused.error["message"]) == (422, param, message)
     [row] = api.post("/v1/content/bulk", {"items": [{"id": "ext-17", "title": "A"}]})["data"]
     assert (row["status"], row["error"]["param"]) == (422, "id")
     assert row["error"]["message"] == f"There is no content item 'ext-17'.{FIND_ITEM}"
-
-
-def test_another_identifier_in_a_filter(api):
     refused = api.get("/v1/content?policyId=My%20policy")
     assert (refused.status, refused.error["param"]) == (400, "policyId")
     assert refused.error["message"] == f"Must be an id, not 'My policy'.{FIND_POLICY}"
+    [offer] = api.post("/v1/access/offers/batch", {"items": [{"contentId": "ext-17"}]})["data"]
+    assert offer["error"]["message"] == f"There is no content item with the contentId 'ext-17'.{FIND_ITEM}"
 
 
-def test_a_check_by_the_wrong_field(api, account):
+def test_a_check_by_the_wrong_field_names_the_right_one(api, account):
     item = factories.content(account, external_id="ext-17")
     for name, value, hint in (
         ("contentId", "ext-17", f"{FIND_ITEM} Send your own identifier as `externalId`."),
@@ -123,8 +86,3 @@ def test_a_check_by_the_wrong_field(api, account):
         refused = api.post("/v1/access/check", {name: value, "requester": "org_a"})
         assert (refused.status, refused.error["param"]) == (404, name)
         assert refused.error["message"] == f"There is no content item with the {name} '{value}'.{hint}"
-
-
-def test_an_offer_by_the_wrong_field(api):
-    [offer] = api.post("/v1/access/offers/batch", {"items": [{"contentId": "ext-17"}]})["data"]
-    assert offer["error"]["message"] == f"There is no content item with the contentId 'ext-17'.{FIND_ITEM}"

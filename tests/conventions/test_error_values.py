@@ -8,15 +8,27 @@ import pytest
 REPORTS = [f"/v1/analytics/{name}" for name in ("usage", "revenue", "pages", "crawlers", "visitors", "observed")]
 
 
-@pytest.mark.parametrize("path", REPORTS)
-@pytest.mark.parametrize("name", ["startDate", "endDate"])
-def test_a_day_in_another_notation(api, path, name):
-    refused = api.get(f"{path}?{name}=01/02/2026")
-    assert (refused.status, refused.error["param"]) == (400, name)
-    assert refused.error["message"].startswith(f"{name}: ")
-    assert "'01/02/2026'" in refused.error["message"]
-    for example in re.findall(r"\d{4}-[\dT:Z-]+", refused.error["message"]):
-        assert api.get(f"{path}?startDate={example}&endDate={example}").status == 200
+def test_days_and_windows_of_reports_show_the_value_and_an_example(api):
+    for name in ("startDate", "endDate"):
+        for path in REPORTS:
+            refused = api.get(f"{path}?{name}=01/02/2026")
+            assert (refused.status, refused.error["param"]) == (400, name)
+            assert refused.error["message"].startswith(f"{name}: ")
+            assert "'01/02/2026'" in refused.error["message"]
+            for example in re.findall(r"\d{4}-[\dT:Z-]+", refused.error["message"]):
+                assert api.get(f"{path}?startDate={example}&endDate={example}").status == 200
+
+    for path in REPORTS:
+        refused = api.get(f"{path}?startDate=2026-03-01&endDate=2026-02-01")
+        assert (refused.status, refused.error["param"]) == (400, "startDate")
+        assert refused.error["message"] == (
+            "startDate is after endDate 2026-02-01: 2026-03-01. Give an earlier startDate."
+        )
+
+    message = api.get("/v1/analytics/usage?startDate=2999-01-01").error["message"]
+    assert re.fullmatch(
+        r"startDate is after today, \d{4}-\d\d-\d\d: 2999-01-01\. Give an earlier startDate\.", message
+    )
 
 
 @pytest.mark.parametrize("path", [*(f"{path}?startDate=" for path in REPORTS), "/v1/content?created[gte]="])
@@ -29,47 +41,29 @@ def test_a_time_without_offset_gets_one(api, path, text):
     assert api.get(path + example).status == 200
 
 
-@pytest.mark.parametrize("path", REPORTS)
-def test_a_window_that_ends_before_it_starts(api, path):
-    refused = api.get(f"{path}?startDate=2026-03-01&endDate=2026-02-01")
-    assert (refused.status, refused.error["param"]) == (400, "startDate")
-    assert refused.error["message"] == (
-        "startDate is after endDate 2026-02-01: 2026-03-01. Give an earlier startDate."
-    )
+def test_a_parameter_or_operator_of_other_apis_names_the_known_ones(api):
+    for name in ("from", "to", "since", "until"):
+        for path, limit in (("/v1/analytics/usage", "startDate"), ("/v1/content", "created[gte]")):
+            refused = api.get(f"{path}?{name}=2026-01-01")
+            assert (refused.status, refused.error["param"], refused.error["kind"]) == (400, name, "unknown")
+            [example] = re.findall(r"as in (\S+)\.$", refused.error["message"])
+            assert limit in example
+            assert api.get(f"{path}?{example}").status == 200
 
-
-def test_a_window_in_the_future(api):
-    message = api.get("/v1/analytics/usage?startDate=2999-01-01").error["message"]
-    assert re.fullmatch(
-        r"startDate is after today, \d{4}-\d\d-\d\d: 2999-01-01\. Give an earlier startDate\.", message
-    )
-
-
-@pytest.mark.parametrize("name", ["from", "to", "since", "until"])
-def test_the_limits_of_a_window_in_the_words_of_other_apis(api, name):
-    for path, limit in (("/v1/analytics/usage", "startDate"), ("/v1/content", "created[gte]")):
-        refused = api.get(f"{path}?{name}=2026-01-01")
+    for name in (
+        "title[like]", "title[contains]", "title[gt]", "title[]", "title__contains", "title.ne", "title~", "title!",
+    ):  # fmt: skip
+        refused = api.get(f"/v1/content?{quote(name)}=x")
         assert (refused.status, refused.error["param"], refused.error["kind"]) == (400, name, "unknown")
-        [example] = re.findall(r"as in (\S+)\.$", refused.error["message"])
-        assert limit in example
-        assert api.get(f"{path}?{example}").status == 200
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["title[like]", "title[contains]", "title[gt]", "title[]", "title__contains", "title.ne", "title~", "title!"],
-)
-def test_an_operator_that_does_not_exist(api, name):
-    refused = api.get(f"/v1/content?{quote(name)}=x")
-    assert (refused.status, refused.error["param"], refused.error["kind"]) == (400, name, "unknown")
-    assert refused.error["message"].endswith(
-        " Filters of `title`: title, title[eq], title[in], title[ne], title[startsWith]."
-    )
-
-
-def test_the_longest_field_has_its_filters_named(api):
+        assert refused.error["message"].endswith(
+            " Filters of `title`: title, title[eq], title[in], title[ne], title[startsWith]."
+        )
     message = api.get("/v1/content?metadata.author[like]=x").error["message"]
     assert " Filters of `metadata.author`: metadata.author, metadata.author[eq], " in message
+    message = api.post("/v1/content?title=x", {"title": "x"}).error["message"]
+    assert message == "There is no query parameter 'title' here. This request takes none."
+    for query in ("period=1w", "groupBy=year"):
+        assert repr(query.partition("=")[2]) in api.get(f"/v1/analytics/usage?{query}").error["message"]
 
 
 @pytest.mark.parametrize("path", [*REPORTS, "/v1/content", "/v1/licenses", "/v1/wallets", "/v1/api-keys"])
@@ -81,38 +75,30 @@ def test_a_parameter_unlike_any_other_names_those_there_are(api, path):
         assert (refused.status, refused.error.get("kind")) == (400, "malformed"), name
 
 
-def test_a_request_without_parameters_says_so(api):
-    message = api.post("/v1/content?title=x", {"title": "x"}).error["message"]
-    assert message == "There is no query parameter 'title' here. This request takes none."
+def test_units_and_currencies_that_do_not_exist_are_corrected(api, account):
+    for unit, hint in (
+        ("accesses", " Did you mean `access`?"),
+        ("usd", " Did you mean `USD`?"),
+        ("credits", ""),
+        ("XYZ", ""),
+    ):
+        refused = api.post("/v1/wallets", {"requesterId": "org_a", "unit": unit})
+        assert (refused.status, refused.error["param"]) == (422, "unit")
+        assert refused.error["message"] == (
+            f"Must be `access`, or the ISO 4217 code of a currency in use such as EUR, not {unit!r}.{hint}"
+        )
 
-
-def test_a_choice_shows_the_given_value(api):
-    for query in ("period=1w", "groupBy=year"):
-        assert repr(query.partition("=")[2]) in api.get(f"/v1/analytics/usage?{query}").error["message"]
-
-
-@pytest.mark.parametrize(
-    ("unit", "hint"),
-    [("accesses", " Did you mean `access`?"), ("usd", " Did you mean `USD`?"), ("credits", ""), ("XYZ", "")],
-)
-def test_the_unit_of_a_wallet(api, account, unit, hint):
-    refused = api.post("/v1/wallets", {"requesterId": "org_a", "unit": unit})
-    assert (refused.status, refused.error["param"]) == (422, "unit")
-    assert refused.error["message"] == (
-        f"Must be `access`, or the ISO 4217 code of a currency in use such as EUR, not {unit!r}.{hint}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("currency", "hint"), [("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")]
-)
-def test_a_currency_that_does_not_exist(api, currency, hint):
-    message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
-    report = api.get(f"/v1/analytics/revenue?currency={currency}")
-    assert (report.status, report.error["param"], report.error["message"]) == (400, "currency", f"currency: {message}")
-    price = {"amount": 5, "currency": currency}
-    refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
-    assert (refused.error["param"], refused.error["message"]) == ("price.currency", message)
+    for currency, hint in (("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")):
+        message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
+        report = api.get(f"/v1/analytics/revenue?currency={currency}")
+        assert (report.status, report.error["param"], report.error["message"]) == (
+            400,
+            "currency",
+            f"currency: {message}",
+        )
+        price = {"amount": 5, "currency": currency}
+        refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
+        assert (refused.error["param"], refused.error["message"]) == ("price.currency", message)
 
 
 @pytest.mark.parametrize("shown", ['"{key}"', "<{key}>", "Bearer {key}", "{key}x", "sk_live_abc"])

@@ -1,7 +1,5 @@
 """All errors of a body are reported at once; the first is the main error."""
 
-import pytest
-
 from kit.values.faults import MAX_FAULTS
 from tests import factories
 from tests.client import ApiClient
@@ -12,14 +10,9 @@ RULES = [
     {"action": "deny", "conditions": {"default": False}, "permissions": ["read"], "priority": "1"},
 ]
 RULE_FAULTS = [
-    "rules[0].conditions.country",
-    "rules[0].conditions.licenseType[1]",
-    "rules[0].rateLimit.period",
-    "rules[0].rateLimit.requests",
-    "rules[2].permissions",
-    "rules[2].conditions.default",
-    "rules[2].priority",
-]
+    "rules[0].conditions.country", "rules[0].conditions.licenseType[1]", "rules[0].rateLimit.period",
+    "rules[0].rateLimit.requests", "rules[2].permissions", "rules[2].conditions.default", "rules[2].priority",
+]  # fmt: skip
 
 
 def params(error):
@@ -29,7 +22,7 @@ def params(error):
     return [one.get("param") for one in told]
 
 
-def test_every_fault_of_a_body_is_reported(api: ApiClient):
+def test_every_fault_of_a_body_and_of_each_row_is_reported(api: ApiClient):
     error = api.post(
         "/v1/content",
         {"title": " ", "type": "song", "colour": "red", "metadata": {"author": 1, "wordCount": -1}, "tags": ["", 2]},
@@ -39,32 +32,31 @@ def test_every_fault_of_a_body_is_reported(api: ApiClient):
     ]  # fmt: skip
     assert {one["code"] for one in error["errors"]} == {"invalid_request"}
 
-
-def test_one_fault_stands_alone(api: ApiClient):
-    error = api.post("/v1/content", {"title": " "}).error
-    assert sorted(error) == ["code", "docUrl", "kind", "message", "param", "type"]
-
-
-def test_each_row_of_a_bulk_request_reports_all_of_its_faults(api: ApiClient):
     reply = api.post("/v1/content/bulk", {"items": [{"title": " ", "type": "song"}, {"title": "Item"}]})
     wrong, right = reply["data"]
     assert [one["param"] for one in wrong["error"]["errors"]] == ["title", "type"]
     assert right["status"] == 201
 
 
-def test_every_fault_of_every_rule_is_reported(api: ApiClient):
+def test_one_fault_stands_alone(api: ApiClient):
+    error = api.post("/v1/content", {"title": " "}).error
+    assert sorted(error) == ["code", "docUrl", "kind", "message", "param", "type"]
+    for body in ({"contentId": 5, "requester": "org"}, {"contentId": "a"}):
+        assert sorted(api.post("/v1/access/check", body).error) == [
+            "code", "docUrl", "kind", "message", "param", "type",
+        ]  # fmt: skip
+
+
+def test_every_fault_of_every_rule_is_reported(api: ApiClient, account):
     assert params(api.post("/v1/policies", {"name": " ", "rules": RULES}).error) == ["name", *RULE_FAULTS]
     policy = api.post("/v1/policies", {"name": "x"})["id"]
     assert params(api.patch(f"/v1/policies/{policy}", {"rules": RULES}).error) == RULE_FAULTS
+    for draft in ("lint", "{policy}/simulate"):
+        path = f"/v1/policies/{draft.format(policy=factories.policy(account).pk)}"
+        assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
 
 
-@pytest.mark.parametrize("draft", ["lint", "{policy}/simulate"])
-def test_every_invalid_rule_of_a_draft_is_reported(api: ApiClient, account, draft):
-    path = f"/v1/policies/{draft.format(policy=factories.policy(account).pk)}"
-    assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
-
-
-def test_every_fault_of_a_check_is_reported(api: ApiClient):
+def test_every_fault_of_checks_and_offers_is_reported(api: ApiClient):
     body = {
         "contentId": 5,
         "source": "https://[x",
@@ -79,8 +71,6 @@ def test_every_fault_of_a_check_is_reported(api: ApiClient):
         "policy", "context.ip",
     ]  # fmt: skip
 
-
-def test_every_fault_of_a_batch_is_reported_once(api: ApiClient):
     body = {
         "context": {"ip": "nowhere"},
         "sign": True,
@@ -91,17 +81,9 @@ def test_every_fault_of_a_batch_is_reported_once(api: ApiClient):
         "checks[1]", "checks[3].permission", "checks[3].extra",
         "sign", "checks[0].requester", "checks[0].context.ip", "checks[3].contentId", "checks[3].requester",
     ]  # fmt: skip
-
-
-def test_every_fault_of_a_request_for_offers_is_reported(api: ApiClient):
     items = [{"url": "https://pub.example/"}, {}, {"url": "https://pub.example/", "contentId": "x"}]
     error = api.post("/v1/access/offers/batch", {"items": items, "permission": "?"}).error
     assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
-
-
-@pytest.mark.parametrize("body", [{"contentId": 5, "requester": "org"}, {"contentId": "a"}])
-def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):
-    assert sorted(api.post("/v1/access/check", body).error) == ["code", "docUrl", "kind", "message", "param", "type"]
 
 
 def test_a_reply_reports_at_most_a_hundred_faults(api: ApiClient):

@@ -6,6 +6,7 @@ Expected rows follow from the row values by the plainest reading of each operato
 import pytest
 
 from analytics.models import AccessEvent
+from licensing.clients.models import LicenseClient
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.policies.models import Policy
@@ -15,6 +16,7 @@ from licensing.sites.models import Site
 from tests import factories, ledger
 from tests.client import ApiClient
 from tests.conventions.filtering import (
+    CLIENTS,
     DAYS,
     DECISIONS,
     LEDGER,
@@ -62,6 +64,17 @@ def rows_of_licenses(account):
         if row["status"] == "revoked":
             revoke_license(held)
         License.objects.filter(pk=held.pk).update(created=DAYS[index], updated=DAYS[index])
+    return known
+
+
+def rows_of_clients(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in CLIENTS.items()}
+        made, _ = factories.license_client(account, row["requesterId"], name=row["name"])
+        known[f"row{index}"] = made.pk
+        revoked = DAYS[index] if row["revokedAt"] else None
+        LicenseClient.objects.filter(pk=made.pk).update(created=DAYS[index], revoked_at=revoked)
     return known
 
 
@@ -113,6 +126,7 @@ LISTS = {
     "/v1/sites": (SITES, rows_of_sites),
     "/v1/requesters": (REQUESTERS, rows_of_requesters),
     "/v1/licenses": (LICENSES, rows_of_licenses),
+    "/v1/license-clients": (CLIENTS, rows_of_clients),
     "/v1/access/decisions": (DECISIONS, rows_of_decisions),
     "/v1/revenue": (LEDGER, rows_of_the_ledger),
 }

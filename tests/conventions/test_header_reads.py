@@ -127,18 +127,15 @@ def request_with(cookies):
     return Request({"REQUEST_METHOD": "GET", "wsgi.input": BytesIO(), "HTTP_COOKIE": cookies})
 
 
-def test_cookies_of_backslashes_take_no_longer_than_others():
+def test_only_cookies_in_quotes_are_read_otherwise_than_by_django():
     """Python took 13 seconds to decode 30,000 of them (CVE-2024-7592)."""
     backslashes, others = (f'a="{character * 30_000}"; b=1' for character in ("\\", "x"))
     assert request_with(backslashes).COOKIES == {"b": "1"}
     taken = [processor_seconds(lambda text: request_with(text).COOKIES, text) for text in (backslashes, others)]
     assert taken[0] < max(QUADRATIC * taken[1], 0.002)
-
-
-@pytest.mark.parametrize("header", ["sessionid=abc; csrftoken=d", "a=b=c;d", "", "messages=W10:1x:y_-z", "é=1"])
-def test_cookies_without_quotes_are_read_as_django_reads_them(header):
-    request = request_with(header.encode().decode("latin-1"))
-    assert request.COOKIES == WSGIRequest(request.environ).COOKIES
+    for header in ("sessionid=abc; csrftoken=d", "a=b=c;d", "", "messages=W10:1x:y_-z", "é=1"):
+        request = request_with(header.encode().decode("latin-1"))
+        assert request.COOKIES == WSGIRequest(request.environ).COOKIES
 
 
 @pytest.mark.parametrize("size", [10, 300, 5000])
@@ -146,8 +143,5 @@ def test_repeated_headers_are_joined_and_count_together(size):
     lines = [(b"accept", b"a" * size), (b"x-other", b"b"), (b"accept", b"c" * size), (b"x-other", b"d" * size)]
     headers, too_long = read_headers(lines)
     fits = 2 * size < LIMITS[b"accept"].most
-    assert headers == {
-        b"accept": b"a" * size + b"," + b"c" * size if fits else b"",
-        b"x-other": b"b," + b"d" * size,
-    }
+    assert headers == {b"accept": b"a" * size + b"," + b"c" * size if fits else b"", b"x-other": b"b," + b"d" * size}
     assert too_long == ([] if fits else [b"accept"])

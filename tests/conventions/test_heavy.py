@@ -39,51 +39,28 @@ def heavy_ones(query=b"", accept=""):
     return {f"{method} {path}" for method, path in found}
 
 
-def test_reports_and_slow_posts_are_heavy_and_nothing_else():
+def test_reports_files_and_exact_counts_are_heavy():
     assert len(known_to_the_resolver()) == len(ENDPOINTS)
     assert heavy_ones() == reports() | SLOW_POSTS
-
-
-@pytest.mark.parametrize(
-    ("query", "accept"), [(b"format=csv", ""), (b"format=jsonl&allowed=true", ""), (b"", "text/csv")]
-)
-def test_a_list_is_heavy_as_a_file(query, accept):
-    assert len(files()) >= 10
-    assert heavy_ones(query, accept) == reports() | SLOW_POSTS | files()
-
-
-def test_a_list_is_heavy_if_it_is_counted_to_the_end():
+    for query, accept in ((b"format=csv", ""), (b"format=jsonl&allowed=true", ""), (b"", "text/csv")):
+        assert len(files()) >= 10
+        assert heavy_ones(query, accept) == reports() | SLOW_POSTS | files()
     lists = {f"GET {re.sub(r'{[^}]+}', '{}', path)}" for path in LISTS}
     assert heavy_ones(b"limit=1&count=exact") == reports() | SLOW_POSTS | lists
     assert heavy_ones(b"count=none") == reports() | SLOW_POSTS
-
-
-@pytest.mark.parametrize("query", [b"format=json", b"format=nonsense", b"format=%FF"])
-def test_a_list_is_not_heavy_otherwise(query):
-    assert heavy_ones(query) == reports() | SLOW_POSTS
-
-
-def test_head_is_as_heavy_as_get():
+    for query in (b"format=json", b"format=nonsense", b"format=%FF"):
+        assert heavy_ones(query) == reports() | SLOW_POSTS
     assert is_heavy(view_at("/v1/analytics/usage"), "HEAD", b"", "")
-
-
-@pytest.mark.parametrize("path", ["/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"])
-def test_what_does_little_is_not_heavy(path):
-    assert not is_heavy(view_at(path), "GET", b"", "")
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
+    for path in ("/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"):
+        assert not is_heavy(view_at(path), "GET", b"", "")
+    for name, arguments in (
         ("licensing_content_import_items", []),
         ("licensing_content_import", ["token"]),
         ("licensing_content_bad_rows", ["token"]),
         ("licensing_content_export_items", []),
         ("licensing_policy_simulator", ["pol_x"]),
-    ],
-)
-def test_imports_exports_and_simulations_of_the_admin_are_heavy(name, arguments):
-    assert is_heavy(view_at(reverse(f"admin:{name}", args=arguments)), "POST", b"", "")
+    ):
+        assert is_heavy(view_at(reverse(f"admin:{name}", args=arguments)), "POST", b"", "")
 
 
 # --- Statements ------------------------------------------------------------------------------------------------------

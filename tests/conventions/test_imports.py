@@ -13,14 +13,9 @@ from tests.source_files import ROOT, sources
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 # The capabilities of licensing, likewise; those of one floor do not import each other.
 CAPABILITIES = [
-    ["policies"],
-    ["requesters"],
-    ["content", "clients"],
-    ["licenses", "imports", "sites"],
-    ["access"],
-    ["customers", "drafts", "edge"],
-    ["demo", "license_server"],
-]
+    ["policies"], ["requesters"], ["content", "clients"], ["licenses", "imports", "sites"], ["access"],
+    ["customers", "drafts", "edge"], ["demo", "license_server"],
+]  # fmt: skip
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
 # above the keys and audit entries it works with. The longest matching name counts.
 ROOMS_OF_ACCOUNTS = [
@@ -35,40 +30,24 @@ ROOMS_OF_ACCOUNTS = [
     ["accounts.keys.views", "accounts.auditing.views", "accounts.limits"],
     ["accounts.webhooks"],
     [
-        "accounts.event_objects",
-        "accounts.management",
-        "accounts.models",
-        "accounts.openapi",
-        "accounts.system_checks",
-        "accounts.urls",
+        "accounts.event_objects", "accounts.management", "accounts.models", "accounts.openapi",
+        "accounts.system_checks", "accounts.urls",
     ],
     ["accounts.apps"],
-]
+]  # fmt: skip
 # The sections of the admin, likewise.
 ROOMS_OF_OPERATORS = [
-    ["operators.base"],
-    ["operators.login", "operators.templatetags"],
-    ["operators.policies", "operators.access"],
-    ["operators.customers"],
-    ["operators.catalogue", "operators.staff"],
+    ["operators.base"], ["operators.login", "operators.templatetags"], ["operators.policies", "operators.access"],
+    ["operators.customers"], ["operators.licenses"], ["operators.catalogue", "operators.staff"],
     ["operators.overview", "operators.middleware", "operators.navigation", "operators.suggestions"],
-    ["operators.palette", "operators.error_pages", "operators.management", "operators.signed_in"],
-    ["operators.site"],
+    ["operators.palette", "operators.error_pages", "operators.management", "operators.signed_in"], ["operators.site"],
     ["operators.admin", "operators.apps"],
-]
+]  # fmt: skip
 LICENSING = [f"licensing/{name}" for floor in CAPABILITIES for name in floor]
 ROOMS = {"accounts": ROOMS_OF_ACCOUNTS, "operators": ROOMS_OF_OPERATORS}
 DECISION = (
-    "decision",
-    "rules",
-    "conditions",
-    "condition_values",
-    "facts",
-    "lint",
-    "modes",
-    "policy_tests",
-    "standing",
-)
+    "decision", "rules", "conditions", "condition_values", "facts", "lint", "modes", "policy_tests", "standing",
+)  # fmt: skip
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),
     "licensing/policies/compiled.py",

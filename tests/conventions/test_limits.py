@@ -44,7 +44,7 @@ def test_a_plan_has_its_limit_per_minute(db, clock, plan):
     assert headers(replies[-2]) == headers(replies[-1]) == (limit, 0, unix("2026-03-04T05:07:00Z"))
 
 
-def test_a_rate_limited_reply_has_retry_after(tight, clock):
+def test_a_refused_request_says_how_long_to_wait(tight, clock):
     api = tight(1, 100)
     api.get("/v1/content")
     reply = api.get("/v1/content")
@@ -53,15 +53,12 @@ def test_a_rate_limited_reply_has_retry_after(tight, clock):
     assert reply.headers["Retry-After"] == "53"
     assert reply.headers["X-Request-Id"]
 
-
-def test_in_the_last_moment_of_a_window_one_waits_a_second(tight, clock):
     clock.set("2026-03-04T05:06:59.999Z")
-    api = tight(1, 100)
     api.get("/v1/content")
     assert api.get("/v1/content").error["retryAfter"] == 1
 
 
-def test_the_next_minute_begins_at_nothing(tight, clock):
+def test_a_new_minute_and_a_new_day_begin_at_nothing(tight, clock):
     api = tight(2, 100)
     assert [api.get("/v1/content").status for _ in range(3)] == [200, 200, 429]
     clock.set("2026-03-04T05:06:59.999Z")
@@ -69,8 +66,6 @@ def test_the_next_minute_begins_at_nothing(tight, clock):
     clock.set("2026-03-04T05:07:00Z")
     assert [api.get("/v1/content").status for _ in range(3)] == [200, 200, 429]
 
-
-def test_the_day_has_a_limit_of_its_own(tight, clock):
     api = tight(3, 5)
     for minute, passed in (("07", 3), ("08", 2), ("09", 0)):
         clock.set(f"2026-03-04T05:{minute}:00Z")
@@ -94,14 +89,12 @@ def test_the_headers_are_of_the_window_that_has_less_left(tight, clock):
     assert headers(api.get("/v1/content")) == (5, 0, unix("2026-03-05T00:00:00Z"))
 
 
-def test_a_refused_request_consumes_nothing(tight, clock):
+def test_only_requests_refused_for_the_limit_consume_nothing(tight, clock):
     api = tight(2, 3)
     assert [api.get("/v1/content").status for _ in range(10)] == [200] * 2 + [429] * 8
     clock.advance(minutes=1)
     assert [api.get("/v1/content").status for _ in range(2)] == [200, 429]
 
-
-def test_a_request_refused_for_other_reasons_counts(tight, clock):
     api = tight(3, 100)
     assert api.post("/v1/content", b"{").status == 400
     assert api.get("/v1/content/unknown").status == 404
@@ -109,26 +102,20 @@ def test_a_request_refused_for_other_reasons_counts(tight, clock):
     assert api.get("/v1/content").status == 429
 
 
-def test_the_limit_comes_before_the_permission_and_the_body(db, clock):
+def test_the_limit_comes_after_the_key_and_before_permission_and_body(db, clock):
     account = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=9)
     powerless = ApiClient(factories.key_text(account, permissions=[]))
     assert [powerless.post("/v1/content", b"{").status for _ in range(2)] == [403, 429]
-
-
-def test_the_key_and_the_address_come_before_the_limit(db, clock):
     account = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=9)
     elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
     assert [elsewhere.get("/v1/content").status for _ in range(3)] == [403, 403, 403]
     assert ApiClient(factories.key_text(account)).get("/v1/content").status == 200
 
 
-def test_all_keys_of_an_account_share_its_limit(db, clock):
+def test_an_account_has_one_limit_for_all_its_keys(db, clock, tight):
     account = factories.account(plan="enterprise", requests_per_minute=3, requests_per_day=100)
     first, second = (ApiClient(factories.key_text(account)) for _ in range(2))
     assert [client.get("/v1/content").status for client in (first, second, first, second)] == [200, 200, 200, 429]
-
-
-def test_accounts_do_not_share_theirs(tight, clock):
     first, second = tight(1, 100), tight(1, 100)
     assert [client.get("/v1/content").status for client in (first, first, second)] == [200, 429, 200]
 
@@ -142,7 +129,7 @@ def test_every_method_counts(tight, clock):
     assert api.request("HEAD", "/v1/content").status == 429
 
 
-def test_without_a_valid_key_60_a_minute_are_answered_per_address(anonymous, clock):
+def test_without_a_valid_key_60_a_minute_are_answered_per_address(anonymous, clock, api):
     assert headers(anonymous.get("/v1/content")) == (60, 59, unix("2026-03-04T05:07:00Z"))
     wrong = ApiClient("svc_sk_nonsense")
     assert [wrong.get("/v1/content").status for _ in range(59)] == [401] * 59
@@ -151,9 +138,9 @@ def test_without_a_valid_key_60_a_minute_are_answered_per_address(anonymous, clo
     assert refused.error["retryAfter"] == 53
     clock.advance(minutes=1)
     assert anonymous.get("/v1/content").status == 401
-
-
-def test_another_address_has_a_count_of_its_own(anonymous, clock):
+    for _ in range(61):
+        anonymous.get("/v1/content")
+    assert api.get("/v1/content").status == 200
     for _ in range(61):
         last = anonymous.get("/v1/content")
     assert last.status == 429
@@ -161,17 +148,18 @@ def test_another_address_has_a_count_of_its_own(anonymous, clock):
     assert headers(anonymous.get("/v1/content"))[1] == 59
 
 
-def test_strangers_do_not_use_up_an_accounts_limit(api, anonymous, clock):
-    for _ in range(61):
-        anonymous.get("/v1/content")
-    assert api.get("/v1/content").status == 200
-
-
-def test_uncounted_requests_show_the_remaining_limit(tight, clock):
+def test_uncounted_requests_cost_no_query_and_show_the_remaining_limit(tight, clock, django_assert_num_queries):
     api = tight(5, 100)
     api.get("/v1/content")
     for reply in (api.get("/v1/nothing"), api.request("PUT", "/v1/content"), api.get("/v1/content/")):
         assert headers(reply)[:2] == (5, 4)
+
+    for method, path in (("GET", "/v1/nothing"), ("PUT", "/v1/content"), ("GET", "/v1/content/")):
+        known, unknown = tight(5, 100), tight(5, 100)
+        known.get("/v1/content")
+        for api in (known, unknown):
+            with django_assert_num_queries(0):
+                assert api.request(method, path).status in (404, 405)
 
 
 def test_a_change_of_plan_holds_at_once(db, clock):
@@ -181,15 +169,6 @@ def test_a_change_of_plan_holds_at_once(db, clock):
     account.plan = "professional"
     account.save()
     assert headers(api.get("/v1/content"))[:2] == (300, 298)
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/nothing"), ("PUT", "/v1/content"), ("GET", "/v1/content/")])
-def test_a_reply_that_counts_for_no_account_costs_no_query(tight, clock, django_assert_num_queries, method, path):
-    known, unknown = tight(5, 100), tight(5, 100)
-    known.get("/v1/content")
-    for api in (known, unknown):
-        with django_assert_num_queries(0):
-            assert api.request(method, path).status in (404, 405)
 
 
 def test_a_flood_of_unknown_paths_by_keys_that_were_never_seen_counts_by_address(db, clock):
@@ -224,26 +203,20 @@ def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere
     assert [reply.status for reply in replies] == [403] * 60 + [429]
 
 
-def test_an_unknown_path_from_an_address_outside_a_keys_list_shows_nothing_of_its_account(elsewhere):
+def test_a_request_from_outside_a_keys_list_shows_and_takes_nothing_of_its_account(elsewhere, account):
     assert headers(elsewhere.get("/v1/nothing"))[0] == 60
-
-
-def test_a_request_from_an_address_outside_a_keys_list_takes_no_thread_of_its_account(elsewhere, account):
     header = elsewhere.headers["Authorization"]
     assert caller_of(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
     assert caller_of(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
 
 
-def test_a_key_that_has_ended_takes_no_thread_of_its_account(api, account, clock):
+def test_requests_take_threads_of_their_account_until_their_key_ends(api, account, clock):
+    api.get("/v1/content")
+    api.get("/v1/openapi.json")
+    assert caller_of(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
     header, address = api.headers["Authorization"], ip_address("127.0.0.1")
     api.get("/v1/content")
     assert caller_of(header, address) == f"account:{account.pk}"
     accounts.revoke_api_key(ApiKey.objects.get(account=account))
     assert api.get("/v1/content").status == 401
     assert caller_of(header, address) == "address:127.0.0.1"
-
-
-def test_reading_the_openapi_document_keeps_the_cached_caller(api, account, clock):
-    api.get("/v1/content")
-    api.get("/v1/openapi.json")
-    assert caller_of(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"

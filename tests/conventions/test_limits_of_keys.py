@@ -89,11 +89,8 @@ def test_the_headers_describe_the_limit_that_ends_first(plan):
     assert page.get("/v1/content").headers["RateLimit"] == '"minute";r=47;t=53'
 
 
-def test_a_plan_of_one_request_leaves_one_to_public_keys(plan):
+def test_a_plan_of_one_request_and_unknown_paths_have_a_public_share(plan):
     assert statuses(ApiClient(key_of(plan(1, 1), type="public")), 2) == [200, 429]
-
-
-def test_a_path_that_does_not_exist_shows_what_is_left_of_the_share(plan):
     page = ApiClient(key_of(plan(10, 100), type="public"))
     page.get("/v1/content")
     assert headers(page.get("/v1/nothing")) == (5, 4)

@@ -222,17 +222,7 @@ CASES = {
         without_secrets,
         MAX_HEAD_BYTES,
         (
-            "://:",
-            "://a:b",
-            "eyJa-",
-            "eyJa.",
-            "eyJ.a.",
-            "token ",
-            "token=",
-            "token='",
-            'token="',
-            "Bearer ",
-            "@",
+            "://:", "://a:b", "eyJa-", "eyJa.", "eyJ.a.", "token ", "token=", "token='", 'token="', "Bearer ", "@",
             "a@ ",
         ),
     ),
@@ -314,7 +304,7 @@ CASES = {
         ('{"ipv4Prefix":"1.2.3.0/24"},', "{", '"a":'),
         '{"prefixes":[{}]}',
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

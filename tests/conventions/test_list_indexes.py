@@ -79,15 +79,10 @@ def blocks_read(rows):
 @pytest.mark.parametrize(
     "query",
     [
-        "type=dataset",
-        "status[ne]=active",
-        "metadata.author=Bob",
-        "metadata.author[ne]=Ada",
-        "metadata.category[exists]=true",
-        "metadata.wordCount[gt]=1000",
-        "updated[lt]=2020-01-01",
+        "type=dataset", "status[ne]=active", "metadata.author=Bob", "metadata.author[ne]=Ada",
+        "metadata.category[exists]=true", "metadata.wordCount[gt]=1000", "updated[lt]=2020-01-01",
     ],
-)
+)  # fmt: skip
 def test_blocks_without_a_matching_item_are_not_read(account, query):
     moment = timezone.now() - timedelta(days=30)
     alike = {"title": "Item", "author": "Ada", "word_count": 500, "created": moment, "updated": moment}

@@ -7,17 +7,12 @@ import pytest
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
-from tests.conventions.listed import (
-    grow,
-    identity,
-    make_simultaneous,
-    walk,
-)
+from tests.conventions.listed import grow, identity, make_simultaneous, walk
 from tests.conventions.replies import assert_parameter_refused
 
 
 @each_list()
-def test_every_row_is_met_once_on_the_way_through_the_pages(api, ids, endpoint):
+def test_each_list_is_walked_page_by_page(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 7)
     whole = [identity(row) for row in api.get(path, limit=100)["data"]]
@@ -27,13 +22,19 @@ def test_every_row_is_met_once_on_the_way_through_the_pages(api, ids, endpoint):
     assert [len(page["data"]) for page in pages[:-1]] == [3] * (len(pages) - 1)
     assert {page["totalCount"] for page in pages} == {len(whole)}
 
+    total = api.get(path)["totalCount"]
+    exact = api.get(path, limit=total)
+    assert (exact["hasMore"], "nextCursor" in exact.body) == (False, False)
+    short = api.get(path, limit=total - 1)
+    assert (short["hasMore"], "nextCursor" in short.body) == (True, True)
 
-@each_list()
-def test_rows_of_one_microsecond_are_met_once_each(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 7)
+    assert [api.get(path, limit=limit).status for limit in (1, 100)] == [200, 200]
+    for limit in ("0", "101", "-1", "1.0", "ten", "", "1e1", "+5", " 5", "٣", "9" * 5000, "0x10"):
+        reply = api.get(path, limit=limit)
+        assert (limit, reply.status, reply.error["param"]) == (limit, 400, "limit")
+    for text in ("", "x", "====", "MjAyNg==", "A" * 54, "é", "a b", "x" * 5000, base64.b64encode(b"\0" * 40).decode()):
+        assert_cursor_refused(api.get(path, cursor=text))
     make_simultaneous(endpoint.path)
-    whole = [identity(row) for row in api.get(path, limit=100)["data"]]
     assert walk(api, path, limit=2)[0] == whole
     assert len(set(whole)) >= 7
 
@@ -49,26 +50,6 @@ def test_rows_added_between_two_pages_shift_nothing(api, ids, endpoint):
     assert [identity(row) for row in first["data"] + rest["data"]] == before
 
 
-@each_list()
-def test_the_last_page_has_no_cursor(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 3)
-    total = api.get(path)["totalCount"]
-    exact = api.get(path, limit=total)
-    assert (exact["hasMore"], "nextCursor" in exact.body) == (False, False)
-    short = api.get(path, limit=total - 1)
-    assert (short["hasMore"], "nextCursor" in short.body) == (True, True)
-
-
-@each_list()
-def test_the_limit_is_from_1_to_100(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    assert [api.get(path, limit=limit).status for limit in (1, 100)] == [200, 200]
-    for limit in ("0", "101", "-1", "1.0", "ten", "", "1e1", "+5", " 5", "٣", "9" * 5000, "0x10"):
-        reply = api.get(path, limit=limit)
-        assert (limit, reply.status, reply.error["param"]) == (limit, 400, "limit")
-
-
 @pytest.fixture
 def cursor(api, ids):
     for _ in range(3):
@@ -80,66 +61,35 @@ def assert_cursor_refused(reply):
     assert_parameter_refused(reply, "cursor")
 
 
-@each_list()
-def test_invalid_cursors_are_refused(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    for text in ("", "x", "====", "MjAyNg==", "A" * 54, "é", "a b", "x" * 5000, base64.b64encode(b"\0" * 40).decode()):
-        assert_cursor_refused(api.get(path, cursor=text))
-
-
-def test_a_tampered_cursor_is_refused(api, cursor):
+def test_a_changed_cursor_is_refused(api, cursor):
     for index in range(0, len(cursor) - 1, 5):
         changed = cursor[:index] + ("A" if cursor[index] != "A" else "B") + cursor[index + 1 :]
         assert_cursor_refused(api.get("/v1/content", cursor=changed))
-
-
-def test_a_cursor_has_one_spelling(api, cursor):
     digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     neighbour = digits[digits.index(cursor[-1]) ^ 1]  # another value of bits that no byte of it uses
     for changed in (cursor[:-1] + neighbour, f"{cursor[:9]}.{cursor[9:]}", f"{cursor}=", f"{cursor}==", f"{cursor} "):
         assert_cursor_refused(api.get("/v1/content", cursor=changed))
-
-
-def test_a_cursor_says_nothing_about_the_row_it_points_to(api, cursor):
     assert cursor.isascii()
     assert "cnt_" not in base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("latin1")
 
 
-def test_another_accounts_cursor_is_refused(other_api, cursor):
+def test_a_cursor_belongs_to_its_account_list_and_filters(other_api, cursor, account, api):
     assert_cursor_refused(other_api.get("/v1/content", cursor=cursor))
-
-
-def test_a_cursor_holds_for_all_keys_of_the_account(account, cursor):
     assert ApiClient(factories.key_text(account)).get("/v1/content", cursor=cursor).status == 200
-
-
-def test_a_cursor_of_another_list_is_refused(api, cursor):
     for path in ("/v1/policies", "/v1/access/decisions", "/v1/api-keys"):
         assert_cursor_refused(api.get(path, cursor=cursor))
-
-
-@pytest.mark.parametrize("query", [{"type": "image"}, {"status": "active"}, {"title": "x"}])
-def test_a_cursor_with_other_filters_is_refused(api, cursor, query):
-    assert_cursor_refused(api.get("/v1/content", cursor=cursor, **query))
-
-
-def test_a_cursor_made_with_filters_needs_the_same(api, cursor):
+    for query in ({"type": "image"}, {"status": "active"}, {"title": "x"}):
+        assert_cursor_refused(api.get("/v1/content", cursor=cursor, **query))
     made = api.get("/v1/content", limit=1, type="image", status="active")["nextCursor"]
     assert api.get("/v1/content", cursor=made, status="active", type="image").status == 200
     assert_cursor_refused(api.get("/v1/content", cursor=made, type="image"))
     assert_cursor_refused(api.get("/v1/content", cursor=made, type="report", status="active"))
 
 
-def test_the_limit_may_change_from_page_to_page(api, cursor):
+def test_limits_may_change_and_rows_may_go_between_pages(api, cursor):
     assert len(api.get("/v1/content", cursor=cursor, limit=2)["data"]) == 2
-
-
-def test_a_filtered_list_is_walked_whole(api, cursor):
     walked, pages = walk(api, "/v1/content", limit=1, type="image")
     assert (len(walked), pages[0]["totalCount"]) == (3, 3)
-
-
-def test_the_row_under_a_cursor_may_go(api, cursor):
     first = api.get("/v1/content", limit=1)["data"][0]
     api.delete(f"/v1/content/{first['id']}")
     assert api.get("/v1/content", cursor=cursor)["totalCount"] == 3

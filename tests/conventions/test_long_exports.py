@@ -30,7 +30,7 @@ def chunks_of_three(monkeypatch):
 
 @each_form
 @each_exportable_list()
-def test_a_file_of_three_chunks_has_the_rows_of_the_list_in_its_order(api, ids, endpoint, form, chunks_of_three):
+def test_a_file_of_three_chunks_is_complete_and_goes_on_after_any_row(api, ids, endpoint, form, chunks_of_three):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 7)
     listed, _ = walk(api, path, limit=100)
@@ -38,26 +38,23 @@ def test_a_file_of_three_chunks_has_the_rows_of_the_list_in_its_order(api, ids, 
     assert [row["id"] for row in exported] == [id_ for id_, _ in listed]
     assert len(listed) >= 7
 
+    whole = api.get(path, format=form).content.splitlines(keepends=True)
+    head = whole[:1] if form == "csv" else []
+    rows = [row["id"] for row in rows_of(api.get(path, format=form), form)]
+    for place, id_ in enumerate(rows, 1):
+        reply = api.get(path, format=form, after=id_)
+        assert (reply.status, reply.content) == (200, b"".join(whole[len(head) + place :]))
+
 
 @each_exportable_list()
-def test_lines_of_every_chunk_are_the_objects_of_the_list(api, ids, endpoint, chunks_of_three):
+def test_files_of_each_list_have_its_objects_and_fields(api, ids, endpoint, chunks_of_three):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 7)
     assert rows_of(api.get(path, format="jsonl"), "jsonl") == api.get(path, limit=100)["data"]
-
-
-@each_exportable_list()
-def test_a_table_has_a_column_for_each_field_of_the_list(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
     fields = {name for row in api.get(path, limit=100)["data"] for name in row} - {"object"}
     columns = {name.partition(".")[0] for row in rows_of(api.get(path, format="csv"), "csv")[:1] for name in row}
     assert fields - columns == set()
 
-
-@each_exportable_list()
-def test_a_cell_has_the_value_of_the_object(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 7)
     lines = api.get(path, format="jsonl").content.splitlines()
     for row, line in zip(rows_of(api.get(path, format="csv"), "csv"), lines, strict=True):
         for column, text in row.items():
@@ -66,6 +63,8 @@ def test_a_cell_has_the_value_of_the_object(api, ids, endpoint):
                 value = (value or {}).get(name)
             expected = value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()
             assert (column, text.removeprefix("'")) == (column, expected)
+    [row] = api.get(path, limit=1)["data"]
+    assert api.get(path, after=row["id"]).error["param"] == "after"
 
 
 def test_a_list_of_objects_is_a_cell_of_json(api, account):
@@ -108,19 +107,6 @@ def test_a_long_file_of_decisions_has_every_row_once(api, account):
     assert (len(ids), set(ids)) == (3 * export.CHUNK, recorded)
 
 
-@each_form
-@each_exportable_list()
-def test_a_file_goes_on_after_any_of_its_rows(api, ids, endpoint, form, chunks_of_three):
-    path = endpoint.filled(ids)[0]
-    grow(api, ids, endpoint.path, 7)
-    whole = api.get(path, format=form).content.splitlines(keepends=True)
-    head = whole[:1] if form == "csv" else []
-    rows = [row["id"] for row in rows_of(api.get(path, format=form), form)]
-    for place, id_ in enumerate(rows, 1):
-        reply = api.get(path, format=form, after=id_)
-        assert (reply.status, reply.content) == (200, b"".join(whole[len(head) + place :]))
-
-
 @each_exportable_list()
 def test_a_file_goes_on_after_a_row_of_the_accounts_own_alone(api, other_api, ids, theirs, endpoint):
     path = endpoint.filled(ids)[0]
@@ -129,13 +115,6 @@ def test_a_file_goes_on_after_a_row_of_the_accounts_own_alone(api, other_api, id
     for id_ in (*(foreign - own), "nonsense", ""):
         reply = api.get(path, format="csv", after=id_)
         assert (reply.status, reply.error["param"]) == (400, "after"), id_
-
-
-@each_exportable_list()
-def test_a_page_goes_on_after_no_row(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    [row] = api.get(path, limit=1)["data"]
-    assert api.get(path, after=row["id"]).error["param"] == "after"
 
 
 def test_a_file_goes_on_in_its_own_order_and_among_what_its_filters_find(api, account, chunks_of_three):

@@ -12,22 +12,31 @@ from rest_framework.exceptions import ValidationError
 from kit.http.parsing import parse_object
 from kit.http.rendering import render_json
 from kit.rest.money import Amount, Money
-from kit.values.amounts import from_millionths, parse_amount, render_amount, to_millionths
+from kit.values.amounts import LARGEST, PLACES, from_millionths, parse_amount, render_amount, to_millionths
 from kit.values.currencies import CURRENCIES, round_to_minor_unit
 from kit.values.decimals import plain, plain_millionths
 from tests import factories
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["0.1", "0.10", "-0.000001", "999999999999.999999", "1000000000000", "1E+2", "0.1000000000", "12", "0", "-0.0"],
-)
-def test_an_amount_keeps_its_value_from_the_body_to_the_reply(text):
-    body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
-    amount = Amount().run_validation(body["amount"])
-    stored = from_millionths(to_millionths(amount))
-    sent = render_json({"amount": render_amount(stored)})
-    assert Decimal(sent.removeprefix(b'{"amount":').removesuffix(b"}").decode()) == Decimal(text)
+def test_an_amount_keeps_its_value_from_the_body_to_the_reply():
+    for text in (
+        "0.1", "0.10", "-0.000001", "999999999999.999999", "1000000000000", "1E+2", "0.1000000000", "12", "0", "-0.0",
+    ):  # fmt: skip
+        body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
+        amount = Amount().run_validation(body["amount"])
+        stored = from_millionths(to_millionths(amount))
+        sent = render_json({"amount": render_amount(stored)})
+        assert Decimal(sent.removeprefix(b'{"amount":').removesuffix(b"}").decode()) == Decimal(text)
+    assert render_json([render_amount(Decimal(text)) for text in ("2.50", "1E+3", "-0.00")]) == b"[2.5,1000,0]"
+
+
+def test_an_amount_is_a_json_number_with_exactly_its_digits():
+    million = 10**PLACES
+    for millionths, json in (
+        (50_000, b"0.05"), (1, b"0.000001"), (0, b"0"), (1_200 * million, b"1200"), (-3_500_000, b"-3.5"),
+        (LARGEST * million - 1, b"999999999999.999999"),
+    ):  # fmt: skip
+        assert render_json({"amount": render_amount(from_millionths(millionths))}) == b'{"amount":' + json + b"}"
 
 
 @given(st.integers(-(10**21), 10**21))
@@ -39,27 +48,16 @@ def test_millionths_are_written_as_their_decimal(count):
     assert plain_millionths(count) == plain(from_millionths(count))
 
 
-def test_an_amount_is_sent_in_its_shortest_form():
-    assert render_json([render_amount(Decimal(text)) for text in ("2.50", "1E+3", "-0.00")]) == b"[2.5,1000,0]"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0.0000001", "1.0000000000000000000000000000000000000001", "1e-400", "1000000000000.000001", "1e13",
-        "-1e300", "9223372036854775807", "true", "null", "[]", "{}", '"ten"', '""', '"1e2"', '"+1"', '"1,5"', '".5"',
-        '"5."', '"01"', '" 1"', '"NaN"', '"Infinity"', '"0x1"', '"٣"', '"0.0000001"', f'"{"9" * 9000}"',
-        f"1.{'9' * 500_000}",
+def test_invalid_amounts_are_refused():
+    for text in (
+        "0.0000001", "1.0000000000000000000000000000000000000001", "1e-400", "1000000000000.000001", "1e13", "-1e300",
+        "9223372036854775807", "true", "null", "[]", "{}", '"ten"', '""', '"1e2"', '"+1"', '"1,5"', '".5"', '"5."',
+        '"01"', '" 1"', '"NaN"', '"Infinity"', '"0x1"', '"٣"', '"0.0000001"', f'"{"9" * 9000}"', f"1.{'9' * 500_000}",
         f'"1.{"9" * 500_000}"', f"0.{'0' * 500_000}1",
-    ],
-)  # fmt: skip
-def test_invalid_amounts_are_refused(text):
-    body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
-    with pytest.raises(ValidationError):
-        Amount().run_validation(body["amount"])
-
-
-def test_floats_are_refused_as_amounts():
+    ):  # fmt: skip
+        body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
+        with pytest.raises(ValidationError):
+            Amount().run_validation(body["amount"])
     with pytest.raises(ValueError, match="a number or a decimal in a string"):
         parse_amount(0.1)
 
@@ -72,14 +70,13 @@ def test_a_price_is_not_negative_and_names_its_currency():
         assert not Money(data=data).is_valid()
 
 
-@pytest.mark.parametrize("code", ["eur", "EURO", "XXX", "XAU", "XTS", "DEM", "HRK", "", "US", 840, None])
-def test_a_currency_is_an_iso_4217_code_in_use(code):
-    money = Money(data={"amount": 1, "currency": code})
-    assert not money.is_valid()
-    assert list(money.errors) == ["currency"]
-
-
-def test_the_currencies_are_those_of_the_standard():
+def test_a_currency_is_an_iso_4217_code_in_use():
+    for code in (
+        "eur", "EURO", "XXX", "XAU", "XTS", "DEM", "HRK", "", "US", 840, None,
+    ):  # fmt: skip
+        money = Money(data={"amount": 1, "currency": code})
+        assert not money.is_valid()
+        assert list(money.errors) == ["currency"]
     assert {"USD", "EUR", "GBP", "JPY", "BHD", "CLF", "ZAR"} <= set(CURRENCIES)
     assert 150 < len(CURRENCIES) < 190
 
@@ -87,16 +84,10 @@ def test_the_currencies_are_those_of_the_standard():
 @pytest.mark.parametrize(
     ("amount", "currency", "rounded"),
     [
-        ("2.345", "USD", "2.34"),
-        ("2.355", "USD", "2.36"),
-        ("2.3451", "EUR", "2.35"),
-        ("-0.005", "EUR", "0"),
-        ("1234.5", "JPY", "1234"),
-        ("0.0005", "BHD", "0"),
-        ("0.0015", "KWD", "0.002"),
-        ("0.00005", "CLF", "0"),
+        ("2.345", "USD", "2.34"), ("2.355", "USD", "2.36"), ("2.3451", "EUR", "2.35"), ("-0.005", "EUR", "0"),
+        ("1234.5", "JPY", "1234"), ("0.0005", "BHD", "0"), ("0.0015", "KWD", "0.002"), ("0.00005", "CLF", "0"),
     ],
-)
+)  # fmt: skip
 def test_figures_are_rounded_half_to_even_to_the_currencys_minor_unit(amount, currency, rounded):
     assert round_to_minor_unit(Decimal(amount), currency) == Decimal(rounded)
 

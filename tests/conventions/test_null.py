@@ -56,14 +56,10 @@ REFUSED = {
 }
 # Null is as if the field were absent, and these bodies then lack something.
 ONE_OF_SEVERAL = {
-    "POST /v1/access/check contentId",
-    "POST /v1/access/check/batch contentId",
-    "POST /v1/access/check/batch requester",
-    "POST /v1/access/offers/batch items.0.url",
-    "POST /v1/refunds entryId",
-    "POST /v1/wallets thresholds.0.percent",
-    "PATCH /v1/wallets/{wallet} thresholds.0.percent",
-}
+    "POST /v1/access/check contentId", "POST /v1/access/check/batch contentId",
+    "POST /v1/access/check/batch requester", "POST /v1/access/offers/batch items.0.url", "POST /v1/refunds entryId",
+    "POST /v1/wallets thresholds.0.percent", "PATCH /v1/wallets/{wallet} thresholds.0.percent",
+}  # fmt: skip
 
 # For each PATCH: the fields that null clears, each with a value and what null leaves. `...`: the value of `created`.
 MONEY = {"amount": 5, "currency": "EUR"}
@@ -106,10 +102,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "fee": ({**MONEY, "every": "month"}, None),
         "metadata": ({"a": 1}, {}),
     },
-    "PATCH /v1/accounts/me": {
-        "unknownHost": ("deny", "allow"),
-        "timeZone": ("Europe/Berlin", "UTC"),
-    },
+    "PATCH /v1/accounts/me": {"unknownHost": ("deny", "allow"), "timeZone": ("Europe/Berlin", "UTC")},
     "PATCH /v1/api-keys/{key}": {
         "allowedIps": (["203.0.113.0/24"], []),
         "allowedHosts": (["pub.example"], []),

@@ -73,20 +73,10 @@ def endpoints(patterns: list[Any], prefix: str = "/") -> list[tuple[str, Any]]:
 def test_the_document_is_valid_and_made_without_a_warning(capsys: pytest.CaptureFixture[str]):
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
     assert capsys.readouterr().err == ""
+    assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 
 
-def test_every_endpoint_is_in_the_document():
-    routed = {
-        (path, method)
-        for path, view in endpoints(get_resolver().url_patterns)
-        if path.startswith("/v1/") and path != "/v1/openapi.json" and issubclass(view.cls, ApiViewSet)
-        for method in ("get", "post", "patch", "delete")
-        if method in view.actions
-    }
-    assert {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods} == routed
-
-
-def test_operation_ids_are_unique_and_read_as_names_of_functions():
+def test_operation_ids_are_unique_and_begin_with_the_verb_of_their_action():
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
     verbs = (
@@ -95,8 +85,6 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     )
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
 
-
-def test_an_operation_id_begins_with_the_verb_of_its_action():
     lists, gets = (
         "versions deliveries lines payments grants entries",
         "usage revenue offers offers_batch observed visitors pages crawlers me proxy_config",
@@ -117,7 +105,7 @@ def test_a_description_is_of_the_operation_and_not_of_its_class():
     assert not told & descriptions
 
 
-def test_an_operation_has_a_summary_a_known_tag_and_its_permission():
+def test_each_operation_documents_its_permission_errors_and_headers():
     tags = {tag["name"] for tag in DOCUMENT["tags"]}
     for _, _, operation in OPERATIONS:
         name = operation["operationId"]
@@ -126,8 +114,6 @@ def test_an_operation_has_a_summary_a_known_tag_and_its_permission():
         assert re.search(r"Needs the permissions? `[a-z_]+:[a-z]+`|Any key may ask", operation["description"]), name
         assert operation["security"] == [{"apiKey": []}], name
 
-
-def test_an_operation_documents_its_errors():
     for path, method, operation in OPERATIONS:
         expected = {"400", "401", "403", "429", "500", "503"}
         if "{id}" in path:
@@ -141,16 +127,17 @@ def test_an_operation_documents_its_errors():
             examples = content(operation["responses"][status])["examples"]
             assert examples.keys() <= documented_errors()[status].keys(), (operation["operationId"], status)
 
-
-def test_every_reply_documents_its_headers():
     for _, _, operation in OPERATIONS:
         for status, reply in operation["responses"].items():
             documented = set(resolved(reply)["headers"])
             assert RATE_LIMIT_HEADERS | {"X-Request-Id"} <= documented, (operation["operationId"], status)
         assert "Retry-After" in resolved(operation["responses"]["429"])["headers"], operation["operationId"]
+    for _, method, operation in OPERATIONS:
+        names = {parameter["name"] for parameter in operation.get("parameters", [])}
+        assert ("Idempotency-Key" in names) == (method == "post"), operation["operationId"]
 
 
-def test_every_reply_has_examples_that_its_schema_allows():
+def test_every_body_reply_and_webhook_has_an_example_that_its_schema_allows():
     for _, _, operation in OPERATIONS:
         for status, reply in operation["responses"].items():
             if status == "304":  # it has no body
@@ -163,8 +150,6 @@ def test_every_reply_has_examples_that_its_schema_allows():
             for example in examples:
                 assert errors_in(example, media["schema"]) == [], (operation["operationId"], status)
 
-
-def test_a_body_has_an_example_that_its_schema_allows():
     for _, method, operation in OPERATIONS:
         name = operation["operationId"]
         has_body = method in ("post", "patch") and name not in WITHOUT_BODY
@@ -173,12 +158,9 @@ def test_a_body_has_an_example_that_its_schema_allows():
             media = content(operation["requestBody"])
             assert operation["requestBody"]["required"], name
             assert errors_in(media["example"], media["schema"]) == [], name
-
-
-def test_only_a_post_takes_an_idempotency_key():
-    for _, method, operation in OPERATIONS:
-        names = {parameter["name"] for parameter in operation.get("parameters", [])}
-        assert ("Idempotency-Key" in names) == (method == "post"), operation["operationId"]
+    for name, item in DOCUMENT["webhooks"].items():
+        media = item["post"]["requestBody"]["content"]["application/json"]
+        assert errors_in(media["example"], media["schema"]) == [], name
 
 
 def test_the_examples_of_creation_are_taken_as_they_stand(api: ApiClient):
@@ -195,9 +177,17 @@ def test_the_examples_of_creation_are_taken_as_they_stand(api: ApiClient):
     assert api.post("/v1/api-keys", example("/v1/api-keys")).status == 201
 
 
-def test_replies_have_the_fields_of_the_examples(api: ApiClient):
+def test_replies_have_the_fields_that_the_document_requires_and_shows(api: ApiClient):
     shown = content(DOCUMENT["paths"]["/v1/content"]["post"]["responses"]["201"])["example"]
     assert set(api.post("/v1/content", {"title": "Item"}).body) == set(shown)
+    schemas = DOCUMENT["components"]["schemas"]
+    item = schemas["Content"]
+    assert {"externalId", "metadata", "tags", "policyId", "status"} <= set(item["required"])
+    assert (item["properties"]["tags"]["type"], item["properties"]["metadata"]["type"]) == ("array", "object")
+    assert {"price", "contentIds", "expiresAt"} <= set(schemas["License"]["required"])
+    assert schemas["ChargeShown"]["properties"]["amount"]["format"] == "decimal"
+    reply = api.post("/v1/content", {"title": "Item"}).body
+    assert errors_in(reply, item) == []
 
 
 def parts(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -212,26 +202,12 @@ def parts(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(member, f"{where}[{index}]")
 
 
-@pytest.mark.slow
-def test_the_document_is_valid():
-    assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
-
-
-def test_patterns_are_those_of_ecmascript():
+def test_schemas_are_of_openapi_3_1_and_described():
     patterns = {part["pattern"] for _, part in parts(DOCUMENT) if isinstance(part.get("pattern"), str)}
     assert {pattern for pattern in patterns if re.search(r"\\[AZz]|\(\?P", pattern)} == set()
-
-
-def test_null_is_a_type():
     assert [where for where, part in parts(DOCUMENT) if "nullable" in part] == []
     assert [where for where, part in parts(DOCUMENT) if part.get("exclusiveMinimum") is True] == []
-
-
-def test_a_schema_has_alternatives_or_properties():
     assert [where for where, part in parts(DOCUMENT) if "oneOf" in part and "properties" in part] == []
-
-
-def test_everything_is_described():
     bare = [f"{where}/{name}" for where, part in parts(DOCUMENT) for name, field in fields_of(part)]
     assert bare == []
 
@@ -243,7 +219,7 @@ def fields_of(part: dict[str, Any]) -> list[tuple[str, Any]]:
     return found + [(one["name"], one) for one in part.get("parameters", []) if not one.get("description")]
 
 
-def test_shared_schemas_are_named_components():
+def test_components_are_shared_used_and_written_once():
     assert {"Rule", "Conditions", "Check", "Decision", "Error"} <= set(DOCUMENT["components"]["schemas"])
     body = DOCUMENT["paths"]["/v1/access/check"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/Check"}
@@ -252,38 +228,14 @@ def test_shared_schemas_are_named_components():
     assert check["dryRun"]["type"] == ["boolean", "null"]
     assert check["context"]["anyOf"] == [{"$ref": "#/components/schemas/Context"}, {"type": "null"}]
     assert check["requester"]["anyOf"][1] == {"$ref": "#/components/schemas/Requester"}
-
-
-def test_a_set_of_values_is_written_once():
-    """Generators make a type for each copy of an enum."""
+    # Generators make a type for each copy of an enum.
     places: dict[str, list[str]] = {}
     for where, part in parts(DOCUMENT["components"]):
         if isinstance(part.get("enum"), list) and len(part["enum"]) > 1:
             places.setdefault(str(sorted(map(str, part["enum"]))), []).append(where)
     assert {values: found for values, found in places.items() if len(found) > 1} == {}
-
-
-def test_every_component_is_referred_to():
     used = re.findall(r"'\$ref': '#/components/schemas/(\w+)'", str(DOCUMENT))
     assert DOCUMENT["components"]["schemas"].keys() - set(used) == set()
-
-
-def test_the_action_discriminates_the_schemas_of_rules():
-    rule = DOCUMENT["components"]["schemas"]["Rule"]
-    assert rule["discriminator"]["propertyName"] == "action"
-    assert errors_in({"action": "deny", "conditions": {"default": True}}, rule) == []
-    assert errors_in({"action": "deny", "conditions": {"default": True, "tags": "a"}}, rule) != []
-
-
-def test_a_reply_has_what_its_schema_requires_and_null_where_it_says_so(api: ApiClient):
-    schemas = DOCUMENT["components"]["schemas"]
-    content = schemas["Content"]
-    assert {"externalId", "metadata", "tags", "policyId", "status"} <= set(content["required"])
-    assert (content["properties"]["tags"]["type"], content["properties"]["metadata"]["type"]) == ("array", "object")
-    assert {"price", "contentIds", "expiresAt"} <= set(schemas["License"]["required"])
-    assert schemas["ChargeShown"]["properties"]["amount"]["format"] == "decimal"
-    reply = api.post("/v1/content", {"title": "Item"}).body
-    assert errors_in(reply, content) == []
 
 
 def test_replies_and_webhooks_close_no_values_and_no_fields():
@@ -299,20 +251,27 @@ def test_replies_and_webhooks_close_no_values_and_no_fields():
     assert closed == []
 
 
-def test_requests_name_the_values_that_the_service_takes():
+def test_requests_are_strict_about_values_and_discriminate_rules():
     schemas = DOCUMENT["components"]["schemas"]
     assert schemas["Mode"]["enum"] == ["disabled", "enforce", "observe"]
     assert schemas["AllowRule"]["additionalProperties"] is False
     assert schemas["RuleShown"]["properties"]["action"]["x-extensible-enum"] == ["allow", "deny"]
 
+    rule = DOCUMENT["components"]["schemas"]["Rule"]
+    assert rule["discriminator"]["propertyName"] == "action"
+    assert errors_in({"action": "deny", "conditions": {"default": True}}, rule) == []
+    assert errors_in({"action": "deny", "conditions": {"default": True, "tags": "a"}}, rule) != []
 
-def test_the_document_describes_webhooks_with_valid_examples():
-    for name, item in DOCUMENT["webhooks"].items():
-        media = item["post"]["requestBody"]["content"]["application/json"]
-        assert errors_in(media["example"], media["schema"]) == [], name
 
-
-def test_the_service_has_one_version_and_an_address():
+def test_the_document_has_the_version_and_every_endpoint():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert DOCUMENT["info"]["version"] == project["version"]
     assert DOCUMENT["servers"][0]["url"] == "/"
+    routed = {
+        (path, method)
+        for path, view in endpoints(get_resolver().url_patterns)
+        if path.startswith("/v1/") and path != "/v1/openapi.json" and issubclass(view.cls, ApiViewSet)
+        for method in ("get", "post", "patch", "delete")
+        if method in view.actions
+    }
+    assert {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods} == routed

@@ -43,37 +43,24 @@ def check_pages(api, path, expected, **query):
     assert len(rows) == len(set(rows)) == expected
 
 
-def test_the_trace_of_a_check_is_cut_and_says_so(api, large, asked):
+def test_the_trace_of_a_check_is_cut_and_recorded_so(api, large, asked):
     reply = api.post("/v1/access/check", {"contentId": large.pk, **asked})
     assert reply["traceTruncated"] is True
     assert 1 <= len(reply["trace"]) < 100
     assert reply["matchedRule"]["index"] == 99
     assert len(reply.content) < 150_000
-
-
-def test_a_recorded_trace_is_cut_in_the_same_way(api, large, asked):
     made = api.post("/v1/access/check", {"contentId": large.pk, **asked})
     kept = api.get(f"/v1/access/decisions/{made['id']}")
     assert (kept["trace"], kept["traceTruncated"]) == (made["trace"], True)
 
 
-def test_a_trace_of_the_largest_policy_is_whole_where_the_facts_are_few(api, account):
+def test_ordinary_traces_are_whole(api, account):
     policy = factories.policy(account, *largest.rules())
     item = factories.content(account, policy_id=policy.pk)
     reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": "r", "explain": True})
     assert len(reply["trace"]) == len(policy.rules)
     assert "traceTruncated" not in reply.body
 
-
-def test_the_traces_of_a_batch_share_a_bound(api, large, asked):
-    checks = [{"contentId": large.pk, "correlationId": f"{number}" + LONG_NAME[:250]} for number in range(100)]
-    reply = api.post("/v1/access/check/batch", {**asked, "checks": checks})
-    assert len(reply.content) < 2 * MIB
-    assert all(decision["traceTruncated"] for decision in reply["data"])
-    assert sum(len(orjson.dumps(decision["trace"])) for decision in reply["data"]) <= MIB // 2 + 100
-
-
-def test_ordinary_traces_of_a_batch_are_whole(api, account):
     rules = [{"action": "deny", "conditions": {"licenseType": f"type-{number}"}} for number in range(20)]
     item = factories.content(account, policy_id=factories.policy(account, *rules).pk)
     checks = [{"contentId": item.pk}] * 100
@@ -82,7 +69,12 @@ def test_ordinary_traces_of_a_batch_are_whole(api, account):
     assert "traceTruncated" not in reply["data"][99]
 
 
-def test_only_checks_that_ask_for_a_trace_share_its_bound(api, large, asked):
+def test_the_traces_of_a_batch_share_a_bound(api, large, asked):
+    checks = [{"contentId": large.pk, "correlationId": f"{number}" + LONG_NAME[:250]} for number in range(100)]
+    reply = api.post("/v1/access/check/batch", {**asked, "checks": checks})
+    assert len(reply.content) < 2 * MIB
+    assert all(decision["traceTruncated"] for decision in reply["data"])
+    assert sum(len(orjson.dumps(decision["trace"])) for decision in reply["data"]) <= MIB // 2 + 100
     checks = [{"contentId": large.pk, "explain": number == 0} for number in range(100)]
     reply = api.post("/v1/access/check/batch", {**asked, "checks": checks})
     assert len(orjson.dumps(reply["data"][0]["trace"])) > MIB // 20

@@ -4,241 +4,163 @@ from typing import Any
 
 from tests.conventions.endpoints import ENDPOINTS, each_with_body
 
+Values = tuple[Any, ...]
 TEXT, NUMBER, TRUTH, ARRAY, OBJECT = "12", 12, True, [], {}
-NOT_A_TEXT = (NUMBER, 1.5, TRUTH, ARRAY, OBJECT)
-NOT_AN_INTEGER = (TEXT, 1.5, 12.0, TRUTH, ARRAY, OBJECT)
-NOT_A_BOOLEAN = ("true", 1, 0, ARRAY, OBJECT)
-NOT_AN_ARRAY = (TEXT, NUMBER, TRUTH, OBJECT)
-NOT_AN_OBJECT = (TEXT, NUMBER, TRUTH, ARRAY)
+NOT_A_TEXT: Values = (NUMBER, 1.5, TRUTH, ARRAY, OBJECT)
+NOT_AN_INTEGER: Values = (TEXT, 1.5, 12.0, TRUTH, ARRAY, OBJECT)
+NOT_A_BOOLEAN: Values = ("true", 1, 0, ARRAY, OBJECT)
+NOT_AN_ARRAY: Values = (TEXT, NUMBER, TRUTH, OBJECT)
+NOT_AN_OBJECT: Values = (TEXT, NUMBER, TRUTH, ARRAY)
+NOT_AN_AMOUNT: Values = ("twelve", "1e2", TRUTH, ARRAY, OBJECT)
 RULE = {"action": "allow", "conditions": {"default": True}}
 
-# For each body: fields by path, and values of wrong types.
-CONTENT: dict[str, tuple[Any, ...]] = {
-    "externalId": NOT_A_TEXT,
-    "title": NOT_A_TEXT,
-    "type": NOT_A_TEXT,
-    "source": NOT_A_TEXT,
-    "policyId": NOT_A_TEXT,
-    "status": NOT_A_TEXT,
+
+def fields(names: str, *values: Any) -> dict[str, Values]:
+    """Return these values of wrong types for each field."""
+    return dict.fromkeys(names.split(), values)
+
+
+# For each body: fields by path, and values of wrong types. They are None, too, where null is refused.
+CONTENT = {
+    **fields("externalId title type source policyId status", *NOT_A_TEXT),
+    **fields("metadata.author metadata.publishedAt metadata.category", *NOT_A_TEXT),
+    **fields("tags metadata.tags", *NOT_AN_ARRAY),
     "metadata": NOT_AN_OBJECT,
-    "metadata.author": NOT_A_TEXT,
-    "metadata.publishedAt": NOT_A_TEXT,
-    "metadata.category": NOT_A_TEXT,
-    "metadata.tags": NOT_AN_ARRAY,
     "metadata.wordCount": NOT_AN_INTEGER,
-    "tags": NOT_AN_ARRAY,
     "tags[0]": (*NOT_A_TEXT, None),
 }
-POLICY: dict[str, tuple[Any, ...]] = {
-    "name": NOT_A_TEXT,
-    "description": NOT_A_TEXT,
+DRAFT = {
     "defaultAction": NOT_A_TEXT,
-    "mode": NOT_A_TEXT,
     "rules": NOT_AN_ARRAY,
     "rules[0]": NOT_AN_OBJECT,
-    "rules[0].action": (*NOT_A_TEXT, None),
     "rules[0].priority": (*NOT_AN_INTEGER, None),
-    "rules[0].conditions": (*NOT_AN_OBJECT, None),
-    "rules[0].conditions.licenseType": (NUMBER, TRUTH, OBJECT, None),
-    "rules[0].conditions.hasValidLicense": (*NOT_A_BOOLEAN, None),
-    "rules[0].conditions.default": (*NOT_A_BOOLEAN, None),
     "rules[0].permissions": (*NOT_AN_ARRAY, None),
-    "rules[0].permissions[0]": (*NOT_A_TEXT, None),
-    "rules[0].rateLimit": (*NOT_AN_OBJECT, None),
-    "rules[0].message": (*NOT_A_TEXT, None),
+    "rules[0].conditions.licenseType": (NUMBER, TRUTH, OBJECT, None),
+    **fields("rules[0].action rules[0].permissions[0] rules[0].message", *NOT_A_TEXT, None),
+    **fields("rules[0].conditions rules[0].rateLimit", *NOT_AN_OBJECT, None),
+    **fields("rules[0].conditions.hasValidLicense rules[0].conditions.default", *NOT_A_BOOLEAN, None),
 }
-CHECK: dict[str, tuple[Any, ...]] = {
-    "contentId": NOT_A_TEXT,
-    "externalId": NOT_A_TEXT,
-    "source": NOT_A_TEXT,
+POLICY = {**DRAFT, **fields("name description mode", *NOT_A_TEXT)}
+CHECK = {
+    **fields("contentId externalId source requester.name requester.licenseType permission", *NOT_A_TEXT),
+    **fields("context.ip context.userAgent", *NOT_A_TEXT),
+    **fields("requester.hasValidLicense dryRun explain", *NOT_A_BOOLEAN),
     "requester": (NUMBER, TRUTH, ARRAY),
     "requester.id": (*NOT_A_TEXT, None),
-    "requester.name": NOT_A_TEXT,
-    "requester.licenseType": NOT_A_TEXT,
-    "requester.hasValidLicense": NOT_A_BOOLEAN,
-    "permission": NOT_A_TEXT,
     "context": NOT_AN_OBJECT,
-    "context.ip": NOT_A_TEXT,
-    "context.userAgent": NOT_A_TEXT,
-    "dryRun": NOT_A_BOOLEAN,
-    "explain": NOT_A_BOOLEAN,
 }
 BATCH = {**CHECK, "checks": NOT_AN_ARRAY, "checks[0]": NOT_AN_OBJECT, "checks[0].correlationId": NOT_A_TEXT}
 BATCH |= {f"checks[0].{name}": values for name, values in CHECK.items()}
-KEY: dict[str, tuple[Any, ...]] = {
-    "name": NOT_A_TEXT,
-    "type": NOT_A_TEXT,
-    "permissions": NOT_AN_ARRAY,
-    "permissions[0]": (*NOT_A_TEXT, None),
-    "allowedIps": NOT_AN_ARRAY,
-    "allowedIps[0]": (*NOT_A_TEXT, None),
-    "allowedHosts": NOT_AN_ARRAY,
-    "allowedHosts[0]": (*NOT_A_TEXT, None),
+KEY = {
+    **fields("name type expiresAt", *NOT_A_TEXT),
+    **fields("permissions allowedIps allowedHosts", *NOT_AN_ARRAY),
+    **fields("permissions[0] allowedIps[0] allowedHosts[0]", *NOT_A_TEXT, None),
     "rateLimit": NOT_AN_OBJECT,
-    "expiresAt": NOT_A_TEXT,
 }
-MONEY: dict[str, tuple[Any, ...]] = {
-    "": NOT_AN_OBJECT,
-    ".amount": (TRUTH, ARRAY, OBJECT, None),
-    ".currency": (*NOT_A_TEXT, None),
+LICENSE = {
+    **fields("requesterId licenseType contentIds[0] tags[0] policyIds[0]", *NOT_A_TEXT, None),
+    **fields("requesterName startsAt expiresAt", *NOT_A_TEXT),
+    **fields("contentIds tags policyIds", *NOT_AN_ARRAY),
+    **fields("price pricePerAccess", *NOT_AN_OBJECT),
+    **fields("price.amount pricePerAccess.amount", TRUTH, ARRAY, OBJECT, None),
+    **fields("price.currency pricePerAccess.currency", *NOT_A_TEXT, None),
 }
-LICENSE: dict[str, tuple[Any, ...]] = {
-    "requesterId": (*NOT_A_TEXT, None),
-    "requesterName": NOT_A_TEXT,
-    "licenseType": (*NOT_A_TEXT, None),
-    "contentIds": NOT_AN_ARRAY,
-    "contentIds[0]": (*NOT_A_TEXT, None),
-    "tags": NOT_AN_ARRAY,
-    "tags[0]": (*NOT_A_TEXT, None),
-    "policyIds": NOT_AN_ARRAY,
-    "policyIds[0]": (*NOT_A_TEXT, None),
-    "startsAt": NOT_A_TEXT,
-    "expiresAt": NOT_A_TEXT,
-    **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
-}
-REQUESTER: dict[str, tuple[Any, ...]] = {
-    "name": NOT_A_TEXT,
+REQUESTER = {
+    **fields("name notes", *NOT_A_TEXT),
     "email": (*NOT_A_TEXT, "nobody"),
-    "notes": NOT_A_TEXT,
     "metadata": NOT_AN_OBJECT,
     "metadata.seats": (ARRAY, OBJECT),
 }
-SITE: dict[str, tuple[Any, ...]] = {
-    "host": (*NOT_A_TEXT, None),
-    "aliases": NOT_AN_ARRAY,
-    "aliases[0]": (*NOT_A_TEXT, None),
-    "ask": (*NOT_A_TEXT, None),
-    "mode": (*NOT_A_TEXT, None),
-    "unknown": (*NOT_A_TEXT, None),
-    "rules": NOT_AN_ARRAY,
+SITE = {
+    **fields("host aliases[0] ask mode unknown rules[0].pattern", *NOT_A_TEXT, None),
+    **fields("aliases rules", *NOT_AN_ARRAY),
     "rules[0]": (*NOT_AN_OBJECT, None),
-    "rules[0].pattern": (*NOT_A_TEXT, None),
     "rules[0].policyId": NOT_A_TEXT,
 }
-ADJUSTMENT: dict[str, tuple[Any, ...]] = {
-    "amount": ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None),
-    "currency": NOT_A_TEXT,
-    "occurredAt": NOT_A_TEXT,
-    "licenseId": NOT_A_TEXT,
-    "licenseType": NOT_A_TEXT,
-    "decisionId": NOT_A_TEXT,
-    "contentId": NOT_A_TEXT,
-    "requesterId": NOT_A_TEXT,
-    "description": NOT_A_TEXT,
-    "externalId": NOT_A_TEXT,
+ADJUSTMENT = {
+    **fields("currency occurredAt licenseId licenseType decisionId contentId", *NOT_A_TEXT),
+    **fields("requesterId description externalId", *NOT_A_TEXT),
+    "amount": (*NOT_AN_AMOUNT, None),
 }
-DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description", "mode")}
-SIMULATION: dict[str, tuple[Any, ...]] = {
+SIMULATION = {
     **DRAFT,
+    **fields("startDate endDate", *NOT_A_TEXT),
     "period": (*NOT_A_TEXT, None),
-    "startDate": NOT_A_TEXT,
-    "endDate": NOT_A_TEXT,
     "limit": NOT_AN_INTEGER,
 }
-WEBHOOK: dict[str, tuple[Any, ...]] = {
-    "url": (*NOT_A_TEXT, None),
+WEBHOOK = {
+    **fields("url events[0] status headers.X-Auth", *NOT_A_TEXT, None),
     "events": NOT_AN_ARRAY,
-    "events[0]": (*NOT_A_TEXT, None),
     "description": NOT_A_TEXT,
-    "status": (*NOT_A_TEXT, None),
     "headers": NOT_AN_OBJECT,
-    "headers.X-Auth": (*NOT_A_TEXT, None),
 }
-NOT_AN_AMOUNT = ("twelve", "1e2", TRUTH, ARRAY, OBJECT)
-AMOUNT = (*NOT_AN_AMOUNT, None)
-WALLET_TERMS: dict[str, tuple[Any, ...]] = {
-    "floor": NOT_AN_AMOUNT,
+WALLET_TERMS = {
+    **fields("floor thresholds[0].value refill.rollover.min refill.rollover.max", *NOT_AN_AMOUNT),
+    **fields("refill refill.rollover", *NOT_AN_OBJECT),
     "thresholds": NOT_AN_ARRAY,
     "thresholds[0]": (*NOT_AN_OBJECT, None),
-    "thresholds[0].value": NOT_AN_AMOUNT,
     "thresholds[0].percent": NOT_AN_INTEGER,
-    "refill": NOT_AN_OBJECT,
-    "refill.amount": AMOUNT,
+    "refill.amount": (*NOT_AN_AMOUNT, None),
     "refill.every": (*NOT_A_TEXT, None),
     "refill.anchor": NOT_A_TEXT,
-    "refill.rollover": NOT_AN_OBJECT,
-    "refill.rollover.min": NOT_AN_AMOUNT,
-    "refill.rollover.max": NOT_AN_AMOUNT,
 }
-WALLET = {"requesterId": (*NOT_A_TEXT, None), "licenseId": NOT_A_TEXT, "unit": (*NOT_A_TEXT, None), **WALLET_TERMS}
-GRANT: dict[str, tuple[Any, ...]] = {
-    "amount": AMOUNT,
+WALLET = {**fields("requesterId unit", *NOT_A_TEXT, None), "licenseId": NOT_A_TEXT, **WALLET_TERMS}
+GRANT = {
+    **fields("amount paid.amount", *NOT_AN_AMOUNT, None),
+    **fields("effectiveAt expiresAt externalId", *NOT_A_TEXT),
     "kind": (*NOT_A_TEXT, None),
     "priority": NOT_AN_INTEGER,
-    "effectiveAt": NOT_A_TEXT,
-    "expiresAt": NOT_A_TEXT,
-    "externalId": NOT_A_TEXT,
     "paid": NOT_AN_OBJECT,
-    "paid.amount": AMOUNT,
 }
-PAYMENT: dict[str, tuple[Any, ...]] = {
-    "requesterId": (*NOT_A_TEXT, None),
-    "kind": (*NOT_A_TEXT, None),
-    "amount": AMOUNT,
-    "currency": (*NOT_A_TEXT, None),
-    "receivedAt": NOT_A_TEXT,
-    "externalId": NOT_A_TEXT,
-    "note": NOT_A_TEXT,
+PAYMENT = {
+    **fields("requesterId kind currency", *NOT_A_TEXT, None),
+    **fields("receivedAt externalId note", *NOT_A_TEXT),
+    "amount": (*NOT_AN_AMOUNT, None),
 }
-BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
+ROWS = fields("items", *NOT_AN_ARRAY, None)
+BODIES: dict[str, dict[str, Values]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
-    "POST /v1/content/bulk": {"items": (*NOT_AN_ARRAY, None)},
-    "POST /v1/licenses/bulk": {"items": (*NOT_AN_ARRAY, None)},
-    "POST /v1/api-keys/bulk": {"items": (*NOT_AN_ARRAY, None)},
+    "POST /v1/content/bulk": ROWS,
+    "POST /v1/licenses/bulk": ROWS,
+    "POST /v1/api-keys/bulk": ROWS,
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
-    "POST /v1/policies/bulk": {"items": (*NOT_AN_ARRAY, None)},
-    "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
+    "POST /v1/policies/bulk": ROWS,
+    "POST /v1/policies/{policy}/rollback": fields("version", *NOT_AN_INTEGER, None),
     "POST /v1/policies/{policy}/simulate": SIMULATION,
     "POST /v1/policies/lint": DRAFT,
     "POST /v1/requesters": {**REQUESTER, "id": (*NOT_A_TEXT, None)},
     "PATCH /v1/requesters/{requester}": REQUESTER,
-    "POST /v1/requesters/{requester}/merge": {"into": (*NOT_A_TEXT, None)},
+    "POST /v1/requesters/{requester}/merge": fields("into", *NOT_A_TEXT, None),
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/license-clients": {"requesterId": (*NOT_A_TEXT, None), "requesterName": NOT_A_TEXT, "name": NOT_A_TEXT},
-    "POST /v1/license-clients/{client}/rotate": {"overlapSeconds": NOT_AN_INTEGER},
+    "POST /v1/license-clients/{client}/rotate": fields("overlapSeconds", *NOT_AN_INTEGER),
     "POST /v1/sites": SITE,
     "PATCH /v1/sites/{site}": SITE,
     "POST /v1/access/check": CHECK,
     "POST /v1/access/check/batch": BATCH,
-    "POST /v1/access/offers/batch": {
-        "items": (*NOT_AN_ARRAY, None),
-        "items[0]": (*NOT_AN_OBJECT, None),
-        "items[0].url": NOT_A_TEXT,
-        "requesterId": NOT_A_TEXT,
-        "permission": NOT_A_TEXT,
-    },
+    "POST /v1/access/offers/batch": {**ROWS, "items[0]": (*NOT_AN_OBJECT, None),
+        **fields("items[0].url requesterId permission", *NOT_A_TEXT)},
     "POST /v1/api-keys": KEY,
-    "POST /v1/api-keys/find": {"key": (*NOT_A_TEXT, None)},
+    "POST /v1/api-keys/find": fields("key", *NOT_A_TEXT, None),
     "PATCH /v1/api-keys/{key}": KEY,
-    "PATCH /v1/accounts/me": {
-        "unknownHost": NOT_A_TEXT,
-        "visitorAddresses": NOT_A_TEXT,
-        "timeZone": NOT_A_TEXT,
-        "currency": NOT_A_TEXT,
-    },
+    "PATCH /v1/accounts/me": fields("unknownHost visitorAddresses timeZone currency", *NOT_A_TEXT),
     "POST /v1/revenue": ADJUSTMENT,
-    "POST /v1/refunds": {
-        "entryId": NOT_A_TEXT,
-        "licenseId": NOT_A_TEXT,
-        "decisionId": NOT_A_TEXT,
-        "amount": NOT_AN_AMOUNT,
-        "reason": NOT_A_TEXT,
-        "externalId": NOT_A_TEXT,
-    },
+    "POST /v1/refunds": {**fields("entryId licenseId decisionId reason externalId", *NOT_A_TEXT),
+        "amount": NOT_AN_AMOUNT},
     "POST /v1/payments": PAYMENT,
-    "POST /v1/payments/{payment}/void": {"reason": (*NOT_A_TEXT, None)},
+    "POST /v1/payments/{payment}/void": fields("reason", *NOT_A_TEXT, None),
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
     "POST /v1/wallets/{wallet}/grants": GRANT,
-    "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": NOT_AN_INTEGER},
+    "POST /v1/api-keys/{key}/rotate": fields("overlapSeconds", *NOT_AN_INTEGER),
     "POST /v1/webhooks": WEBHOOK,
     "PATCH /v1/webhooks/{webhook}": WEBHOOK,
     "POST /v1/webhooks/{webhook}/recover": {"since": NOT_A_TEXT, "dryRun": NOT_A_BOOLEAN},
-    "POST /v1/events/{event}/redeliver": {"webhookId": (*NOT_A_TEXT, None)},
-}
+    "POST /v1/events/{event}/redeliver": fields("webhookId", *NOT_A_TEXT, None),
+}  # fmt: skip
 
 
 def test_every_body_has_its_fields_here():

@@ -78,13 +78,10 @@ def test_commands_documented_as_refused_are_refused(run: Run, printed: str):
         run(f"{printed} --no-input")
 
 
-def test_other_printed_commands_exist():
+def test_other_printed_commands_exist_and_blocks_name_the_python_that_has_the_packages():
     synopses = [one for one in PRINTED if "[" in one]
     assert {one.partition(" ")[0] for one in [*synopses, *ELSEWHERE]} <= get_commands().keys()
     assert set(ELSEWHERE) <= set(PRINTED)
-
-
-def test_commands_of_a_block_name_the_python_that_has_the_packages():
     lines = [(one.path, line) for one in blocks() for line in one.text.splitlines()]
     assert [(path, line) for path, line in lines if re.match(r"python3? (manage\.py|-m)", line)] == []
 

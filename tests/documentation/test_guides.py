@@ -4,7 +4,6 @@ import inspect
 import json
 import random
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,6 @@ GUIDES = "docs/guides"
 
 def test_the_catalogue_knows_what_to_do_about_every_code():
     assert sorted(ADVICE) == error_codes()
-
-
-@pytest.fixture
-def client(service: Service) -> Iterator[Client]:
-    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
 
 
 def test_the_guide_to_retries_has_the_bounds_of_the_clients(monkeypatch: pytest.MonkeyPatch):

@@ -3,10 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from content_access_licensing import Client
 
@@ -19,12 +17,6 @@ from tests.served import Service
 
 CLIENTS = "docs/guides/clients.md"
 IMPORTED = "from content_access_licensing import Client"  # the first line of whole programs
-
-
-@pytest.fixture
-def client(service: Service) -> Iterator[Client]:
-    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
 
 
 @needs_node

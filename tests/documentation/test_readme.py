@@ -65,11 +65,13 @@ def story() -> list[str]:
     return block("README.md", KEY_LINE).splitlines()
 
 
-def test_the_story_has_thirteen_lines_and_begins_with_the_key():
+def test_the_story_has_thirteen_lines_and_the_shorthands_of_the_quickstart():
     assert (len(story()), story()[0]) == (13, KEY_LINE)
+    quickstart = block("docs/start/quickstart.md", "URL=").splitlines()
+    assert [line for line in quickstart if line.startswith(("api()", "id_of()"))] == story()[1:3]
 
 
-def test_the_story_goes_as_it_is_told(shell: Any):
+def test_the_story_goes_as_it_is_told_and_again(shell: Any):
     linked, denied, explained, allowed, item, issued, charged, report = shell(story())
 
     assert linked["policyId"].startswith("pol_")
@@ -86,23 +88,16 @@ def test_the_story_goes_as_it_is_told(shell: Any):
     assert (charged["license"]["id"], charged["charge"]) == (issued["id"], {"amount": 0.05, "currency": "USD"})
     assert report["summary"]["total"] == 0.05
 
-
-def test_the_story_goes_as_it_is_told_after_the_quickstart(shell: Any, service: Service, tmp_path: Path):
-    ran(sys.executable, "-c", filled(block("docs/start/quickstart.md", "from"), service), cwd=tmp_path)
-    _, denied, *_ = shell(story())
-    assert (denied["allowed"], denied["reason"]) == (False, "no_license")
-
-
-def test_the_story_can_be_told_again(shell: Any):
     shell(story())
     _, denied, _, allowed, item, _, charged, _ = shell(story())
     assert (denied["allowed"], allowed["allowed"], charged["charge"]["amount"]) == (False, True, 0.05)
     assert item["stats"]["totalRequests"] >= 4
 
 
-def test_one_pair_of_shorthands_works_in_all_documents():
-    quickstart = block("docs/start/quickstart.md", "URL=").splitlines()
-    assert [line for line in quickstart if line.startswith(("api()", "id_of()"))] == story()[1:3]
+def test_the_story_goes_as_it_is_told_after_the_quickstart(shell: Any, service: Service, tmp_path: Path):
+    ran(sys.executable, "-c", filled(block("docs/start/quickstart.md", "from"), service), cwd=tmp_path)
+    _, denied, *_ = shell(story())
+    assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
 def test_the_page_of_settings_has_every_setting_and_no_other():

@@ -75,11 +75,12 @@ def internal(address: str, page: Page) -> Iterator[tuple[str, str]]:
             yield unquote(parts.path), parts.fragment
 
 
-def test_every_markdown_file_is_a_page(pages: dict[str, Page]):
+def test_every_markdown_file_is_a_page_without_inline_styles_or_handlers(pages: dict[str, Page]):
     docs = ROOT / "docs"
     files = {str(path.relative_to(docs).with_suffix("")) for path in docs.rglob("*.md")}
     expected = {INDEX + re.sub(r"(^|(?<=/))README$", "", f"{one}") for one in files}
     assert {one if one.endswith("/") else f"{one}/" for one in expected} <= pages.keys()
+    assert {address: page.styled for address, page in pages.items() if page.styled} == {}
 
 
 def test_no_link_is_dead(pages: dict[str, Page], docs_site: Path):
@@ -132,33 +133,23 @@ def test_the_policy_allows_the_inline_scripts_of_the_site_and_no_others(browser:
     assert "sha256" not in elsewhere
 
 
-def test_no_page_has_inline_styles_or_handlers(pages: dict[str, Page]):
-    assert {address: page.styled for address, page in pages.items() if page.styled} == {}
-
-
-def test_pages_are_compressed_and_kept_for_a_minute(browser: Client):
+def test_pages_are_kept_for_a_minute_and_files_named_by_their_hash_for_ever(browser: Client, docs_site: Path):
     for encoding in PRECOMPRESSED:
         reply = browser.get("/docs/start/quickstart/", headers={"Accept-Encoding": encoding})
         assert (reply.status_code, reply.headers["Content-Encoding"]) == (200, encoding)
         assert reply.headers["Cache-Control"] == "max-age=60, public"
     known = {"If-None-Match": reply.headers["ETag"], "Accept-Encoding": encoding}
     assert browser.get("/docs/start/quickstart/", headers=known).status_code == 304
-
-
-def test_files_named_by_their_hash_are_kept_for_ever(browser: Client, docs_site: Path):
     [script] = docs_site.glob("assets/javascripts/bundle.*.js")
     reply = browser.get(f"/docs/{script.relative_to(docs_site)}")
     assert "immutable" in reply.headers["Cache-Control"]
 
 
-def test_former_addresses_lead_to_pages(browser: Client):
+def test_former_addresses_lead_to_pages_and_unknown_ones_nowhere(browser: Client):
     for old in MOVED:
         moved = browser.get(f"/docs/{old}/")
         assert moved.status_code == 301
         assert browser.get(moved.headers["Location"]).status_code == 200
-
-
-def test_an_unknown_page_is_not_found(browser: Client):
     for path in ("/docs/nope/", "/docs/../run.py", "/docs/build.json.br"):
         assert browser.get(path).status_code == 404
 
@@ -181,15 +172,12 @@ def test_a_new_build_replaces_the_site_under_a_running_service(monkeypatch: pyte
     assert b"search" in page
 
 
-def test_the_command_does_nothing_if_nothing_changed(
+def test_the_command_builds_only_what_changed_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch, docs_site: Path, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(settings, "DOCS_SITE", docs_site)
     call_command("build_docs", "--if-changed")
     assert capsys.readouterr().out == "The documentation site is up to date.\n"
-
-
-def test_without_zensical_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(building, "find_spec", lambda _: None)
     with pytest.raises(CommandError, match=r"requirements-docs\.txt"):
         call_command("build_docs")

@@ -6,6 +6,7 @@ reading.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
@@ -126,6 +127,30 @@ def most_specific(told: list[tuple[str, set[T]]], url: str) -> set[T] | None:
     longest = max((len(pattern) for pattern, _ in matching), default=-1)
     found = [uses for pattern, uses in matching if len(pattern) == longest]
     return set[T]().union(*found) if found else None
+
+
+def may_fetch(text: str, agent: str, target: str) -> bool:
+    """Read robots.txt as RFC 9309 does: the longest match decides, `Allow` if two are equally long."""
+    groups = list(groups_of_robots(text))
+    own = [rules for names, rules in groups if agent in names] or [rules for names, rules in groups if "*" in names]
+    matching = [(len(url), allows) for rules in own for url, allows in rules if url and matches(url, target)]
+    return max(matching, default=(0, True))[1]
+
+
+def groups_of_robots(text: str) -> Iterator[tuple[list[str], list[tuple[str, bool]]]]:
+    """Yield the names and rules of each group. Other lines do not end a group (RFC 9309, 2.2.4)."""
+    names: list[str] = []
+    rules: list[tuple[str, bool]] = []
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key == "User-agent":
+            if rules:
+                yield names, rules
+                names, rules = [], []
+            names.append(value.strip())
+        elif key in ("Allow", "Disallow"):
+            rules.append((value.strip(), key == "Allow"))
+    yield names, rules
 
 
 def read_rsl(document: bytes, url: str) -> set[str]:

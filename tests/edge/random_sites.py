@@ -1,4 +1,4 @@
-"""Random sites, as rules and items."""
+"""Random sites and policies, as rules and items."""
 
 from kit.values.pages import RegisteredPage
 from licensing.edge.publishing.terms import Item
@@ -31,3 +31,37 @@ def random_site(chosen):
         url = f"{SITE}{path}{chosen.choice(['', '', '?id=5'])}"
         items.append(Item(url, RegisteredPage.from_url(url, None), chosen.choice(POLICIES)))
     return list(rules.values()), items, chosen.random() < 0.5
+
+
+USES = ["search", "ai_index", "ai_input", "ai_training"]
+CONDITIONS = [
+    *[{"default": True}] * 6,
+    {"hasValidLicense": True},
+    {"hasValidLicense": False},
+    {"licenseType": "press", "hasValidLicense": True},
+    {"ip": "203.0.113.0/24"},
+    {"requesterId": "anonymous"},
+    {"after": "2026-01-01"},
+    {"schedule": {"from": "00:00", "to": "11:59", "timeZone": "UTC"}},
+]
+
+
+def random_rules(chosen):
+    """Return up to four rules of a policy, as the API takes them."""
+    return [random_rule(chosen) for _ in range(chosen.randint(1, 4))]
+
+
+def random_rule(chosen):
+    conditions = dict(chosen.choice(CONDITIONS))
+    if chosen.random() < 0.3:
+        conditions.pop("default", None)
+        conditions["permission"] = chosen.sample(["read", *USES], chosen.randint(1, 3))
+    rule = {"action": chosen.choice(["allow", "allow", "allow", "deny"]), "conditions": conditions}
+    if rule["action"] == "deny":
+        return rule
+    rule["permissions"] = chosen.choice([["full_access"], ["full_access"], chosen.sample(["read", *USES], 3)])
+    if chosen.random() < 0.2:
+        rule["pricePerAccess"] = {"amount": chosen.choice(["0.01", "0.015"]), "currency": "USD"}
+    if chosen.random() < 0.1:
+        rule["rateLimit"] = {"requests": 1, "period": "day"}
+    return rule

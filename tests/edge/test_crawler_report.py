@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from licensing.visits import counting
-from licensing.visits.models import ReferralDay, VisitsCounted
+from licensing.visits.models import EdgeUsage, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS, event
 
@@ -90,7 +90,7 @@ def test_every_figure_equals_a_count_of_the_raw_requests(ask, api, site, dns, wh
             assert counting.count_stretch(counting.counted_until(), timezone.now())
     if when == "once they are counted":
         count_all()
-        assert ReferralDay.objects.exists()
+        assert EdgeUsage.objects.exists()
     report = api.get("/v1/analytics/crawlers", by="crawler")
 
     def numbers(rows):

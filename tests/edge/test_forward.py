@@ -24,6 +24,16 @@ def test_an_allowed_page_is_200_with_its_decision(ask, site):
     assert event(reply).allowed
 
 
+def test_a_use_that_only_a_licence_grants_is_a_402(ask, account, site):
+    """Also where another rule lets everybody in for less."""
+    site(LICENSED, {"action": "allow", "priority": 2, "conditions": {"default": True}, "permissions": ["read"]})
+    assert told(ask("/premium/a")) == (200, "allow", None)
+    reply = ask("/premium/a", user_agent="GPTBot/1.0")
+    assert told(reply) == (402, "deny", "permission_not_granted")
+    assert reply.headers["WWW-Authenticate"].startswith("License error=")
+    assert reply.error["message"] == "A licence for this use is needed."
+
+
 def test_a_used_up_limit_is_429_and_says_when_to_come_again(ask, site):
     site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
     assert ask("/premium/a").status == 200

@@ -17,7 +17,7 @@ from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
 from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.documents import RSL, SEARCH_ONLY, get, moment
+from tests.edge.documents import RSL, SEARCH_ONLY, get, moment, replace_site
 from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, SEEKERS, policies_at, read_prices
 from tests.edge.tokens import ask_token
@@ -35,7 +35,7 @@ PRICED_POLICIES = st.one_of(POLICIES.filter(prices_of), POLICIES)
 def sell(account, *rules, **others):
     policy = factories.policy(account, *rules)
     others = {pattern: factories.policy(account, *of_other) for pattern, of_other in others.items()}
-    return factories.site(account, {"/premium/*": policy, **others}, host="pub.example")
+    return replace_site(account, {"/premium/*": policy, **others})
 
 
 def test_a_price_for_everybody_without_a_licence_is_published(account):

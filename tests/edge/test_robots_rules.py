@@ -14,10 +14,11 @@ from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
+from licensing.visits.robots_txt import RobotsTxt
 from tests import factories
 from tests.edge.documents import ROBOTS, get, moment
 from tests.edge.priced_rules import AI_AT_A_PRICE
-from tests.edge.published import matches, policies_at
+from tests.edge.published import may_fetch, policies_at
 from tests.edge.random_sites import SITE, TARGETS, random_site
 
 AGENTS = (
@@ -39,39 +40,59 @@ def robots(rules, items=(), *, denies_unknown=False):
     return document.decode()
 
 
-def may(text, agent, target):
-    """Read the group of the crawler as RFC 9309 does: the longest match decides, `Allow` if two are equally long."""
-    groups = [group.splitlines() for group in text.split("\n\n")]
-    own = next((group for group in groups if f"User-agent: {agent}" in group), groups[0])
-    rules = [line.split(": ") for line in own if line.startswith(("Allow", "Disallow"))]
-    matching = [(len(url), name == "Allow") for name, url in rules if matches(url, target)]
-    return max(matching, default=(0, True))[1]
+def test_a_common_parser_reads_the_same():
+    text = robots([("/", policy(factories.ALLOW_ALL)), ("/archive/", policy(NO_TRAINING, factories.ALLOW_ALL))])
+    for agent in ("GPTBot", "Googlebot"):
+        for target in ("/", "/archive/", "/archive/a?x=1", "/a"):
+            assert Protego.parse(text).can_fetch(f"{SITE}{target}", agent) == may_fetch(text, agent, target)
+
+
+def test_the_rules_for_some_crawlers_do_not_become_those_for_all():
+    """A parser of RFC 9309 gives a group without rules those of the next one."""
+    text = robots([("/", policy(NO_TRAINING, factories.ALLOW_ALL))])
+    for own in (text, f"{text}\nUser-agent: BadBot\nDisallow: /\n", f"User-agent: BadBot\nDisallow: /\n\n{text}"):
+        for agent, is_admitted in (("GPTBot", False), ("Googlebot", True), ("Another", True)):
+            assert may_fetch(own, agent, "/a") is is_admitted
+            assert RobotsTxt(own).allows(f"{SITE}/a", agent) is is_admitted
+            assert Protego.parse(own).can_fetch(f"{SITE}/a", agent) is is_admitted
+        assert not may_fetch(own, "BadBot", "/a") or own is text
 
 
 def test_a_crawler_that_no_rule_admits_is_kept_out_of_these_pages_alone():
     text = robots([("/", policy(factories.ALLOW_ALL)), ("/archive/", policy(NO_TRAINING, factories.ALLOW_ALL))])
-    for agent in ("GPTBot", "Googlebot"):
-        for target in ("/", "/archive/", "/archive/a?x=1", "/a"):
-            assert Protego.parse(text).can_fetch(f"{SITE}{target}", agent) == may(text, agent, target)
-    closed = {agent: (may(text, agent, "/archive/a"), may(text, agent, "/a")) for agent in ("GPTBot", "Googlebot")}
+    closed = {
+        agent: (may_fetch(text, agent, "/archive/a"), may_fetch(text, agent, "/a"))
+        for agent in ("GPTBot", "Googlebot")
+    }
     assert closed == {"GPTBot": (False, True), "Googlebot": (True, True)}
     assert "User-agent: GPTBot\nUser-agent: CCBot\nUser-agent: Google-Extended\nLicense: " in text
     assert "Googlebot" not in text
 
 
-def test_each_group_has_all_statements_and_only_closed_pages():
+def test_pages_for_sale_are_closed_only_to_tokens_that_cannot_pay():
+    text = robots([("/", policy(AI_AT_A_PRICE, {**factories.DENY_ALL, "priority": 9}))])
+    assert (may_fetch(text, "GPTBot", "/a"), may_fetch(text, "Google-Extended", "/a")) == (True, False)
+
+
+def test_each_group_has_all_statements():
     groups = robots([("/", policy(NO_TRAINING, factories.ALLOW_ALL))]).split("\n\n")
     stated = [[line for line in group.splitlines() if line.startswith(("License", "Content"))] for group in groups]
     assert len(groups) == 2
     assert stated[0] == stated[1] != []
-    text = robots([("/", policy(AI_AT_A_PRICE, {**factories.DENY_ALL, "priority": 9}))])
-    assert (may(text, "GPTBot", "/a"), may(text, "Google-Extended", "/a")) == (True, False)
+
+
+def test_files_that_are_open_to_everybody_stay_so():
     text = robots([("/news/", policy(SEARCH))], denies_unknown=True)
     for target in (
-        "/ads.txt", "/sitemap_index.xml", "/news-sitemap.xml", "/sitemaps/1.xml", "/.well-known/x", "/news/a",
-    ):  # fmt: skip
-        assert may(text, "Googlebot", target), target
-    assert not may(text, "Googlebot", "/other")
+        "/ads.txt",
+        "/sitemap_index.xml",
+        "/news-sitemap.xml",
+        "/sitemaps/1.xml",
+        "/.well-known/x",
+        "/news/a",
+    ):
+        assert may_fetch(text, "Googlebot", target), target
+    assert not may_fetch(text, "Googlebot", "/other")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -82,7 +103,7 @@ def test_no_crawler_is_kept_out_of_a_page_that_it_may_have(seed):
         text = robots(rules, items, denies_unknown=denies_unknown)
         for target in TARGETS:
             for agents in AGENTS:
-                if not may(text, agents.tokens[0], target):
+                if not may_fetch(text, agents.tokens[0], target):
                     kept_out += 1
                     policies = policies_at(rules, items, target)
                     assert not all(one is not None and lets_in(one, agents) for one in policies), (text, target)

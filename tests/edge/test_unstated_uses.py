@@ -15,7 +15,7 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
+from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
 from tests.examples import examples
@@ -33,13 +33,10 @@ LIMITED = {"action": "allow", "conditions": {"default": True}, "permissions": ["
 
 
 def robots(account, patterns, **options):
-    factories.site(
-        account,
-        {pattern: rules and factories.policy(account, *rules) for pattern, rules in patterns.items()},
-        host="pub.example",
-        **options,
-    )
-    return get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()[2:]
+    policies = {pattern: rules and factories.policy(account, *rules) for pattern, rules in patterns.items()}
+    replace_site(account, policies, **options)
+    lines = get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()
+    return [line for line in lines[2:] if line != "Disallow:"]
 
 
 def test_search_by_verified_crawlers_is_neither_promised_nor_refused(account):

@@ -12,7 +12,7 @@ from analytics.windows import USAGE
 from kit.values import ids
 from licensing.account_deletion import delete_account
 from licensing.visits import counting
-from licensing.visits.models import VisitorDay, VisitsCounted
+from licensing.visits.models import EdgeUsage, Kind, VisitsCounted
 from licensing.visits.report import visitor_report
 from tests import factories
 from tests.edge.asking import READERS
@@ -72,7 +72,7 @@ def test_every_visit_is_counted_once(ask, account, mixed, when):
             assert counting.count_stretch(counting.counted_until(), timezone.now())
     if when == "once they are counted":
         count_all()
-        assert VisitorDay.objects.exists()
+        assert EdgeUsage.objects.exists()
     found = shown(report(account))
     assert {who: counts for (who, _), counts in found.items()} == {
         who: tuple(counts[place] for place in range(3)) for who, counts in expected.items()
@@ -84,7 +84,7 @@ def test_a_step_with_many_visits_is_divided(ask, account, mixed, monkeypatch):
     for _ in range(20):
         ask("/open/a")
     assert len(count_all()) > 1
-    assert VisitorDay.objects.get().allowed == 20
+    assert EdgeUsage.objects.get(kind=Kind.VISITOR).allowed == 20
 
 
 def test_visits_are_grouped_by_the_kind_of_identification(ask, account, mixed):
@@ -116,7 +116,7 @@ def test_only_visits_of_the_account_in_the_period_are_shown(ask, account, other_
     count_all()
     assert report(other_account).visitors == []
     day = (datetime.now(UTC) - timedelta(days=40)).date()
-    VisitorDay.objects.update(day=day)
+    EdgeUsage.objects.update(day=day)
     assert report(account).visitors == []
     assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
 
@@ -164,7 +164,7 @@ def test_invalid_queries_are_refused_by_name(api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     count_all()
-    assert not VisitorDay.objects.exists()
+    assert not EdgeUsage.objects.exists()
     assert report(account).visitors == []
 
 
@@ -185,4 +185,4 @@ def test_decisions_of_an_account_that_is_gone_keep_no_visits_from_being_counted(
     delete_account(other_account)
     left.save(force_insert=True)
     count_all()
-    assert list(VisitorDay.objects.values_list("account", "allowed")) == [(account.pk, 1)]
+    assert list(EdgeUsage.objects.filter(kind=Kind.VISITOR).values_list("account", "allowed")) == [(account.pk, 1)]

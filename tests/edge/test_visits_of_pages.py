@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from analytics.models import AccessEvent
 from config import upkeep
-from licensing.visits import counting, pages, retention
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
+from licensing.visits import counting, retention, usage
+from licensing.visits.models import EdgeUsage, Kind, Page, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS
 from tests.lock_waits import late_copy
@@ -66,7 +66,7 @@ def test_every_request_is_counted_once(ask, api, site, when):
             assert counting.count_stretch(counting.counted_until(), timezone.now())
     if when == "once they are counted":
         count_all()
-        assert PageDay.objects.exists()
+        assert EdgeUsage.objects.exists()
     report = api.get("/v1/analytics/pages")
     outcomes = Counter(outcome for _, outcome, _ in asked)
     assert len(outcomes) == 3
@@ -133,7 +133,7 @@ def test_another_accounts_pages_are_not_shown(ask, api, other_api, site):
 
 
 def test_pages_beyond_the_bound_of_a_day_count_together(ask, api, site, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_PAGES", 3)
+    monkeypatch.setattr(usage, "MOST_PAGES", 3)
     for page in "ab":
         ask(f"/open/{page}")
     count_all()
@@ -188,7 +188,7 @@ def test_a_visit_whose_commit_comes_minutes_later_is_counted(ask, api, site, mon
     counting.count_visits()
     assert counting.counted_until() > event.created
     assert api.get("/v1/analytics/pages")["summary"]["requests"] == 2
-    assert PageDay.objects.exists()
+    assert EdgeUsage.objects.exists()
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="on SQLite all processes have one clock")
@@ -236,7 +236,7 @@ def test_a_report_counts_every_request_once_while_others_count_them(ask, api, si
 
 def make_older(days):
     """Move the counts to this many days ago."""
-    PageDay.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
+    EdgeUsage.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
 
 
 def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, site, settings, monkeypatch):
@@ -258,17 +258,17 @@ def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, sit
     assert retention.purge_pages() == 0
 
 
-def test_old_referrals_are_deleted_too(ask, api, site, settings):
+def test_old_referrals_of_pages_are_deleted_and_those_of_all_pages_stay(ask, api, site, settings):
     settings.PAGE_RETENTION_DAYS = 20
     for days in (21, 0):
         ask("/open/a", referer="https://chatgpt.com/")
         count_all()
-        for model in (PageDay, ReferralDay):
-            model.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
+        make_older(days)
         VisitsCounted.objects.update(until=timezone.now())
     assert retention.purge_pages() == 2
-    assert [one.referrals for one in ReferralDay.objects.all()] == [1]
-    assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 1
+    assert [row.allowed for row in EdgeUsage.objects.filter(kind=Kind.REFERRER_OF_PAGE)] == [1]
+    assert api.get("/v1/analytics/crawlers", siteId=site.pk)["summary"]["referrals"] == 1
+    assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 2
     assert retention.purge_pages() == 0
 
 

@@ -26,21 +26,20 @@ def test_a_site_comes_back_as_it_was_created(api, account):
     assert api.get(f"/v1/sites/{made['id']}").body == made.body
 
 
-def test_a_new_site_observes_and_lets_unknown_pages_through_by_default(api):
+def test_a_new_site_has_defaults_and_a_normal_host(api):
     made = create(api)
     assert (made["mode"], made["unknown"], made["rules"]) == ("observe", "allow", [])
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [("Pub.EXAMPLE", "pub.example"), ("pub.example.", "pub.example"), ("bücher.example", "xn--bcher-kva.example"),
-     ("intranet", "intranet"), ("192.0.2.7", "192.0.2.7")],
-)  # fmt: skip
-def test_a_host_is_kept_in_its_normal_form(api, given, kept):
-    assert create(api, host=given)["host"] == kept
-
-
-def test_invalid_host_names_are_refused(api):
+    api.delete(f"/v1/sites/{made['id']}")
+    for given, kept in [
+        ("Pub.EXAMPLE", "pub.example"),
+        ("pub.example.", "pub.example"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("intranet", "intranet"),
+        ("192.0.2.7", "192.0.2.7"),
+    ]:
+        made = create(api, host=given)
+        assert made["host"] == kept
+        api.delete(f"/v1/sites/{made['id']}")
     for host in [
         "", " ", "https://pub.example", "pub.example/a", "pub.example:8080", "a b", "-a.example", "a..example",
         "*.a.b", "a" * 64 + ".example", ".".join(["abcdefgh"] * 30), "pub.example\n", "u@pub.example",
@@ -98,10 +97,11 @@ def test_the_patterns_of_a_site_have_at_most_20000_characters_together(api):
 
 
 def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, account):
-    gone, theirs = factories.policy(account).pk, factories.policy(other_account).pk
-    api.delete(f"/v1/policies/{gone}")
-    for policy in ("pol_nope", "pol_" + "0" * 26, theirs, gone):
-        reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": policy}])
+    for policy in ["pol_nope", "pol_" + "0" * 26, "{theirs}", "{deleted}"]:
+        gone = factories.policy(account)
+        api.delete(f"/v1/policies/{gone.pk}")
+        named = policy.format(theirs=factories.policy(other_account).pk, deleted=gone.pk)
+        reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": named}])
         assert (reply.status, reply.error["param"]) == (422, "rules[1].policyId")
         assert api.get("/v1/sites")["totalCount"] == 0
 
@@ -123,6 +123,15 @@ def test_a_site_whose_host_has_become_the_services_own_can_be_changed(api, setti
     assert api.patch(f"/v1/sites/{made['id']}", {"host": "other.example"}).status == 200
 
 
+def test_a_host_is_one_site_in_an_account(api, other_api):
+    create(api)
+    again = create(api, host="PUB.example")
+    assert (again.status, again.error["code"], again.error["param"]) == (409, "resource_already_exists", "host")
+    other = create(api, host="other.example")
+    assert api.patch(f"/v1/sites/{other['id']}", {"host": "pub.example"}).status == 409
+    assert create(other_api).status == 201
+
+
 def test_rules_are_replaced_and_the_rest_stays(api, account):
     made = create(api, unknown="deny", rules=[{"pattern": "/a"}, {"pattern": "/b"}])
     changed = api.patch(f"/v1/sites/{made['id']}", {"rules": [{"pattern": "/c"}]})
@@ -140,18 +149,12 @@ def test_a_policy_that_a_site_has_rules_with_is_not_deleted(api, account):
     assert api.delete(f"/v1/policies/{policy.pk}").status == 200
 
 
-def test_a_deleted_site_is_gone_and_its_host_free(api, other_api):
+def test_a_deleted_site_is_gone_and_its_host_free(api):
     made = create(api)
     deleted = api.delete(f"/v1/sites/{made['id']}")
     assert deleted.body == {"id": made["id"], "object": "site", "deleted": True}
     assert api.get(f"/v1/sites/{made['id']}").status == 404
     assert create(api).status == 201
-    create(api)
-    again = create(api, host="PUB.example")
-    assert (again.status, again.error["code"], again.error["param"]) == (409, "resource_already_exists", "host")
-    other = create(api, host="other.example")
-    assert api.patch(f"/v1/sites/{other['id']}", {"host": "pub.example"}).status == 409
-    assert create(other_api).status == 201
 
 
 def test_the_pages_of_a_site_create_no_content_items(api, account):
@@ -182,7 +185,19 @@ def test_a_change_of_rules_is_logged_with_both_lists(api):
 LONGEST = {"name": 100, "refusalMessage": 500, "linkLabel": 60}
 
 
-def test_the_texts_of_the_refusal_page_come_back_as_given(api):
+def test_the_texts_of_the_refusal_page_are_kept_and_validated(api):
+    for url in [
+        "javascript:alert(1)", "JavaScript://a/%0aalert(1)", "data:text/html,a", "//evil.example", "/abo",
+        "ftp://a.example/", "https://", "https:///a", " https://a.example/", "https://a.example/\nX: 1", "",
+        f"https://a.example/{'a' * 500}",
+    ]:  # fmt: skip
+        reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
+        assert (reply.status, reply.error["param"]) == (422, "linkUrl")
+    for name, length in LONGEST.items():
+        longest = "🗞" * length
+        assert api.post("/v1/sites", {"host": f"{name.lower()}.example", name: longest})[name] == longest
+        assert api.post("/v1/sites", {"host": "b.example", name: f"{longest}a"}).error["param"] == name
+        assert api.post("/v1/sites", {"host": "b.example", name: "a\0"}).error["param"] == name
     texts = {
         "name": " Ø & <b>報道</b> 🗞 ",
         "refusalMessage": "Two\nlines <script>",
@@ -193,21 +208,3 @@ def test_the_texts_of_the_refusal_page_come_back_as_given(api):
     assert {name: created[name] for name in texts} == texts
     emptied = api.patch(f"/v1/sites/{created['id']}", dict.fromkeys(texts))
     assert {emptied[name] for name in texts} == {None}
-
-
-def test_a_link_of_the_refusal_page_is_an_http_url(api):
-    for url in [
-        "javascript:alert(1)", "JavaScript://a/%0aalert(1)", "data:text/html,a", "//evil.example", "/abo",
-        "ftp://a.example/", "https://", "https:///a", " https://a.example/", "https://a.example/\nX: 1", "",
-        f"https://a.example/{'a' * 500}",
-    ]:  # fmt: skip
-        reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
-        assert (reply.status, reply.error["param"]) == (422, "linkUrl")
-
-
-@pytest.mark.parametrize("name", LONGEST)
-def test_texts_of_the_refusal_page_have_a_greatest_length(api, name):
-    longest = "🗞" * LONGEST[name]
-    assert api.post("/v1/sites", {"host": "a.example", name: longest})[name] == longest
-    assert api.post("/v1/sites", {"host": "b.example", name: f"{longest}a"}).error["param"] == name
-    assert api.post("/v1/sites", {"host": "b.example", name: "a\0"}).error["param"] == name

@@ -56,11 +56,7 @@ def account(db: None, long_list: str) -> Account:
 @pytest.mark.parametrize("direction", ["", "-"])
 @pytest.mark.parametrize(
     ("key", "index"),
-    [
-        ("created", "content_newest_first"),
-        ("updated", "content_by_updated"),
-        ("title", "content_title_order"),
-    ],
+    [("created", "content_newest_first"), ("updated", "content_by_updated"), ("title", "content_title_order")],
 )
 def test_a_page_in_any_order_is_read_from_an_index(api: ApiClient, key: str, index: str, direction: str) -> None:
     path = f"/v1/content?sort={direction}{key}&limit=50"

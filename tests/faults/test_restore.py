@@ -58,10 +58,7 @@ def restored(place: Path, database: Postgres, key: str, **settings: str) -> set[
 
 
 def test_a_dump_has_every_decision_that_was_answered_before_it_began(tmp_path):
-    with (
-        postgres(fsync=False) as database,
-        deployed(tmp_path, postgres=database, **PEPPER) as server,
-    ):
+    with postgres(fsync=False) as database, deployed(tmp_path, postgres=database, **PEPPER) as server:
         [(key, _)] = server.accounts(1)
         with Ledger(server, key).load() as load:
             load.wait_for(400)

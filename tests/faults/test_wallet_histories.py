@@ -1,4 +1,4 @@
-"""Random wallet histories (tests.wallets) with simultaneous requests, at a server with one process and with three.
+"""Random histories of money (tests.wallets) with simultaneous requests, at a server with one process and with three.
 
 WALLET_HISTORIES overrides tests.examples: the number of histories.
 """
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,7 @@ from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment, deployed
 from tests.faults.traffic import at_once, request
 from tests.services import postgres, valkey
+from tests.wallets.books import Books
 from tests.wallets.machine import Wallets
 
 pytestmark = pytest.mark.faults
@@ -46,12 +48,13 @@ def processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield deployment
 
 
-def test_balances_are_those_of_the_model_when_all_processes_spend(processes: Deployment) -> None:
+@pytest.mark.parametrize("machine", [Wallets, Books])
+def test_books_are_those_of_the_model_when_all_processes_write(processes: Deployment, machine: Any) -> None:
     server = processes
     server.start()
     keys = (key for _ in count() for key, _ in server.accounts(20))
 
-    class Served(Wallets):
+    class Served(machine):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.key = next(keys)
@@ -73,3 +76,4 @@ def test_balances_are_those_of_the_model_when_all_processes_spend(processes: Dep
             """Do nothing: a server's clock cannot be moved (tests/wallets lets days pass)."""
 
     run_state_machine_as_test(Served, settings=MADE_UP)
+    assert server.manage("check_books")["differences"] == []

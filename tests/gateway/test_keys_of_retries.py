@@ -1,16 +1,16 @@
-"""Idempotency-Key records looked up on the event loop (licensing.access.event_loop.retries)."""
+"""The records of Idempotency-Keys are looked up together (accounts.retries.idempotency)."""
 
-import asyncio
 import re
 from datetime import timedelta
+from os import urandom
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import IdempotencyRecord
-from licensing.access.event_loop.calls import Calls
-from licensing.access.event_loop.retries import FIND, Retries
+from accounts.retries.idempotency import find_records
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -18,27 +18,23 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("records", [0, 500])
 @pytest.mark.parametrize("analyzed", [False, True])
-def test_records_are_looked_up_by_primary_key_with_any_statistics(account, records, analyzed):
+def test_records_are_looked_up_by_primary_key_with_any_statistics(account, analyzed):
     created = timezone.now() - timedelta(minutes=1)
     IdempotencyRecord.objects.bulk_create(
-        IdempotencyRecord(account=account, key=str(number), fingerprint=b"", created=created)
-        for number in range(records)
+        IdempotencyRecord(account=account, key=str(number), fingerprint=b"", created=created, reply=urandom(1_000))
+        for number in range(500)
     )
     if analyzed:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE accounts_idempotencyrecord")
 
-    async def explain():
-        sessions = Retries(Calls()).sessions
-        try:
-            return await sessions.run(f"EXPLAIN {FIND}", ["[]"])
-        finally:
-            for session in sessions.idle:
-                session.close()
-
-    plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
-    assert re.findall(r"Scan using (\w+)", plan) == ["accounts_idempotencyrecord_pkey"]
-    assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function"}
-    assert re.search(r"Index Cond: .*account.* AND .*key", plan)
+    for keys in ["1"], ["1", "2", "none"]:
+        with CaptureQueriesContext(connection) as queries:
+            found = find_records([(account.pk, key) for key in keys])
+        assert [record.key for record in found if record] == keys[:2]
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {queries[0]['sql']}")
+            plan = "\n".join(line for [line] in cursor.fetchall())
+        assert re.findall(r"(?:Scan using|Index Scan on) (\w+)", plan) == ["accounts_idempotencyrecord_pkey"], plan
+        assert re.search(r"Index Cond: .*account.* AND .*key", plan), plan

@@ -7,7 +7,7 @@ from django.test import override_settings
 
 from accounts.limits import events
 from accounts.limits.counters import ProcessCounters
-from accounts.limits.limiter import AsyncLimiter, Limiter
+from accounts.limits.limiter import Limiter
 from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
 from tests.clock import Clock
 
@@ -18,7 +18,7 @@ WINDOWS = (Window(10, MINUTE), Window(20, DAY))
 
 def state_of(minute: int, day: int, *, allowed: bool = True) -> LimitState:
     """Return the state after so many requests in the minute and the day."""
-    return LimitState.of(WINDOWS, [minute, day], NOON, allowed=allowed)
+    return LimitState.from_counts(WINDOWS, [minute, day], NOON, allowed=allowed)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_look_at_a_limit_that_others_have_used_announces_nothing(limiter: Limi
 
 def test_without_redis_threads_and_the_event_loop_count_in_this_process(limiter: Limiter, clock: Clock) -> None:
     with override_settings(REDIS_URL="redis://127.0.0.1:9/0"):
-        on_loop = AsyncLimiter(limiter)
-    [state] = asyncio.run(on_loop.consume_many([consume(cost=4)]))
+        on_loop = limiter.for_event_loop()
+    [state] = asyncio.run(on_loop([consume(cost=4)]))
     assert (state.remaining, limiter.state()) == (6, "this process")
     assert limiter.consume(consume(cost=4)).remaining == 2

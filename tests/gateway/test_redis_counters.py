@@ -9,6 +9,7 @@ from django.conf import settings
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.redis_script import LoopConnection
 from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Window
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")
@@ -59,9 +60,9 @@ def test_the_event_loop_gets_what_one_process_grants(counters: RedisCounters, hi
     made, expected = history
 
     async def count() -> list[list[Consumed]]:
-        client = counters.address.async_client()
-        counted = [await counters.consume_on_loop(client, wanted, now) for wanted, now in made]
-        await client.aclose()
+        connection = LoopConnection(counters.address)
+        counted = [await counters.count(connection, wanted, now) for wanted, now in made]
+        await connection.client.aclose()
         return counted
 
     assert asyncio.run(count()) == expected

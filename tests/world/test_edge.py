@@ -11,7 +11,8 @@ from tests.world.model.expected import Expected
 
 VISITORS = {"reader": {200, 402, 403}, "crawler": {200, 402, 403}, "licensee": {200}}  # what each gets at least
 
-UNLICENSED, UNPAID = {"no_license", "license_expired"}, {"credits_exhausted", "quota_exceeded"}
+UNLICENSED = {"no_license", "license_expired", "permission_not_granted"}
+UNPAID = {"credits_exhausted", "quota_exceeded"}
 
 
 def visits(month: Expected) -> list[Question]:

@@ -6,7 +6,7 @@ from time import monotonic
 from kit.commands import ServiceCommand
 from licensing.content import rekeying
 from licensing.content.models import Content
-from licensing.visits import merging
+from licensing.visits import former
 
 MAX_PAGES = 100  # pages to list
 SECONDS = 2  # between two lines about the progress
@@ -28,7 +28,7 @@ class Rewrite:
 
 REWRITES = [
     Rewrite("contentKeys", "Keys of items by their URLs", rekeying.count, rekeying.rekey),
-    Rewrite("httpPages", "Visits counted for http pages", merging.count, merging.merge_chunks),
+    Rewrite("edgeUsage", "Counts of visits in former tables", former.count, former.move_chunks),
 ]
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.retries.idempotency import check_key, fingerprint, seal_reply, stored_reply
+from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
@@ -149,7 +149,7 @@ class CheckApplication:
 
     async def decide_keyed(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Do what `decide` does for a request with an Idempotency-Key."""
-        key, retries = request.idempotency_key, self.gateway.retries
+        key = request.idempotency_key
         if key is None:
             return await self.decide(request)
         body = request.head.body or b""
@@ -159,18 +159,7 @@ class CheckApplication:
         else:
             digest = await self.gateway.parse(request.grant.account_id, partial(digest_of, request, body))
         act = partial(self.decide_once, request, key, digest.hex())
-        if retries is not None:
-            return await retries.once(request, key, digest, act)
-        try:
-            return await act(True)
-        except ApiError as refusal:  # the key may have been used for another request
-            if refusal.status_code >= 500:
-                raise
-            find = partial(stored_reply, request.grant.account_id, key, digest)
-            kept = await self.gateway.in_transaction(request, moment(), lambda _: find())
-            if kept is None:
-                raise
-            return kept
+        return await self.gateway.retries.once(request, key, digest, act)
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
@@ -222,7 +211,7 @@ class CheckApplication:
             return Reply(claim, seal_reply(body))
 
         recorded = None
-        if self.gateway.retries is not None:
+        if self.gateway.retries.are_claimed_in_record:
             recorded = await self.gateway.check_on_cached_facts(request, decided, now, keep)
         if recorded is None:
             answers, act = (), partial(check_once, checks=decided, now=now, claim=claim, render=render)

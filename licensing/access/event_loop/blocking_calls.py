@@ -8,12 +8,14 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from jwt import PyJWK
 
-from accounts.keys.authentication import Grant, find_grant, note_use
+from accounts.keys.authentication import Grant, find_grants, read_by_digests
+from accounts.keys.uses import note_use
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
-from kit.http.errors import ApiError, as_api_error, forget_frames
+from kit.http.admission import run_blocking
+from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.newcomers import keep_requesters
@@ -73,14 +75,8 @@ def reserve_now(counts: Sequence[int]) -> list[int]:
     return reserve(sum(counts))
 
 
-def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
-    grants: dict[str, Grant | ApiError] = {}
-    for text in set(texts):
-        try:
-            grants[text] = find_grant(text)
-        except ApiError as error:
-            grants[text] = error
-    return [grants[text] for text in texts]
+def find_grants_now(texts: Sequence[str]) -> list[Grant | InvalidApiKey]:
+    return run_blocking(find_grants(texts, read_by_digests))
 
 
 def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:

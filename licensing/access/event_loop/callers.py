@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
-from accounts.limits.limiter import AsyncLimiter, limiter
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
+from accounts.keys.uses import uses_to_note
+from accounts.limits.limiter import limiter
 from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
@@ -37,8 +38,8 @@ class Callers:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL and calls.are_shared:
-            self.limits = calls.shared(AsyncLimiter(limiter).consume_many, gather=read_on)
-        self.keys: MicroBatch[str, Grant | ApiError] = calls.shared(
+            self.limits = calls.shared(limiter.for_event_loop(), gather=read_on)
+        self.keys: MicroBatch[str, Grant | InvalidApiKey] = calls.shared(
             AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
         )
         self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
@@ -54,7 +55,7 @@ class Callers:
         check_well_formed(text)
         found = await self.keys.submit(text)
         name = keytext.name_in_cache(text)
-        if isinstance(found, ApiError):
+        if isinstance(found, InvalidApiKey):
             self.snapshot.drop_grant(name)
             raise found
         self.snapshot.put_grant(name, found)

@@ -67,7 +67,7 @@ class Gateway:
             calls.blocking("hosts of sites", find_hosts_now)
         )
         self.other_hosts: MicroBatch[str, None] = calls.shared(calls.blocking("other hosts", keep_pages_now))
-        self.retries = Retries(calls) if calls.on_loop else None  # without them each key is claimed in a transaction
+        self.retries = Retries(calls)
         self.signers, self.license_keys = Signers(calls), LicenseKeys(calls)
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began

@@ -4,17 +4,14 @@ Each class reads for all waiting requests in one statement, with the same result
 blocking_calls. Checks wait for these reads on a cache miss and after each change of an account.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 import orjson
-from msgspec.structs import replace
 
-from accounts.keys import keytext
-from accounts.keys.authentication import POSTGRESQL as GRANTS
-from accounts.keys.authentication import Grant, build_grant, unknown_key
+from accounts.keys.authentication import BY_DIGEST, Grant, Grants, build_grants, find_grants
 from accounts.plans.epochs import SINCE, Changes
-from kit.http.errors import ApiError
+from kit.http.errors import InvalidApiKey
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
@@ -56,7 +53,6 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('e
 """
 NULL = "NULL"
 ARCHIVED = Status.ARCHIVED.value.encode()
-FIND_KEYS = GRANTS.replace("SELECT ", "SELECT api_key.digest, ", 1) + "digest = ANY(%s::bytea[])"
 
 Name = tuple[str, Selector | str]  # (account id, an item's selector or a requester's id)
 Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
@@ -155,28 +151,12 @@ class AsyncKeys:
         self.sessions = Sessions()
 
     @traced("SELECT keys", system="postgresql")
-    async def find(self, texts: Sequence[str]) -> list[Grant | ApiError]:
-        """Return the grants of well-formed key texts; InvalidApiKey for unknown ones."""
-        digests = [keytext.digest(text) for text in texts]
-        found = await self.grants(set(digests))
-        missing = [(text, digest) for text, digest in zip(texts, digests, strict=True) if digest not in found]
-        new_digests = {former: digest for text, digest in missing for former in keytext.former_digests(text)}
-        if new_digests:  # the pepper has changed
-            for former, grant in (await self.grants(set(new_digests))).items():
-                digest = new_digests[former]
-                found[digest] = replace(grant, new_digest=digest)
-        return [found.get(digest) or unknown_key() for digest in digests]
+    async def find(self, texts: Sequence[str]) -> list[Grant | InvalidApiKey]:
+        return await find_grants(texts, self.read)
 
-    async def grants(self, digests: set[bytes]) -> dict[bytes, Grant]:
-        """Return the grants of the keys with these digests."""
-        quoted = ",".join(f'"\\\\x{digest.hex()}"' for digest in digests)
-        rows = await self.sessions.run(FIND_KEYS, [f"{{{quoted}}}"])
-        return {
-            bytes.fromhex((digest or b"").decode()[2:]): replace(
-                build_grant((told or b"").decode()), epoch=int(epoch or 0)
-            )
-            for digest, epoch, told in rows
-        }
+    async def read(self, digests: Collection[bytes]) -> Grants:
+        rows = await self.sessions.run(BY_DIGEST, [list(digests)])
+        return build_grants([(value or b"").decode() for value in row] for row in rows)
 
 
 class AsyncChanges:

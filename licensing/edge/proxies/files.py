@@ -85,6 +85,12 @@ def traefik_lasting(site: Description) -> list[str]:
     ]
 
 
+def traefik_lasting_middlewares(site: Description) -> list[str]:
+    """Return the middlewares of these pages. Shared caches keep none of a site that enforces."""
+    private = f", private-{NAME}" if site.enforces else ""
+    return [f"      middlewares: [licensing-key-{NAME}, licensing-or-open-{NAME}{private}]"]
+
+
 def traefik_paths(site: Description, chosen: Collection[Access]) -> str:
     """Return the condition on the paths of pages with the chosen access."""
     condition = "PathPrefix(`/`)" if site.default in chosen else "!PathPrefix(`/`)"
@@ -194,6 +200,7 @@ KINDS = {
         "origin:8080",
         [
             Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_lasting),
+            Example("# A site that enforces has private-", 2, traefik_lasting_middlewares),
             Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_people),
         ],
     ),

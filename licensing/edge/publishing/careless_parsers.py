@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from licensing.edge.publishing.overlaps import Overlaps
+from licensing.edge.publishing.promises import USES
 from licensing.edge.publishing.published_terms import Terms, url_pattern
 from licensing.sites.patterns import Pattern, overlap
 
@@ -43,6 +45,22 @@ def arrange(terms: Sequence[Terms]) -> list[Terms]:
     guards = [guard for one in rest if (guard := guard_below(one, open_ended)) and guard.url not in known]
     ordered = sorted([*rest, *guards], key=order)
     return [*ordered, *arrange_root([one for one in narrowed if cut(one.url) == ROOT])]
+
+
+def entries_for_licensees(terms: Sequence[Terms]) -> set[str]:
+    """Return the URLs of the entries that have to name the licence server: those under which a licence may help.
+
+    Some parsers look for an entry without a server that permits the use, and only then for the most specific one.
+    They would take what is free on most pages for free on a page with terms of its own. So entries that overlap such
+    a page's name the server, too.
+    """
+    overlaps = Overlaps([url_pattern(one.url.partition("?")[0]) for one in terms])
+    stricter = sum(1 << place for place, one in enumerate(terms) if not one.uses.issuperset(USES))
+    urls = set[str]()
+    for place, one in enumerate(terms):
+        if stricter >> place & 1 or overlaps.with_pattern(place, stricter):
+            urls.add(one.url)
+    return urls
 
 
 def cut(url: str) -> str:

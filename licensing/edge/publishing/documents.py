@@ -19,7 +19,7 @@ from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content, Status
-from licensing.edge.publishing.careless_parsers import arrange
+from licensing.edge.publishing.careless_parsers import arrange, entries_for_licensees
 from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
@@ -137,9 +137,11 @@ def rsl(told: Publication) -> bytes | None:
         return None
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    for one in arrange(told.terms):
+    entries = arrange(told.terms)
+    for_licensees = entries_for_licensees(entries)
+    for one in entries:
         server = ""
-        if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
+        if told.server is not None and one.url in for_licensees:
             server = f" server={quoteattr(told.server)}"
         lines.append(f" <content url={quoteattr(f'https://{told.netloc}{one.url}')}{server}>")
         lines += [f"  <license>{terms}</license>" for terms in license_terms(one)]

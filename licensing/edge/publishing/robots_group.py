@@ -27,15 +27,16 @@ UNKNOWN = ", ".join(
 def robots(told: Publication) -> bytes | None:
     """Render the groups; None without terms.
 
-    The first one is for every crawler, and does not change which pages may be fetched. The others disallow pages for
-    crawlers that no rule lets have them. A crawler that a group names reads no other one, so each has all statements.
+    The first one is for every crawler, and does not change which pages may be fetched. Its empty rule ends it: without
+    one, crawlers take the next group's rules for those of both. The others disallow pages for crawlers that no rule
+    lets have them. A crawler that a group names reads no other one, so each has all statements.
 
     They state a use for the whole host only if all pages agree and a policy is about all of them.
     """
     if not told.terms:
         return None
     lines = statements(told)
-    groups = [["User-agent: *", *lines]]
+    groups = [["User-agent: *", *lines, "Disallow:"]]
     for rules, tokens in rules_by_agents(told).items():
         groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ require_once ABSPATH . 'wp-settings.php';
 """
 ROUTER = """<?php
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH) ?: '/';
-if (preg_match('#^/wp-(login|admin|includes|content)#', $path) && is_file(__DIR__ . $path)) {
+if (preg_match('#^/(wp-(login|admin|includes|content)|ads[.]txt$)#', $path) && is_file(__DIR__ . $path)) {
     return false;
 }
 $_SERVER['SCRIPT_NAME'] = $_SERVER['PHP_SELF'] = '/index.php';
@@ -104,8 +104,13 @@ def started(*command: object, log: Path) -> Iterator[None]:
 
 
 @contextmanager
-def wordpress(directory: Path, url: str, key: str, *, enforces: bool = True) -> Iterator[WordPress]:
-    """Run a WordPress whose plugin asks the service at `url`; with the constant of sites that enforce, or without."""
+def wordpress(
+    directory: Path, url: str, key: str, *, enforces: bool = True, categories: Iterable[str] = ()
+) -> Iterator[WordPress]:
+    """Run a WordPress whose plugin asks the service at `url`; with the constant of sites that enforce, or without.
+
+    It has a post in each of the categories, and in `free` and `premium`.
+    """
     if reason := missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"No test of WordPress ran: {reason}.")
     site, data, socket = directory / "site", directory / "data", directory / "db.sock"
@@ -120,6 +125,7 @@ def wordpress(directory: Path, url: str, key: str, *, enforces: bool = True) -> 
         guide += block(GUIDE, "define('CONTENT_LICENSING_OPEN_PATHS'").replace("/.*", OPEN_PATHS)
     (site / "wp-config.php").write_text(CONFIG % {"socket": socket, "guide": guide})
     (site / "router.php").write_text(ROUTER)
+    (site / "ads.txt").write_text("advertising.example, 1, DIRECT\n")
     (site / "wp-content" / "mu-plugins").mkdir()
     shutil.copy(HERE / "shows_requester.php", site / "wp-content" / "mu-plugins")
     (site / "wp-content" / "mu-plugins" / "guide.php").write_text(f"<?php\n{block(GUIDE, 'add_filter(')}")
@@ -132,7 +138,7 @@ def wordpress(directory: Path, url: str, key: str, *, enforces: bool = True) -> 
     with started(*database, log=log):
         assert eventually(socket.exists, 60), log.read_text()
         told = subprocess.run(
-            ["php", HERE / "install.php", site, socket, SECRET],
+            ["php", HERE / "install.php", site, socket, SECRET, *categories],
             capture_output=True,
             text=True,
             check=False,

@@ -1,5 +1,9 @@
 <?php
-/** Install WordPress with a free and a sold post, and print their ids: install.php FOLDER SOCKET SECRET. */
+/**
+ * Install WordPress with a post in each category, and print their ids: install.php FOLDER SOCKET SECRET [CATEGORY…].
+ *
+ * The categories are free and premium, and those named. The premium post has the secret.
+ */
 
 [, $folder, $socket, $secret] = $argv;
 (new mysqli('localhost', 'root', '', '', 0, $socket))->query('CREATE DATABASE wordpress');
@@ -16,7 +20,8 @@ update_option('home', 'http://pub.example');
 update_option('active_plugins', ['content-access-licensing.php']);
 update_option('permalink_structure', '/%category%/%postname%/');
 delete_option('rewrite_rules'); // the first visit makes them, once WordPress is installed
-foreach (['free' => 'Everybody reads this.', 'premium' => "$secret<!--nextpage-->$secret, continued"] as $name => $text) {
+foreach (['free', 'premium', ...array_slice($argv, 4)] as $name) {
+    $text = $name === 'premium' ? "$secret<!--nextpage-->$secret, continued" : 'Everybody reads this.';
     $category = wp_create_category($name);
     $made = wp_insert_post([
         'post_title' => "A $name post", 'post_name' => "$name-post", 'post_content' => $text, 'post_excerpt' => 'In short.',

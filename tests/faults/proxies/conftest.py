@@ -58,10 +58,7 @@ def publisher(deployment: Deployment, keys: Iterator[str]) -> Publisher:
     key = next(keys)
     with httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"}) as api:
         rules = [
-            {
-                "pattern": folder,
-                "policyId": api.post("/policies", json={"name": folder, "rules": own}).json()["id"],
-            }
+            {"pattern": folder, "policyId": api.post("/policies", json={"name": folder, "rules": own}).json()["id"]}
             for folder, own in FOLDERS.items()
         ]
         site = api.post("/sites", json={"host": HOST, "mode": "enforce", "rules": rules})
@@ -93,11 +90,7 @@ def installed(found: Proxy) -> Proxy:
 
 @pytest.fixture(scope="session")
 def port(
-    proxy: Proxy,
-    deployment: Deployment,
-    publisher: Publisher,
-    origin: int,
-    tmp_path_factory: pytest.TempPathFactory,
+    proxy: Proxy, deployment: Deployment, publisher: Publisher, origin: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[int]:
     """The port of the proxy in front of the origin."""
     directory = tmp_path_factory.mktemp(proxy.name)

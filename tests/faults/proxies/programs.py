@@ -228,7 +228,6 @@ def workerd(at: Place) -> list[str]:
 class Proxy:
     """A proxy program. `down` is the status of replies to visitors while the service is down.
 
-    `marks_paid_pages`: whether the file says `private` on pages that were charged for.
     `merges_slashes`: whether the origin gets `//` as `/`.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
     """
@@ -236,7 +235,6 @@ class Proxy:
     arguments: Callable[[Place], list[str]]
     down: int
     merges_slashes: bool = False
-    marks_paid_pages: bool = True
     shows_headers: bool = True
 
     @property
@@ -254,13 +252,7 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(
-        traefik,
-        503,
-        merges_slashes=True,
-        marks_paid_pages=False,
-        shows_headers=False,
-    ),
+    Proxy(traefik, 503, merges_slashes=True, shows_headers=False),
     Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]

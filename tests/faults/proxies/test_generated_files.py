@@ -59,16 +59,22 @@ def generated(proxy, site, publisher):
     site.delete(f"/content/{item.json()['id']}").raise_for_status()
 
 
-def ask(port: int, path: str, agent: str = "Mozilla/5.0") -> bool:
+def visit(port: int, path: str, agent: str = "Mozilla/5.0") -> bytes:
     head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n"
-    request = head.replace("User-Agent: \r\n", "").encode()
-    return FROM_THE_ORIGIN in exchange(port, request)
+    return exchange(port, head.replace("User-Agent: \r\n", "").encode())
+
+
+def ask(port: int, path: str, agent: str = "Mozilla/5.0") -> bool:
+    return FROM_THE_ORIGIN in visit(port, path, agent)
 
 
 def test_open_patterns_stay_open_and_others_closed(generated, proxy, server, publisher, origin, tmp_path):
     at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, generated=generated["content"])
     with running(proxy, at):
         assert (ask(at.port, "/open/a"), ask(at.port, "/licensed/a")) == (True, False)
+        private = b"cache-control: private"
+        assert private in visit(at.port, f"/metered/{proxy.name}/generated")
+        assert private not in visit(at.port, "/open/a")
         server.kill()
         try:
             opened = {path: ask(at.port, path) for path in OPENED + CLOSED}

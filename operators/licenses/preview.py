@@ -20,8 +20,8 @@ from licensing.requesters.models import Requester
 from operators.base.fields import Amount, lines
 from operators.base.figures.terms import fee
 from operators.base.times.field import Moment
-from operators.customers.license_question import describe_coverage, describe_moment, type_warnings
 from operators.customers.quotas import Quota, QuotaFields
+from operators.licenses.question import describe_coverage, describe_moment, type_warnings
 
 SHOWN_TITLES = 3
 

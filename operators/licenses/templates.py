@@ -12,16 +12,18 @@ from msgspec import Struct
 
 from kit.values.calendar import add_months
 from licensing.licenses.models import License
+from operators.base.chosen_account import listed_id
 from operators.base.model_admin import ScopedAdmin
+from operators.base.scope import request_scope
 from operators.customers.quotas import Quota
 
 TEMPLATE = "template"  # name in the form's query
-PER_ACCESS = {"access_amount": Decimal("0.02"), "access_currency": "USD"}
+USUAL_CURRENCY = "USD"  # of a form that is for no account yet
 
 
 class LicenseTemplate(Struct, frozen=True):
-    title: str
-    fields: Callable[[datetime], dict[str, object]]  # the form's values for a licence that starts then
+    title: str  # with a place for the currency
+    fields: Callable[[datetime, str], dict[str, object]]  # the form's values by start and currency
 
 
 class Choice(Struct, frozen=True):
@@ -30,22 +32,30 @@ class Choice(Struct, frozen=True):
     is_chosen: bool
 
 
+def per_access(currency: str) -> dict[str, object]:
+    return {"access_amount": Decimal("0.02"), "access_currency": currency}
+
+
+def quota_then_charged(currency: str) -> dict[str, object]:
+    return {**per_access(currency), **Quota(10_000, Decimal("0.02"), currency, Decimal(1000)).as_fields()}
+
+
+def price_of_a_year(start: datetime, currency: str) -> dict[str, object]:
+    return {
+        "price_amount": Decimal(500),
+        "price_currency": currency,
+        "starts_at": start,
+        "expires_at": add_months(start, 12, get_current_timezone()),
+    }
+
+
 TEMPLATES = {
-    "quota": LicenseTemplate("10,000 accesses a month", lambda start: Quota(10_000).as_fields()),
+    "quota": LicenseTemplate("10,000 accesses a month", lambda start, currency: Quota(10_000).as_fields()),
     "quota_then_charged": LicenseTemplate(
-        "10,000 accesses a month, then 0.02 USD each",
-        lambda start: {**PER_ACCESS, **Quota(10_000, Decimal("0.02"), "USD", Decimal(1000)).as_fields()},
+        "10,000 accesses a month, then 0.02 {} each", lambda start, currency: quota_then_charged(currency)
     ),
-    "per_access": LicenseTemplate("0.02 USD for each access", lambda start: {**PER_ACCESS}),
-    "year": LicenseTemplate(
-        "500 USD for a year",
-        lambda start: {
-            "price_amount": Decimal(500),
-            "price_currency": "USD",
-            "starts_at": start,
-            "expires_at": add_months(start, 12, get_current_timezone()),
-        },
-    ),
+    "per_access": LicenseTemplate("0.02 {} for each access", lambda start, currency: per_access(currency)),
+    "year": LicenseTemplate("500 {} for a year", price_of_a_year),
 }
 
 
@@ -60,7 +70,8 @@ class LicenseTemplates(ScopedAdmin[License]):
         if template is None:
             return initial
         now = timezone.now().replace(microsecond=0)
-        return cast("dict[str, str | list[str]]", {**initial, **template.fields(now)})  # a form takes any value
+        terms = template.fields(now, currency_of_form(request))
+        return cast("dict[str, str | list[str]]", {**initial, **terms})  # a form takes any value
 
     def render_change_form(
         self,
@@ -84,5 +95,13 @@ def choices(request: HttpRequest) -> list[Choice]:
         query[TEMPLATE] = name
         return f"?{query.urlencode()}"
 
-    chosen = request.GET.get(TEMPLATE)
-    return [Choice(one.title, address(name), name == chosen) for name, one in TEMPLATES.items()]
+    chosen, currency = request.GET.get(TEMPLATE), currency_of_form(request)
+    return [Choice(one.title.format(currency), address(name), name == chosen) for name, one in TEMPLATES.items()]
+
+
+def currency_of_form(request: HttpRequest) -> str:
+    """Return the currency of the account that the form is for, as far as it is known."""
+    scope = request_scope(request)
+    account_id = request.GET.get("account") or listed_id(request) or scope.sole_account() or ""
+    account = scope.account(account_id)
+    return account.currency if account else USUAL_CURRENCY

@@ -28,14 +28,14 @@ from operators.base.links import change_url, list_url
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
 from operators.base.times.shown import shown_time, time_in_words
-from operators.customers.follow_ups import FollowUps
-from operators.customers.license_form import FEE, LicenseFields, LicenseForm, license_fields
-from operators.customers.license_form_help import LicenseFormHelp
-from operators.customers.license_question import license_question
-from operators.customers.license_templates import LicenseTemplates
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota
 from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.licenses.follow_ups import FollowUps
+from operators.licenses.form import FEE, LicenseFields, LicenseForm, license_fields
+from operators.licenses.form_help import LicenseFormHelp
+from operators.licenses.question import license_question
+from operators.licenses.templates import LicenseTemplates
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts

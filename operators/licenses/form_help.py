@@ -14,8 +14,8 @@ from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
-from operators.customers.license_preview import preview
-from operators.customers.license_question import known_types
+from operators.licenses.preview import preview
+from operators.licenses.question import known_types
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):

@@ -1,0 +1,125 @@
+"""Reads usage at the edge: what is counted, and decisions that are not counted yet, so that each counts once."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Max, QuerySet, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Left
+from django.db.models.lookups import Exact
+from msgspec import Struct
+
+from analytics.models import AccessEvent
+from analytics.windows import MICROSECOND, Window, end_of_day, midnight
+from licensing.access.filters import begins_with
+from licensing.sites.models import Site
+from licensing.visits.counting import counted_until, decisions
+from licensing.visits.figures import Visits
+from licensing.visits.models import EdgeUsage, Kind
+from licensing.visits.usage import UsageKey, add_visits, groups_in, tally
+
+SCHEME = len("https://")  # the origin is the first folder
+SUMS = {
+    "allowed_sum": Sum("allowed"),
+    "observed_sum": Sum("observed"),
+    "denied_sum": Sum("denied"),
+    "last": Max("last_seen"),
+    "violations_sum": Sum("violations"),
+}
+# The columns of EdgeUsage by the names that UsageKey has for them.
+COLUMNS = {"day": "day", "requester": "requester_id", "identified_by": "identified_by", "referrer": "referrer"}
+
+Group = tuple[Any, ...]  # the values of some of these fields
+
+
+def whole_days(window: Window) -> Window:
+    """Extend the window to whole days, because visits are counted by day."""
+    return Window(midnight(window.start), end_of_day(window.end - MICROSECOND), window.group_by)
+
+
+class Choice(Struct, frozen=True):
+    """The visits in a report: of one site or all, below an https URL or all."""
+
+    account_ids: Sequence[str]
+    window: Window
+    site: Site | None = None
+    prefix: str = ""
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether the choice depends on the page."""
+        return self.site is not None or bool(self.prefix)
+
+    @property
+    def offset(self) -> int:
+        """Return the position in a URL of the first folder name below `prefix`."""
+        return max(len(self.prefix), SCHEME)
+
+    def rows(self, kind: Kind) -> QuerySet[EdgeUsage]:
+        """Return the counted usage."""
+        first, last = self.window.start.date(), self.window.end.date()
+        rows = EdgeUsage.objects.filter(account_id__in=self.account_ids, kind=kind, day__gte=first, day__lt=last)
+        if self.site is not None:
+            rows = rows.filter(page__site=self.site)
+        if self.prefix:
+            rows = rows.filter(Exact(Left("page__url", len(self.prefix)), self.prefix))
+        return rows.order_by()
+
+    def events(self, begin: datetime | None = None) -> QuerySet[AccessEvent]:
+        """Return the decisions in the window, at the earliest from `begin` on."""
+        start = max(begin or self.window.start, self.window.start)
+        events = decisions(min(start, self.window.end), self.window.end).filter(account_id__in=self.account_ids)
+        if self.site is not None:
+            events = events.filter(Exact(KT("facts__siteId"), self.site.pk))
+        if self.prefix:
+            events = events.filter(begins_with(self.prefix))
+        return events
+
+    def folder_above(self, url: str) -> str:
+        """Return the folder below `prefix` that has the page, with its slash; the page itself if none has."""
+        end = url.find("/", self.offset)
+        return url if end < 0 else url[: end + 1]
+
+
+class Usage:
+    """The usage of a choice. Create and read it within one `read_snapshot`: more could be counted meanwhile."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        self.waiting = uncounted(choice, counted_until())
+
+    def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
+        """Return the usage that is not counted yet, normally that of the last two minutes."""
+        return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
+
+    def sums(self, kind: Kind, *names: str) -> dict[Group, Visits]:
+        """Return the visits by the fields `names` of UsageKey."""
+        sums = read_sums(self.choice.rows(kind).values_list(*(COLUMNS[name] for name in names)))
+        for key, visits in self.uncounted(kind).items():
+            add_visits(sums, tuple(getattr(key, name) for name in names), visits)
+        return sums
+
+    def total(self, kind: Kind) -> Visits | None:
+        return add_up(list(self.sums(kind, "day").values()))
+
+
+def uncounted(choice: Choice, until: datetime | None) -> dict[UsageKey, Visits]:
+    if until is not None and until >= choice.window.end:
+        return {}
+    return tally(groups_in(choice.events(until))).usage
+
+
+def read_sums(grouped: QuerySet[EdgeUsage, Group], most: int | None = None) -> dict[Group, Visits]:
+    """Return the visits of a query that names its groups; of the first `most` groups if given."""
+    sums = {}
+    for *group, allowed, observed, denied, last, violations in grouped.annotate(**SUMS)[:most]:
+        sums[tuple(group)] = Visits(int(allowed), int(observed), int(denied), last, int(violations))
+    return sums
+
+
+def add_up(several: Sequence[Visits]) -> Visits | None:
+    total = None
+    for visits in several:
+        total = visits if total is None else total + visits
+    return total

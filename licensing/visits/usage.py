@@ -1,0 +1,193 @@
+"""Usage at the edge: counting decisions by visitor, page and referrer, and adding the counts to EdgeUsage."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date
+from typing import NamedTuple, TypeVar
+
+from django.db.models import Case, Max, QuerySet, TextField, Value, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Concat, Left, Substr, TruncDate
+from django.db.models.lookups import Exact
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analytics.models import AccessEvent
+from kit.storage.adding import add_numbers
+from kit.values import ids
+from licensing.edge.current_crawlers import current_table
+from licensing.visits.figures import COUNTS, Visits
+from licensing.visits.models import EdgeUsage, Kind
+from licensing.visits.pages import PageName, batches, digest_of, keep_urls
+from licensing.visits.robots import RobotsRules
+
+MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
+FURTHER = ""  # the URL that all others count under
+
+Key = TypeVar("Key")
+
+# The page of a decision. Earlier versions recorded http, too.
+PAGE_URL = Case(
+    When(
+        Exact(Left(KT("facts__url"), len("http:")), "http:"),
+        then=Concat(Value("https:"), Substr(KT("facts__url"), len("http:") + 1)),
+    ),
+    default=KT("facts__url"),
+    output_field=TextField(),
+)
+
+
+class UsageKey(NamedTuple):
+    """The key of a row of EdgeUsage, with the URL of its page. `requester` is a primary key."""
+
+    account: str
+    kind: Kind
+    day: date
+    url: str = ""
+    requester: int = 0
+    identified_by: str = ""
+    referrer: str = ""
+
+
+class Group(NamedTuple):
+    """Visits of one visitor to one page on a day. `referrer` is the host of a Referer."""
+
+    account: str
+    day: date
+    requester: int
+    identified_by: str
+    url: str | None
+    referrer: str | None
+    site: str | None
+    visits: Visits
+
+
+class Tally(Struct, frozen=True):
+    """Visits by key, and the sites that decided about the pages."""
+
+    usage: dict[UsageKey, Visits]
+    sites: dict[PageName, str]
+
+
+def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
+    counts[key] = counts[key] + more if key in counts else more
+
+
+def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
+    """Group decisions at the edge, by one scan."""
+    rows = (
+        events.order_by()
+        .values_list(
+            "account_id",
+            TruncDate("created", tzinfo=UTC),
+            "requester_id",
+            KT("facts__identifiedBy"),
+            PAGE_URL,
+            KT("facts__referrer"),
+        )
+        .annotate(site=Max(KT("facts__siteId")), **COUNTS)
+    )
+    return [
+        Group(account, day, requester, identified_by, url, referrer, site, Visits(*counts))
+        for account, day, requester, identified_by, url, referrer, site, *counts in rows
+    ]
+
+
+def tally(groups: Iterable[Group]) -> Tally:
+    """Count groups by each kind of key."""
+    groups = [group if is_site(group.site) else group._replace(site=None) for group in groups]
+    rules = RobotsRules(
+        {group.site for group in groups if group.site is not None}, (group.requester for group in groups)
+    )
+    usage: dict[UsageKey, Visits] = {}
+    sites: dict[PageName, str] = {}
+    for group in groups:
+        visits = group.visits
+        if group.url is not None:
+            page = (group.account, group.url)
+            if group.site is not None:
+                sites[page] = max(group.site, sites.get(page, ""))
+            if rules.forbid(group.site, group.requester, group.url):
+                visits = replace(visits, violations=visits.total)
+        for key in keys_of_group(group):
+            add_visits(usage, key, visits)
+    return Tally(usage, sites)
+
+
+def is_site(text: str | None) -> bool:
+    return text is not None and ids.decode("site", text) is not None
+
+
+def keys_of_group(group: Group) -> list[UsageKey]:
+    """Return the keys under which a group counts."""
+    visitor = UsageKey(
+        group.account, Kind.VISITOR, group.day, requester=group.requester, identified_by=group.identified_by
+    )
+    keys = [visitor]
+    if group.url is not None:
+        keys.append(visitor._replace(kind=Kind.VISITOR_OF_PAGE, url=group.url))
+    host = None if group.referrer is None else current_table.get().referring(group.referrer)
+    if host is not None:
+        referrer = UsageKey(group.account, Kind.REFERRER, group.day, referrer=host)
+        keys.append(referrer)
+        if group.url is not None:
+            keys.append(referrer._replace(kind=Kind.REFERRER_OF_PAGE, url=group.url))
+    return keys
+
+
+def store(tally: Tally) -> None:
+    """Add the counts to EdgeUsage. The caller must hold the lock of the counted visits."""
+    usage = without_further(tally.usage)
+    pages = {(key.account, key.url) for key in usage if key.kind.has_page}
+    add_usage(usage, keep_urls({page: tally.sites.get(page) for page in pages}))
+
+
+def add_usage(usage: Mapping[UsageKey, Visits], pages: Mapping[PageName, int]) -> None:
+    """Add the counts to rows; `pages` has the primary keys of their pages."""
+    rows = []
+    for key, visits in usage.items():
+        page = pages[key.account, key.url] if key.kind.has_page else 0
+        counts = (visits.allowed, visits.observed, visits.denied, visits.violations, visits.last_seen)
+        rows.append((key.account, key.kind, key.day, page, key.requester, key.identified_by, key.referrer, *counts))
+    add_numbers(
+        EdgeUsage,
+        ("account", "kind", "day", "page", "requester", "identified_by", "referrer"),
+        ("allowed", "observed", "denied", "violations"),
+        sorted(rows),
+        latest="last_seen",
+    )
+
+
+def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
+    """Merge the pages beyond MOST_PAGES of a day into one."""
+    urls: defaultdict[tuple[str, date], set[str]] = defaultdict(set)
+    for key in usage:
+        if key.kind == Kind.VISITOR_OF_PAGE:
+            urls[key.account, key.day].add(key.url)
+    kept = {
+        (account, day): counted
+        for (account, day), requested in urls.items()
+        if (counted := counted_urls(account, day, requested)) is not None
+    }
+    if not kept:
+        return usage
+    merged: dict[UsageKey, Visits] = {}
+    for key, visits in usage.items():
+        counted = kept.get((key.account, key.day))
+        is_further = key.kind.has_page and counted is not None and key.url not in counted
+        add_visits(merged, key._replace(url=FURTHER) if is_further else key, visits)
+    return merged
+
+
+def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
+    """Return which of these pages are counted one by one on a day; None for all."""
+    counted = EdgeUsage.objects.filter(account=account, kind=Kind.VISITOR_OF_PAGE, day=day)
+    number = counted.values("page").distinct().count()
+    if number + len(urls) <= MOST_PAGES:
+        return None
+    there = {
+        url
+        for some in batches(sorted(urls))
+        for url in counted.filter(page__digest__in=map(digest_of, some)).values_list("page__url", flat=True)
+    }
+    return there | set(sorted(urls - there)[: max(MOST_PAGES - number, 0)])

@@ -1,0 +1,150 @@
+"""Buttons that add, edit, merge and erase customers."""
+
+from functools import partial
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from licensing.customers import erasure, merging
+from licensing.requesters import services
+from licensing.requesters.models import Requester
+from operators.base.forms.confirmation import confirm
+from operators.base.forms.typed_name import with_typed_name
+from operators.base.frame import page
+from operators.base.links import list_url
+from operators.base.model_admin import ScopedAdmin
+from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.base.scope import request_scope
+from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values
+from operators.customers.customer_money import obligations
+
+KEEP_BOOKS = (
+    "Tax law makes you keep invoices and payments with the customer's name, often for ten years. Print or export the "
+    "statements first: afterwards they name the pseudonym."
+)
+
+
+class CustomerChanges(ScopedAdmin[Requester]):
+    """Adds `add_customer`, `edit`, `merge` and `erase` to the admin of customers."""
+
+    def has_adding_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("licensing.add_requester")
+
+    @action(description="Add customer", icon="person_add", permissions=["adding"], url_path="add-customer")
+    def add_customer(self, request: HttpRequest) -> HttpResponse:
+        scope = request_scope(request)
+        form = NewCustomerForm(request.POST if request.method == "POST" else None, scope=scope)
+        if form.is_bound and form.is_valid():
+            fields = dict(form.cleaned_data)
+            account = fields.pop("account")
+            given = {name: value for name, value in fields.items() if value}
+            try:
+                added = services.create_requester(account.pk, given)
+            except REFUSALS as error:
+                add_refusal(form, refusal(error, {"id": "requester_id"}))
+            else:
+                self.message_user(request, f"{added} is added.")
+                return redirect("admin:licensing_requester_change", added.pk)
+        return page(
+            request,
+            self,
+            "operators/confirm.html",
+            title="Add a customer",
+            form=form,
+            button="Add",
+            back=list_url(Requester),
+        )
+
+    @action(description="Edit", icon="edit", permissions=["changing"], url_path="edit")
+    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+
+        def perform(fields: dict[str, str]) -> str:
+            saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
+            return f"{saved} is saved."
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Edit {requester}",
+            facts=[("Customer's own id", requester.requester_id)],
+            effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
+            form=EditForm,
+            initial={name: getattr(requester, name) or "" for name in EditForm.base_fields},
+            button="Save",
+            perform=perform,
+            current=partial(stored_values, requester),
+        )
+
+    @action(description="Merge", icon="merge", permissions=["changing"], url_path="merge")
+    def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+        held = obligations(requester, timezone.now())
+        form = merge_form(requester.account_id)
+
+        def perform(fields: dict[str, str]) -> HttpResponse:
+            target = merging.merge(requester, fields["into"])
+            requester.merged_into = target
+            merging.settle(requester)
+            self.message_user(request, f"{requester} is merged into {target}.")
+            return redirect("admin:licensing_requester_change", target.pk)
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Merge {requester} into another customer?",
+            facts=[("Customer's own id", requester.requester_id), *held],
+            effects=[
+                "Licences, licence clients, wallets and limit counts move to the other customer.",
+                f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
+                "Earlier decisions, ledger entries and statements do not change: what is owed stays owed by "
+                f"{requester}.",
+                "This cannot be undone.",
+            ],
+            form=with_typed_name(str(requester), form) if held else form,
+            button="Merge",
+            danger=True,
+            perform=perform,
+        )
+
+    @action(
+        description="Erase",
+        icon="person_remove",
+        permissions=["changing"],
+        url_path="erase",
+        variant=ActionVariant.DANGER,
+    )
+    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+        held = obligations(requester, timezone.now())
+
+        def perform(fields: object) -> str:
+            erased = erasure.begin(requester)
+            transaction.on_commit(partial(erasure.finish, erased.pk))
+            return f"The personal data was erased. What remains is listed under {erased.requester_id}."
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Erase the personal data of {requester}?",
+            facts=[("Customer's own id", requester.requester_id), *held],
+            effects=[
+                "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
+                "log and in events; a pseudonym replaces the id.",
+                "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
+                "clients are revoked.",
+                *([KEEP_BOOKS] if held else []),
+                "This cannot be undone.",
+            ],
+            form=with_typed_name(str(requester)) if held else None,
+            button="Erase",
+            danger=True,
+            perform=perform,
+        )

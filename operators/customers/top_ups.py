@@ -1,0 +1,208 @@
+"""Top up a wallet: the credit and the payment for it are recorded together."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict, cast
+
+from django import forms
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from accounts.plans import epochs
+from analytics.payments.services import record_payment
+from analytics.wallets import services
+from analytics.wallets.models import Grant, GrantKind, Wallet
+from analytics.wallets.rows import as_of
+from analytics.wallets.serializers import GrantSerializer
+from analytics.wallets.units import ACCESS, UNITS
+from kit.values.amounts import plain
+from kit.values.currencies import in_full
+from licensing.requesters.models import Requester
+from operators.base.fields import Amount, Currency, as_json, validate_fields
+from operators.base.forms.confirmation import confirm
+from operators.base.mixins import AdminMixin, ModelT
+from operators.base.tickets import TicketField
+from operators.base.times.field import Moment
+from operators.customers.wallet_forms import amount_in_words, choice
+
+RECORD, RECORDED, GIFT = "record", "recorded", "gift"
+PAYMENTS = [
+    (RECORD, "paid: record the payment, too"),
+    (RECORDED, "paid: the payment or the charge is recorded already"),
+    (GIFT, "a gift"),
+]
+EFFECTS = ["The credit applies at once.", "A payment that is recorded is on this month's statement."]
+
+
+class TopUpForm(forms.Form):
+    """A top-up of one of the wallets, or of a new one in the unit that is chosen."""
+
+    ticket = TicketField(Grant)
+    wallet = forms.ChoiceField(label="Credit in", widget=UnfoldAdminSelectWidget)
+    amount = Amount(label="Amount", help_text="The credit: money, or a number of accesses.")
+    payment = choice("It is", PAYMENTS)
+    price = Amount(
+        required=False,
+        label="Paid for accesses",
+        help_text="What the customer paid for a number of accesses. Empty for credit in money.",
+    )
+    currency = Currency(required=False, label="Currency of what was paid")
+    expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
+    external_id = forms.CharField(
+        required=False,
+        max_length=255,
+        label="Your own number",
+        help_text="Number of the order, invoice or transfer. The same number is added only once.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+    wallets: dict[str, Wallet]
+
+    def clean(self) -> None:
+        """Ask for a price where one is needed, and only there."""
+        super().clean()
+        cleaned = self.cleaned_data
+        wallet = self.wallets.get(cleaned.get("wallet") or "")
+        unit = wallet.unit if wallet else cleaned.get("wallet")
+        needs_price = unit == ACCESS and cleaned.get("payment") == RECORD
+        if needs_price and not cleaned.get("price"):
+            self.add_error("price", "Enter what was paid for the accesses, or choose that it is recorded already.")
+        elif needs_price and not cleaned.get("currency"):
+            self.add_error("currency", "Choose the currency of what was paid.")
+        elif cleaned.get("price") and not needs_price:
+            self.add_error("price", "Only accesses that are paid for now have a price. Leave it empty.")
+
+
+class TopUpFields(TypedDict):
+    ticket: str  # the grant's id after cleaning
+    wallet: str
+    amount: Decimal
+    payment: str
+    price: Decimal | None
+    currency: str | None
+    expires_at: datetime | None
+    external_id: str
+
+
+def top_up_page(
+    request: HttpRequest,
+    model_admin: AdminMixin[ModelT],
+    obj: ModelT,
+    requester: Requester,
+    wallets: QuerySet[Wallet],
+    *,
+    opens_wallets: bool,
+) -> HttpResponse:
+    """Show the form, and return to the page of `obj`. With `opens_wallets` it offers new wallets, too."""
+    books = as_of(wallets.select_related("license").order_by("created", "pk"), timezone.now())
+    by_value = {form_value(book.wallet): book.wallet for book in books}
+    holder = requester.current
+    may_record = request.user.has_perm("analytics.add_payment")
+
+    def perform(fields: TopUpFields) -> str:
+        wallet = by_value.get(fields["wallet"])
+        return top_up(holder, wallet, fields)
+
+    return confirm(
+        request,
+        model_admin,
+        obj=obj,
+        title=f"Top up {holder}",
+        facts=[
+            (wallet_name(wallet), f"{amount_in_words(wallet.available, wallet.unit)} left")
+            for wallet in by_value.values()
+        ],
+        effects=EFFECTS,
+        button="Top up",
+        form=form_class(holder, by_value, opens_wallets, may_record),
+        initial={
+            "wallet": next(iter(by_value), holder.account.currency),
+            "payment": RECORD if may_record else RECORDED,
+            "currency": holder.account.currency,
+        },
+        perform=perform,
+    )
+
+
+def form_class(
+    holder: Requester, wallets: dict[str, Wallet], opens_wallets: bool, may_record: bool
+) -> type[TopUpForm]:
+    """Return the form with the wallets to choose from. Without `may_record` no payment can be recorded."""
+    choices: list[tuple[str, object]] = [(value, wallet_name(wallet)) for value, wallet in wallets.items()]
+    if opens_wallets:
+        units = dict.fromkeys([holder.account.currency, ACCESS, *UNITS])
+        choices.append(("New wallet", [(unit, unit_name(unit)) for unit in units if unit not in wallets]))
+    fields: dict[str, forms.Field] = {
+        "wallet": forms.ChoiceField(choices=choices, label="Credit in", widget=UnfoldAdminSelectWidget())
+    }
+    if not may_record:
+        fields["payment"] = choice("It is", PAYMENTS[1:])
+    return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
+
+
+def unit_name(unit: str) -> str:
+    return "accesses" if unit == ACCESS else unit
+
+
+def form_value(wallet: Wallet) -> str:
+    """Return the unit, before and after the customer's own wallet is opened; otherwise the id."""
+    return wallet.pk if wallet.license_id else wallet.unit
+
+
+def wallet_name(wallet: Wallet) -> str:
+    name = unit_name(wallet.unit)
+    return f"{name}, only for the licence {wallet.license}" if wallet.license else name
+
+
+@transaction.atomic
+def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str:
+    """Add the credit and record the payment; return what was done. Opens the wallet if there is none in the unit.
+
+    Raises ApiError.
+    """
+    epochs.hold(holder.account_id)  # before wallets and customers, as merges do
+    wallet = wallet or wallet_in(holder, fields["wallet"])
+    body: dict[str, object] = {
+        "amount": plain(fields["amount"]),
+        "kind": GrantKind.PROMOTIONAL if fields["payment"] == GIFT else GrantKind.PAID,
+    }
+    if fields["expires_at"]:
+        body["expiresAt"] = as_json(fields["expires_at"])
+    if fields["external_id"]:
+        body["externalId"] = fields["external_id"]
+    if fields["price"] is not None:
+        body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
+    checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
+    grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
+    added = amount_in_words(grant.amount, wallet.unit)
+    if not is_new and grant.pk == fields["ticket"]:
+        return f"The form was sent twice. {added} added, once."
+    if not is_new:
+        return f"{fields['external_id']} was added before. Nothing was added now."
+    if fields["price"] is not None and fields["currency"]:
+        return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
+    if fields["payment"] != RECORD:
+        return f"{added} added."
+    _, is_new_payment = record_payment(
+        wallet.account_id,
+        {
+            "requester_id": holder.requester_id,
+            "amount": grant.amount,
+            "currency": wallet.unit,
+            "external_id": grant.external_id,
+        },
+    )
+    if is_new_payment:
+        return f"{added} added, and a payment of {added} recorded."
+    return f"{added} added. The payment {grant.external_id} was recorded before."
+
+
+def wallet_in(holder: Requester, unit: str) -> Wallet:
+    """Return the customer's wallet in the unit, which is opened if there is none."""
+    known = Wallet.objects.filter(requester=holder, license=None, unit=unit).first()
+    if known is not None:
+        return known
+    return services.create_wallet(holder.account_id, {"requester_id": holder.requester_id, "unit": unit})

@@ -1,0 +1,1 @@
+"""Licences and licence clients in the admin."""
