@@ -72,32 +72,20 @@ def statements(account, *rules, **options):
     return stated
 
 
-def test_documents_state_terms_of_the_whole_host_only_if_a_policy_covers_it(account):
+def test_documents_state_the_terms_that_hold_for_the_whole_host(account):
     assert statements(account, ("/free/*", [factories.ALLOW_ALL])) == []
-
-
-def test_a_policy_about_every_page_speaks_for_the_host(account):
     assert statements(account, ("/*", [SEARCH_ONLY])) == [
         "Content-Signal: search=yes, ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n, search=y",
     ]
-
-
-def test_uses_that_differ_between_pages_are_not_stated_for_the_host(account):
     assert statements(account, ("/*", [SEARCH_ONLY]), ("/private/*", [factories.DENY_ALL])) == [
         "Content-Signal: ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n",
     ]
-
-
-def test_a_site_that_denies_unknown_pages_says_so(account):
     assert statements(account, ("/private/*", [factories.DENY_ALL]), unknown="deny") == [
         "Content-Signal: search=no, ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n, search=n",
     ]
-
-
-def test_tdmrep_reserves_uses_that_are_not_promised(account):
     replace_site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)})
     assert get(TDMREP).json() == [
         {"location": "/free/*", "tdm-reservation": 0},
@@ -158,15 +146,12 @@ def test_pages_of_one_item_have_one_entry_each_under_same_page(account, site, se
     assert uses_of(account, "/open/a", "/open/a/", "/open/a/index.html", "/open/ab") == [[], [], [], ["search"]]
 
 
-def test_patterns_of_equal_length_do_not_affect_each_other(account):
+def test_patterns_do_not_affect_each_other_even_by_queries(account):
     replace_site(
         account,
         {"/open/*": factories.policy(account, SEARCH_ONLY), "/free/*": factories.policy(account, factories.DENY_ALL)},
     )
     assert uses_of(account, "/open/a", "/free/a") == [["search"], []]
-
-
-def test_no_query_makes_a_page_match_an_open_pattern(account):
     replace_site(
         account, {"/*.pdf$": factories.policy(account, factories.ALLOW_ALL), "/p/": factories.policy(account)}
     )
@@ -292,10 +277,12 @@ def test_a_site_without_policies_has_no_documents(account, path):
     assert get(path).status_code == 404
 
 
-def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(account):
+def test_a_site_without_policies_publishes_only_denials_of_unknown_pages(account):
     replace_site(account, {}, unknown="deny")
     [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
+    replace_site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)})
+    assert get("/.well-known/tdm-policy.json").status_code == 404
 
 
 def test_the_odrl_policy_names_the_conditions_of_mining(account):
@@ -327,11 +314,6 @@ def test_the_odrl_policy_names_the_conditions_of_mining(account):
     }  # fmt: skip
     assert paid["target"] == "https://pub.example/paid/*"
     assert paid["duty"][0]["action"][0]["refinement"][0]["rightOperand"]["@value"] == "0.01"
-
-
-def test_without_conditions_of_mining_there_is_no_odrl_policy(account):
-    replace_site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)})
-    assert get("/.well-known/tdm-policy.json").status_code == 404
 
 
 def test_a_policy_that_opens_everything_promises_every_use(account):
