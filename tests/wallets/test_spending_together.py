@@ -117,15 +117,10 @@ class Publisher:
     async def exchange(self, body: Any) -> Any:
         headers = {"Host": "localhost", "Content-Type": "application/json", **self.api.headers}
         scope = {
-            "type": "http",
-            "scheme": "http",
-            "method": "POST",
-            "path": "/v1/access/check/batch",
-            "query_string": b"",
+            "type": "http", "scheme": "http", "method": "POST", "path": "/v1/access/check/batch", "query_string": b"",
             "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "client": ("127.0.0.1", 12345),
-            "server": ("localhost", 80),
-        }
+            "client": ("127.0.0.1", 12345), "server": ("localhost", 80),
+        }  # fmt: skip
         return await self.api.exchange(scope, orjson.dumps(body))
 
     def shown(self, answer: Any) -> Any:
