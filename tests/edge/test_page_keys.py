@@ -103,7 +103,7 @@ def test_migrate_data_lists_pages_whose_items_have_different_policies(account, s
     call_command("migrate_data", stdout=output)
     assert output.getvalue().splitlines() == [
         "Keys of items by their URLs: changed 0.",
-        "Visits counted for http pages: changed 0.",
+        "Counts of visits in former tables: changed 0.",
         "Pages with items of different policies, where the newest active item decides: 1",
         f"  {newer.source}: {newer.pk} decides, not {older.pk} ({older.source})",
     ]
