@@ -16,7 +16,7 @@ import httpx
 import psycopg
 
 from run import ROOT
-from tests.services import Postgres, UnavailableError, Valkey, dies_with, postgres, valkey
+from tests.services import Postgres, UnavailableError, Valkey, postgres, unprivileged_child, valkey
 
 START_SECONDS = 60
 STOP_SECONDS = 20
@@ -62,7 +62,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
+                preexec_fn=unprivileged_child(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - system calls
             )
         deadline = time.monotonic() + START_SECONDS
         while not self.is_ready():
