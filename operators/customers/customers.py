@@ -37,7 +37,7 @@ from operators.customers.customer_list import (
     KindFilter,
     ListFigures,
 )
-from operators.customers.customer_money import money_of, owed_fields
+from operators.customers.customer_money import money_facts, owed_fields
 from operators.customers.refundable import RefundPage
 from operators.customers.top_ups import top_up_page
 
@@ -91,10 +91,6 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         """Omit columns that the operator may not see."""
         hidden = {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
         return tuple(name for name in super().get_list_display(request) if name not in hidden)
-
-    def get_list_filter(self, request: HttpRequest) -> tuple[object, ...]:
-        may_see = request.user.has_perm(self.column_rights["owes"])
-        return tuple(one for one in self.list_filter if may_see or one is not BalanceFilter)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         book_due(None)
@@ -155,7 +151,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         if request.user.has_perm("analytics.view_wallet"):
             who["Balance"] = self.balance(requester)
         if request.user.has_perm("analytics.view_statement"):
-            who |= money_of(requester, now)
+            who |= money_facts(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):
             who["Last access"] = self.last_access(requester)
         links = {}

@@ -14,17 +14,15 @@ from rest_framework.request import Request
 from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
-from analytics.models import ClosedLine, Payment, Statement, StatementLine
+from analytics.models import Statement
 from analytics.models.statements import HOLDER
-from analytics.payments.models import PaymentKind
-from analytics.statements.lines import lines_of, month_bounds, payments_of
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer, counted_amount, voided_by
-from analytics.wallets.units import ACCESS
+from analytics.statements.lines import lines_of
+from analytics.statements.printing import credit_changes, is_quota, printed, statement_amount
+from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values import ids
-from kit.values.currencies import in_places
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
@@ -33,9 +31,6 @@ from operators.base.lists.period_filters import StatementPeriodFilter
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.wallet_forms import amount_in_words
-
-MOST_LINES = 500  # lines shown; the export has all
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -59,7 +54,7 @@ class StatementAdmin(ListExport[Statement]):
     list_select_related = ("account", "requester")
     row_name = "holder"
     row_facts = {"of_month": "", "closed_with": "", "state": ""}
-    groups = {"opened_with": "Figures", "told_lines": "Lines"}
+    groups = {"opened_with": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,
@@ -74,16 +69,16 @@ class StatementAdmin(ListExport[Statement]):
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
     export_columns = tuple(columns_of(StatementSerializer))
-    heading_fields = ("identifier", "of_month", "asker", "account", "state_in_words")
+    heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
         *heading_fields, "opened_with", "prices",
         "recurring_fees", "charges",
         "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "credit",
-        "told_lines",
+        "lines_table",
     )  # fmt: skip
 
     class Media:
-        css = {"all": ["operators/statement.css"]}
+        css = {"all": ["analytics/statement.css"]}
 
     def get_fields(self, request: HttpRequest, obj: Statement | None = None) -> tuple[str, ...]:
         """Omit the sums of money from a quota's statement."""
@@ -117,7 +112,7 @@ class StatementAdmin(ListExport[Statement]):
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         statement = self.found(request, object_id)
-        return render(request, "operators/customers/statement.html", shown(statement))
+        return render(request, "analytics/statement.html", {**printed(statement), "back": change_url(statement)})
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")
@@ -139,7 +134,7 @@ class StatementAdmin(ListExport[Statement]):
         return (statement.requester_name or requester.requester_id) if requester else None
 
     @display(description="Customer", empty_value="of no customer")
-    def asker(self, statement: Statement) -> str | None:
+    def customer_link(self, statement: Statement) -> str | None:
         requester = statement.requester
         if requester is None:
             return None
@@ -158,127 +153,53 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:
-        return sum_of(statement.credit_opening if is_quota(statement) else statement.opening, statement)
+        return statement_amount(statement.credit_opening if is_quota(statement) else statement.opening, statement)
 
     @display(description="Licence prices")
     def prices(self, statement: Statement) -> str:
-        return sum_of(statement.licenses, statement)
+        return statement_amount(statement.licenses, statement)
 
     @display(description="Recurring fees")
     def recurring_fees(self, statement: Statement) -> str:
-        return sum_of(statement.fees or Decimal(0), statement)
+        return statement_amount(statement.fees or Decimal(0), statement)
 
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
-        return f"{sum_of(statement.usage, statement)} for {statement.decisions:,} decisions"
+        return f"{statement_amount(statement.usage, statement)} for {statement.decisions:,} decisions"
 
     @display(description="Adjustments")
     def corrections(self, statement: Statement) -> str:
-        return sum_of(statement.adjustments, statement)
+        return statement_amount(statement.adjustments, statement)
 
     @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
         if is_quota(statement):
-            return f"{sum_of(statement.credit_spent, statement)} spent"
-        return sum_of(statement.total, statement)
+            return f"{statement_amount(statement.credit_spent, statement)} spent"
+        return statement_amount(statement.total, statement)
 
     @display(description="Payments")
     def paid(self, statement: Statement) -> str:
-        return sum_of(0 - statement.payments, statement)
+        return statement_amount(0 - statement.payments, statement)
 
     @display(description="Payouts")
     def paid_out(self, statement: Statement) -> str:
-        return sum_of(statement.payouts or Decimal(0), statement)
+        return statement_amount(statement.payouts or Decimal(0), statement)
 
     @display(description="Paid for credit")
     def paid_for_credit(self, statement: Statement) -> str:
-        return f"{sum_of(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
+        return f"{statement_amount(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
-        return sum_of(statement.credit_closing if is_quota(statement) else statement.closing, statement)
+        return statement_amount(statement.credit_closing if is_quota(statement) else statement.closing, statement)
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:
-        return "; ".join(f"{name} {amount}" for name, amount in credit_of(statement)) or None
+        return "; ".join(f"{name} {amount}" for name, amount in credit_changes(statement)) or None
 
     @display(description="Lines")
-    def told_lines(self, statement: Statement) -> str:
-        return render_to_string("operators/customers/statement_lines.html", shown(statement))
-
-
-def sum_of(amount: Decimal, statement: Statement) -> str:
-    return amount_in_words(amount, statement.currency)
-
-
-def is_quota(statement: Statement) -> bool:
-    return statement.currency == ACCESS
-
-
-def credit_of(statement: Statement) -> list[tuple[str, str]]:
-    """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
-    if not statement.has_wallet:
-        return []
-    amounts = {
-        "opening": statement.credit_opening,
-        "granted": statement.credit_granted,
-        "spent": 0 - statement.credit_spent,
-        "expired": 0 - statement.credit_expired,
-        "refunded": statement.credit_refunded,
-        "closing": statement.credit_closing,
-    }
-    return [(name, sum_of(amount, statement)) for name, amount in amounts.items()]
-
-
-def shown(statement: Statement) -> dict[str, object]:
-    """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
-    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
-    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
-    paid_for_credit = statement.paid_for_credit
-    figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
-    return {
-        "statement": statement,
-        "lines": [shown_line(line) for line in lines],
-        "more": max(0, statement.lines - MOST_LINES),
-        **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
-        "fees": in_places(statement.fees or Decimal(0), statement.currency),
-        "credits": credit_of(statement),
-        "is_quota": is_quota(statement),
-        "zone": statement.account.zone,
-        "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
-        "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
-        "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
-        "paid_lines": [shown_payment(payment, statement) for payment in payments],
-    }
-
-
-def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
-    """Return a payment, payout or void with its date and what the statement counts of it."""
-    begin, end = month_bounds(statement)
-    voided_at = voided_by(payment, end)
-    what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
-    return {
-        "at": payment.received_at,
-        "what": f"{what} for credit" if payment.grant_id else what,
-        "voided_at": voided_at,
-        "about": payment.external_id or "",
-        "counted": in_places(counted_amount(payment, begin, voided_at), payment.currency),
-    }
-
-
-def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
-    """Return a line with the name and id of its subject."""
-    about = line.description or ""
-    if not about and line.content is not None:
-        about = line.content.title
-    if not about and line.license_type:
-        about = f"Licence of type {line.license_type}"
-    return {
-        "line": line,
-        "about": about,
-        "id": line.content_id or line.license_id or "",
-        "amount": in_places(line.amount, line.currency),
-    }
+    def lines_table(self, statement: Statement) -> str:
+        return render_to_string("analytics/statement_lines.html", printed(statement))
 
 
 def line_chunks(statement: Statement) -> Iterator[list[Row]]:

@@ -17,7 +17,8 @@ from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.serializers import GrantSerializer
-from analytics.wallets.units import ACCESS, UNITS
+from analytics.wallets.units import ACCESS, UNITS, in_units
+from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
@@ -26,7 +27,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
 from operators.base.times.field import Moment
-from operators.customers.wallet_forms import amount_in_words, choice
+from operators.customers.wallet_forms import choice
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -112,8 +113,7 @@ def top_up_page(
         obj=obj,
         title=f"Top up {holder}",
         facts=[
-            (wallet_name(wallet), f"{amount_in_words(wallet.available, wallet.unit)} left")
-            for wallet in by_value.values()
+            (wallet_name(wallet), f"{in_units(wallet.available, wallet.unit)} left") for wallet in by_value.values()
         ],
         effects=EFFECTS,
         button="Top up",
@@ -171,28 +171,31 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
     }
     if fields["expires_at"]:
         body["expiresAt"] = as_json(fields["expires_at"])
-    if fields["external_id"]:
-        body["externalId"] = fields["external_id"]
+    payment_id = ids.new_id("pay")
+    records_payment = fields["payment"] == RECORD and fields["price"] is None
+    if fields["external_id"] or records_payment:
+        body["externalId"] = fields["external_id"] or payment_id  # by which a void finds the credit
     if fields["price"] is not None:
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
     grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
-    added = amount_in_words(grant.amount, wallet.unit)
+    added = in_units(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."
     if not is_new:
         return f"{fields['external_id']} was added before. Nothing was added now."
     if fields["price"] is not None and fields["currency"]:
         return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
-    if fields["payment"] != RECORD:
+    if not records_payment:
         return f"{added} added."
     _, is_new_payment = record_payment(
         wallet.account_id,
         {
+            "id": payment_id,
             "requester_id": holder.requester_id,
             "amount": grant.amount,
             "currency": wallet.unit,
-            "external_id": grant.external_id,
+            "external_id": fields["external_id"] or None,
         },
     )
     if is_new_payment:

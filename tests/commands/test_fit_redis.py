@@ -6,7 +6,7 @@ from django.core.management.base import SystemCheckError
 from django.test import override_settings
 
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_faults import fault_of_info
+from accounts.limits.redis_faults import find_fault_in
 from config.management.commands.serve import check_redis
 from kit.telemetry.logs import passwords_in
 
@@ -32,7 +32,7 @@ def test_a_redis_that_does_not_answer_prevents_no_start(url: str):
     ],
 )
 def test_info_is_judged(info: dict[str, object], code: str | None):
-    fault = fault_of_info(info)
+    fault = find_fault_in(info)
     assert (fault and fault.code) == code
 
 

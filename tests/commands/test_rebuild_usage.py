@@ -26,6 +26,7 @@ from analytics.models import (
     RequesterYear,
     TierRevenue,
 )
+from analytics.rollups.roll_up import roll_up
 from analytics.usage.report import content_stats, usage_report
 from analytics.windows import Window
 from kit.http.errors import ApiError
@@ -79,6 +80,7 @@ def four_hundred(account):
             for event in made[::10]
         ]
     )
+    roll_up()
     return made
 
 
@@ -194,6 +196,7 @@ def test_one_account_or_the_months_since_one_can_be_rebuilt(events):
 def test_only_months_of_which_there_is_something_are_gone_through(account, events):
     for moment in ("1900-05-01", "2999-12-31", "9999-12-31"):
         ledger.add(account, "5", occurred_at=utc(moment))
+    roll_up()
     TierRevenue.objects.all().delete()
     out, progress = StringIO(), StringIO()
     call_command("rebuild_usage", stdout=out, stderr=progress)
