@@ -39,7 +39,7 @@ def robots(account, patterns, **options):
         host="pub.example",
         **options,
     )
-    return get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()[2:]
+    return get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()[2:-1]
 
 
 def test_search_by_verified_crawlers_is_neither_promised_nor_refused(account):
