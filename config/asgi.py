@@ -22,7 +22,7 @@ django.setup()
 
 from django.db import connection  # noqa: E402 - needs the settings
 
-from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
+from accounts.limits.throttling import build_headers, identify_caller, known_limit  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
@@ -38,8 +38,7 @@ from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id, request_id_of  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
-from licensing.access.event_loop.head import Head  # noqa: E402
-from licensing.access.event_loop.headers import is_served  # noqa: E402
+from licensing.access.event_loop.head import Head, is_served  # noqa: E402
 from licensing.access.event_loop.metrics import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
@@ -139,7 +138,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     threads = scrapes if scope["path"] == "/metrics" else heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
-        await threads.serve(complete, body.input, send, caller_of(*who), body.size_in_memory, left, prepare)
+        await threads.serve(complete, body.input, send, identify_caller(*who), body.size_in_memory, left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
@@ -173,7 +172,7 @@ async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True)
     sent_id, accept = head.header(b"x-request-id"), head.header(b"accept")
     if head.path.startswith("/v1/"):
         state = known_limit(head.header(b"authorization"), head.address)
-        headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
+        headers = {**build_headers(state), **error.headers, "Access-Control-Allow-Origin": "*"}
         await send_error(error, send, headers, sent_id, accept, close=close)
     elif is_for_browser(head.path, accept):
         await send_page(error, send, close=close)

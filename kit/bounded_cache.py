@@ -34,6 +34,10 @@ class Values(FIFOCache[K, V]):
         return item
 
 
+class NotCached(Exception):
+    """The value has to be read from the database first."""
+
+
 class BoundedCache(Generic[K, V]):
     """A cache of values by key, limited to `most` total weight; evicts the oldest first.
 
@@ -53,6 +57,13 @@ class BoundedCache(Generic[K, V]):
     @property
     def dropped(self) -> int:
         return self.values.dropped
+
+    def require(self, key: K) -> V:
+        """Return the value. Raises NotCached without one."""
+        value = self.get(key)
+        if value is None:
+            raise NotCached
+        return value
 
     def get(self, key: K) -> V | None:
         try:

@@ -83,7 +83,7 @@ TESTS = {
     ],
     "analytics/recording/batch.py": [
         *RECORDING,
-        *files("gateway", "one_commit", "newcomers", "requesters_on_the_loop", "keys_of_retries", "lost_connections"),
+        *files("gateway", "one_commit", "newcomers", "lookups_on_the_loop", "keys_of_retries", "lost_connections"),
     ],
     "analytics/ledger/refunds.py": LEDGER,
     "analytics/ledger/services.py": LEDGER,

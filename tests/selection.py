@@ -88,7 +88,6 @@ ON_SQLITE_ALONE = {
         "test_hostile_clients",
         "test_http",
         "test_licence_sdk",
-        "test_trailers",
     ],
     "faults/proxies": [
         "test_caching",
@@ -120,7 +119,6 @@ ON_SQLITE_ALONE = {
         "test_request_lines",
         "test_slow_readers",
         "test_threads",
-        "test_trailers",
         "test_waiting",
     ],
     "observability": ["test_reading_metrics"],
@@ -149,6 +147,7 @@ ON_POSTGRESQL_ALONE = {
         "test_workers",
     ],
     "faults/proxies": ["test_outages"],
+    "flows": [],
     "world": [],
 }
 

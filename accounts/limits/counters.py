@@ -13,7 +13,7 @@ from accounts.limits.windows import ADDRESS, MINUTE, MOST_AHEAD, PUBLIC_ADDRESS,
 Consumed = tuple[int, list[int]]
 
 
-def is_of_address(counter: str) -> bool:
+def counts_address(counter: str) -> bool:
     """Whether the counter belongs to one client address, of which there may be any number."""
     return counter.startswith(ADDRESS) or f":{PUBLIC_ADDRESS}" in counter
 
@@ -28,23 +28,23 @@ class ProcessCounters:
         self.tidied_in = 0  # the minute of the last cleanup, which is too slow for every request
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (counter, seconds) → (window number, count)
 
-    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+    def consume(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
         """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
         with self.lock:
             if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
                 self.tidy(now)
-            return [self.consume_one(consume, now) for consume in wanted]
+            return [self.consume_one(consume, now) for consume in consumes]
 
     def tidy(self, now: int) -> None:
         self.tidied_in = now // MINUTE
         self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
         if len(self.buckets) > 10 * self.MAX_BUCKETS:
-            self.buckets = {key: kept for key, kept in self.buckets.items() if not is_of_address(key[0])}
+            self.buckets = {key: kept for key, kept in self.buckets.items() if not counts_address(key[0])}
 
     def consume_one(self, consume: Consume, now: int) -> Consumed:
         numbers, used, now = [], [], consume.moment(now)
         for window in consume.windows:
-            number, count = self.buckets.get((consume.counter_of(window), window.seconds), (0, 0))
+            number, count = self.buckets.get((consume.counter_name(window), window.seconds), (0, 0))
             begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
@@ -52,7 +52,7 @@ class ProcessCounters:
         granted = max(min(consume.cost, room), 0)
         if granted:
             for window, number, count in zip(consume.windows, numbers, used, strict=True):
-                self.buckets[consume.counter_of(window), window.seconds] = (number, count + granted)
+                self.buckets[consume.counter_name(window), window.seconds] = (number, count + granted)
         return granted, used
 
     def forget_all(self) -> None:

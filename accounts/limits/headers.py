@@ -10,7 +10,13 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import bucket_of_address, consume_of, headers_of, limit_of_uncounted, refuse_beyond
+from accounts.limits.throttling import (
+    address_bucket,
+    build_consume,
+    build_headers,
+    count_unauthenticated,
+    refuse_beyond,
+)
 from accounts.limits.windows import MINUTE, Consume, LimitState, Window
 from kit.http.error_pages import page_of
 from kit.http.errors import RateLimitExceeded, error_response
@@ -23,7 +29,7 @@ FREE = frozenset({"/livez", "/readyz", "/metrics"})
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
-def is_of_api(request: HttpRequest) -> bool:
+def is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/v1/") or request.path == "/v1"
 
 
@@ -33,17 +39,17 @@ class RateLimitHeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if is_of_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
+        if is_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
-                state = limiter.consume(consume_of(None, client_address_of(request), cost=0))
+                state = limiter.consume(build_consume(None, client_address_of(request), cost=0))
             elif state is None:
-                state = limit_of_uncounted(request)
+                state = count_unauthenticated(request)
                 try:
                     refuse_beyond(state)
                 except RateLimitExceeded as error:
                     response = error_response(error, request)
-            for name, value in headers_of(state).items():
+            for name, value in build_headers(state).items():
                 response[name] = value
         return response
 
@@ -60,11 +66,11 @@ class PageLimitMiddleware:
         self.sessions: dict[str, None] = {}
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_of_api(request) or request.path in FREE:
+        if is_api(request) or request.path in FREE:
             return self.get_response(request)
         session = self.session_of(request)
         try:
-            refuse_beyond(limiter.consume(self.consume_of(request, session)))
+            refuse_beyond(limiter.consume(self.build_consume(request, session)))
         except RateLimitExceeded as error:
             return HttpResponse(page_of(error), status=429, headers=error.headers)
         response = self.get_response(request)
@@ -78,10 +84,10 @@ class PageLimitMiddleware:
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
 
-    def consume_of(self, request: HttpRequest, session: str) -> Consume:
+    def build_consume(self, request: HttpRequest, session: str) -> Consume:
         if session in self.sessions:
             return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
-        address = bucket_of_address(client_address_of(request))
+        address = address_bucket(client_address_of(request))
         return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def learn(self, request: HttpRequest, session: str) -> None:

@@ -11,7 +11,7 @@ from redis.cluster import RedisCluster
 
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_faults import Fault, fault_of_server, fault_of_settings, fault_of_topology, info_of
+from accounts.limits.redis_faults import Fault, find_fault_in, find_settings_fault, find_topology_fault, read_info
 from accounts.limits.redis_script import ERRORS, AnyClient, Client, Connection, ThreadConnection, divide
 from accounts.limits.windows import Consume, Group
 from kit.http.admission import run_blocking
@@ -113,21 +113,21 @@ class RedisCounters:
         if not self.outages.allows():
             return None
         try:
-            return fault_of_topology(self.address) or self.fault_of_primaries(self.threads.client())
+            return find_topology_fault(self.address) or self.find_primary_fault(self.threads.client())
         except ERRORS as error:
             self.outages.note_failure(error)
             return None
 
-    def fault_of_primaries(self, client: Client) -> Fault | None:
+    def find_primary_fault(self, client: Client) -> Fault | None:
         """Inspect all servers that count, and note which of them answer."""
         if not isinstance(client, RedisCluster):
-            fault = fault_of_server(client)
+            fault = find_fault_in(read_info(client))
             self.note_answer(client, "")
             return fault
         faults: list[Fault | None] = []
         for primary in client.get_primaries():
             try:
-                faults.append(fault_of_settings(info_of(client.get_redis_connection(primary))))
+                faults.append(find_settings_fault(read_info(client.get_redis_connection(primary))))
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 self.outages.note_failure(error, primary.name)
             else:

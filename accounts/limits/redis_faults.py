@@ -38,14 +38,14 @@ SLOTS = 16_384
 REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
 
 
-def fault_of_topology(address: RedisAddress) -> Fault | None:
+def find_topology_fault(address: RedisAddress) -> Fault | None:
     """Inspect the Sentinels or nodes that the address names. Raises redis.RedisError if they do not answer."""
     if address.topology == "sentinel":
-        return fault_of_sentinels(address)
-    return fault_of_cluster(address) if address.topology == "cluster" else None
+        return find_sentinel_fault(address)
+    return find_cluster_fault(address) if address.topology == "cluster" else None
 
 
-def fault_of_sentinels(address: RedisAddress) -> Fault | None:
+def find_sentinel_fault(address: RedisAddress) -> Fault | None:
     """Return the fault if a Sentinel answers and none knows the primary."""
     answered = False
     for sentinel in address.sentinel.sentinels:
@@ -60,12 +60,12 @@ def fault_of_sentinels(address: RedisAddress) -> Fault | None:
     return UNKNOWN_PRIMARY if answered else None
 
 
-def fault_of_cluster(address: RedisAddress) -> Fault | None:
+def find_cluster_fault(address: RedisAddress) -> Fault | None:
     """Inspect the first node that answers. Raises redis.ConnectionError if none does."""
     for host in address.hosts:
         with address.node(host) as node:
             try:
-                if mode_of(info_of(node)) not in ("cluster", ""):
+                if read_mode(read_info(node)) not in ("cluster", ""):
                     return NO_CLUSTER
                 assigned = node.execute_command("CLUSTER INFO")["cluster_slots_assigned"]
             except (redis.ConnectionError, redis.TimeoutError):
@@ -74,41 +74,37 @@ def fault_of_cluster(address: RedisAddress) -> Fault | None:
     raise redis.ConnectionError("no node answers")
 
 
-def fault_of_server(client: redis.Redis) -> Fault | None:
-    return fault_of_info(info_of(client))
-
-
-def info_of(client: redis.Redis) -> Mapping[str, object]:
+def read_info(client: redis.Redis) -> Mapping[str, object]:
     """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
     try:
-        found: Mapping[str, object] = client.info()
+        info: Mapping[str, object] = client.info()
     except NoPermissionError:
         return {}
-    return found
+    return info
 
 
-def mode_of(found: Mapping[str, object]) -> str:
+def read_mode(info: Mapping[str, object]) -> str:
     """Return `standalone`, `cluster` or `sentinel`."""
-    return str(found.get("server_mode") or found.get("redis_mode") or "")  # of Valkey, of Redis
+    return str(info.get("server_mode") or info.get("redis_mode") or "")  # of Valkey, of Redis
 
 
-def fault_of_info(found: Mapping[str, object]) -> Fault | None:
+def find_fault_in(info: Mapping[str, object]) -> Fault | None:
     """Return the fault that the INFO of a single server shows."""
-    if mode_of(found) == "sentinel":
+    if read_mode(info) == "sentinel":
         return SENTINEL
-    if mode_of(found) == "cluster":
+    if read_mode(info) == "cluster":
         return CLUSTER_NODE
-    if found.get("role") == "slave":
+    if info.get("role") == "slave":
         return REPLICA
-    return fault_of_settings(found)
+    return find_settings_fault(info)
 
 
-def fault_of_settings(found: Mapping[str, object]) -> Fault | None:
-    version = str(found.get("redis_version", ""))
+def find_settings_fault(info: Mapping[str, object]) -> Fault | None:
+    version = str(info.get("redis_version", ""))
     if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
         return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")
-    policy = found.get("maxmemory_policy", "noeviction")
-    if found.get("maxmemory") and policy != "noeviction":
+    policy = info.get("maxmemory_policy", "noeviction")
+    if info.get("maxmemory") and policy != "noeviction":
         return Fault(
             "evicts_keys",
             f"Redis evicts keys when its memory is full (maxmemory-policy {policy}): their limits would begin again. "

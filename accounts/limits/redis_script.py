@@ -60,14 +60,14 @@ return reply
 """.replace("MOST_AHEAD", str(MOST_AHEAD))
 
 
-def key_of(bucket: str, part: str = "") -> str:
+def redis_key(bucket: str, part: str = "") -> str:
     """Return the key of a bucket or of its part. All parts of a bucket lie in one slot of a Cluster."""
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
+def build_command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
-    keys = [key_of(consume.bucket, window.part) for consume in consumes for window in consume.windows]
+    keys = [redis_key(consume.bucket, window.part) for consume in consumes for window in consume.windows]
     buckets = []
     for consume in consumes:
         limits = [(NO_LIMIT if consume.is_meter else window.limit, window.seconds) for window in consume.windows]
@@ -75,7 +75,7 @@ def command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
     return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)
 
 
-def read(reply: Sequence[tuple[int, list[int]]]) -> list[Consumed]:
+def read_reply(reply: Sequence[tuple[int, list[int]]]) -> list[Consumed]:
     """Read the script's reply."""
     return [(granted, counts) for granted, counts in reply]
 
@@ -89,7 +89,7 @@ def divide(client: AnyClient, consumes: Sequence[Consume]) -> Mapping[str, Seque
         return {"": consumes}
     shares: dict[str, list[Consume]] = defaultdict(list)
     for consume in consumes:
-        node = client.get_node_from_key(key_of(consume.bucket))
+        node = client.get_node_from_key(redis_key(consume.bucket))
         shares["" if node is None else node.name].append(consume)
     return shares
 
@@ -122,7 +122,7 @@ class ThreadConnection:
         """
         client = self.client()
         calls = [[consume] for consume in consumes] if isinstance(client, RedisCluster) else [consumes]
-        return [counted for call in calls for counted in read(client.execute_command(*command(call, now)))]
+        return [counted for call in calls for counted in read_reply(client.execute_command(*build_command(call, now)))]
 
 
 class LoopConnection:
@@ -143,15 +143,15 @@ class LoopConnection:
         # The client's own call takes twice as long: it packs the command in Python.
         connection = await client.connection_pool.get_connection()
         try:
-            await connection.send_packed_command(hiredis.pack_command(command(consumes, now)))
-            return read(await connection.read_response())
+            await connection.send_packed_command(hiredis.pack_command(build_command(consumes, now)))
+            return read_reply(await connection.read_response())
         finally:
             await client.connection_pool.release(connection)
 
     async def run_in_cluster(self, client: AsyncRedisCluster, consumes: Sequence[Consume], now: int) -> list[Consumed]:
         pipeline = client.pipeline()
         for consume in consumes:
-            pipeline.execute_command(*command([consume], now))
+            pipeline.execute_command(*build_command([consume], now))
         try:
             replies = await pipeline.execute(raise_on_error=False)
             for reply in replies:
@@ -162,7 +162,7 @@ class LoopConnection:
             with suppress(*ERRORS):
                 await client.nodes_manager.initialize()
             raise
-        return [read(reply)[0] for reply in replies]
+        return [read_reply(reply)[0] for reply in replies]
 
 
 Connection = ThreadConnection | LoopConnection

@@ -45,11 +45,11 @@ class CountedRequest(HttpRequest):
     limit_state: LimitState
 
 
-def bucket_of_address(address: Address | None) -> str:
-    return f"{ADDRESS}{name_of_address(address)}"
+def address_bucket(address: Address | None) -> str:
+    return f"{ADDRESS}{address_name(address)}"
 
 
-def name_of_address(address: Address | None) -> str:
+def address_name(address: Address | None) -> str:
     """Return the name under which an address is counted; addresses of an IPv6 /64 share one."""
     return "unknown" if address is None else str(network_of(address))
 
@@ -65,12 +65,12 @@ def edge_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
     return Consume(f"{AT_EDGE}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), is_meter=True)
 
 
-def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
+def build_consume(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
     """Return what a request consumes: of its key's limits or, without a key, of its address's."""
     if grant is None:
-        return Consume(bucket_of_address(address), ANONYMOUS, cost)
+        return Consume(address_bucket(address), ANONYMOUS, cost)
     if grant.is_public:
-        consume = public_consume(grant, name_of_address(address))
+        consume = public_consume(grant, address_name(address))
     else:
         consume = plan_consume(grant.account_id, *grant.limits)
     if grant.own_limit is not None:
@@ -120,25 +120,25 @@ def whose_limit(part: str) -> str:
     return " of this key"
 
 
-def headers_of(state: LimitState) -> dict[str, str]:
+def build_headers(state: LimitState) -> dict[str, str]:
     return {
         "X-RateLimit-Limit": str(state.limit),
         "X-RateLimit-Remaining": str(state.remaining),
         "X-RateLimit-Reset": str(state.reset),
-        "RateLimit-Policy": policy_of(state.windows),
-        "RateLimit": f"{name_of_window(state.seconds, state.part)};r={state.remaining};t={state.seconds_left}",
+        "RateLimit-Policy": render_policy(state.windows),
+        "RateLimit": f"{window_label(state.seconds, state.part)};r={state.remaining};t={state.seconds_left}",
     }
 
 
 @lru_cache(maxsize=1_000)
-def policy_of(windows: tuple[Window, ...]) -> str:
+def render_policy(windows: tuple[Window, ...]) -> str:
     """Return the value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)."""
     return ", ".join(
-        f"{name_of_window(window.seconds, window.part)};q={window.limit};w={window.seconds}" for window in windows
+        f"{window_label(window.seconds, window.part)};q={window.limit};w={window.seconds}" for window in windows
     )
 
 
-def name_of_window(seconds: int, part: str) -> str:
+def window_label(seconds: int, part: str) -> str:
     """Return the window's name in headers, as a structured field string. The names of a caller's windows differ."""
     if part in ("", PUBLIC):
         return NAMES[seconds]
@@ -147,11 +147,11 @@ def name_of_window(seconds: int, part: str) -> str:
 
 def state_for_stranger(address: Address | None) -> LimitState:
     """Return the state for an event-loop reply made before the sender is known."""
-    return limiter.known_here(consume_of(None, address))
+    return limiter.known_here(build_consume(None, address))
 
 
 def headers_for_stranger(address: Address | None) -> dict[str, str]:
-    return headers_of(state_for_stranger(address))
+    return build_headers(state_for_stranger(address))
 
 
 class KnownKeys:
@@ -168,9 +168,7 @@ class KnownKeys:
         self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by keytext.name_in_cache
 
     def note(self, header: str, grant: Grant) -> None:
-        try:
-            name = keytext.name_in_cache(bearer_token(header))
-        except MissingApiKey:  # the key came in another header
+        if (name := name_in_cache(header)) is None:
             return
         with self.lock:
             self.known[name] = grant
@@ -180,44 +178,46 @@ class KnownKeys:
 
     def find(self, header: str, address: Address | None) -> Grant | None:
         """Return the grant of an Authorization header, or None if the key is unknown or excludes the address."""
-        try:
-            name = keytext.name_in_cache(bearer_token(header))
-        except MissingApiKey:
-            return None
-        grant = self.known.get(name)
+        name = name_in_cache(header)
+        grant = None if name is None else self.known.get(name)
         return grant if grant is not None and is_within(address, grant.networks) else None
 
     def forget(self, header: str) -> None:
         """Forget a key that has ended."""
-        try:
-            name = keytext.name_in_cache(bearer_token(header))
-        except MissingApiKey:
-            return
-        with self.lock:
-            self.known.pop(name, None)
+        if (name := name_in_cache(header)) is not None:
+            with self.lock:
+                self.known.pop(name, None)
+
+
+def name_in_cache(header: str) -> bytes | None:
+    """Return the cache key of an Authorization header; None if the API key came in another header."""
+    try:
+        return keytext.name_in_cache(bearer_token(header))
+    except MissingApiKey:
+        return None
 
 
 known_keys = KnownKeys()
 
 
-def caller_of(header: str, address: Address | None) -> str:
+def identify_caller(header: str, address: Address | None) -> str:
     """Return whose threads a request takes, without a query: its account's if known, otherwise its address's.
 
     Public keys take none of those for the account's secret keys.
     """
     grant = known_keys.find(header, address)
     if grant is None:
-        return bucket_of_address(address)
+        return address_bucket(address)
     account = f"{ACCOUNT}{grant.account_id}"
     return f"{PUBLIC}:{account}" if grant.is_public else account
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
     """Return the state of the request's limit as this process knows it, without waiting."""
-    return limiter.known_here(consume_of(known_keys.find(header, address), address))
+    return limiter.known_here(build_consume(known_keys.find(header, address), address))
 
 
-def limit_of_uncounted(request: HttpRequest) -> LimitState:
+def count_unauthenticated(request: HttpRequest) -> LimitState:
     """Return the state for a reply made before the request was counted, without a query.
 
     For a known key: what is left of its limits. All other requests count against their address and are
@@ -225,7 +225,7 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
     """
     address = client_address_of(request)
     grant = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
-    return limiter.consume(consume_of(grant, address, cost=1 if grant is None else 0))
+    return limiter.consume(build_consume(grant, address, cost=1 if grant is None else 0))
 
 
 class PlanThrottle(BaseThrottle):
@@ -234,7 +234,7 @@ class PlanThrottle(BaseThrottle):
     def allow_request(self, request: Request, view: "APIView") -> bool:
         header, address = request.META.get("HTTP_AUTHORIZATION", ""), client_address_of(request._request)
         grant = None if request.auth is None else grant_of(request)
-        consume = consume_of(grant, address)
+        consume = build_consume(grant, address)
         if grant is not None:
             known_keys.note(header, grant)
         elif view.authentication_classes and known_keys.find(header, address) is not None:

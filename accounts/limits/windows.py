@@ -42,15 +42,15 @@ class LimitState(Struct, frozen=True, gc=False):
     @classmethod
     def from_counts(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
         remaining, window, is_near = -1, windows[0], False
-        for one, count in zip(windows, used, strict=True):
-            limit = one.limit
+        for each, count in zip(windows, used, strict=True):
+            limit = each.limit
             left = limit - count if count < limit else 0
             if left * 5 <= limit:
                 is_near = True
             # If several are used up, the longest one determines the retry.
-            is_longer = left == 0 and one.seconds >= window.seconds
+            is_longer = left == 0 and each.seconds >= window.seconds
             if remaining < 0 or left < remaining or is_longer:
-                remaining, window = left, one
+                remaining, window = left, each
         reset = (now // window.seconds + 1) * window.seconds
         left = reset - now
         retry_after = None if allowed else left
@@ -76,7 +76,7 @@ class Consume(Struct, frozen=True, gc=False):
         """Return what simultaneous requests have in common if they are counted together."""
         return self.bucket, self.windows
 
-    def counter_of(self, window: Window) -> str:
+    def counter_name(self, window: Window) -> str:
         """Return the name of the bucket's part that counts the window."""
         return f"{self.bucket}:{window.part}" if window.part else self.bucket
 

@@ -125,11 +125,8 @@ def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
         is_mine = cursor.fetchone() is not None
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL lock_timeout = DEFAULT")
-    return None if is_mine else find_record(account_id, key)
-
-
-def find_record(account_id: str, key: str) -> IdempotencyRecord | None:
-    return IdempotencyRecord.objects.filter(account_id=account_id, key=key).first()
+    # PostgreSQL has locked the row, though it did not update it, so that a purge cannot delete it meanwhile.
+    return None if is_mine else IdempotencyRecord.objects.get(account_id=account_id, key=key)
 
 
 def keep_reply(

@@ -34,10 +34,8 @@ from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import Head
-from licensing.access.event_loop.headers import header_lines
+from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
-from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.edge.answers import (
     ERRORS_OF_PROXIES,
     WOULD,
@@ -239,7 +237,7 @@ class ForwardApplication(CheckApplication):
         """Build the reply to a visitor from the decision. Raises ApiError."""
         if isinstance(answer, NotFound):  # the account was deleted meanwhile
             return open_page(original)
-        count_checks(outcomes_of([answer]))
+        count_checks([answer])
         if not isinstance(answer, Answer):
             raise answer
         reply = build_answer(answer, original, payment)

@@ -21,7 +21,7 @@ from django.forms import BaseForm
 from django.http import HttpResponse
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import bucket_of_address
+from accounts.limits.throttling import address_bucket
 from accounts.limits.windows import Consume, Window
 from kit.http.middleware import Address
 
@@ -44,7 +44,7 @@ def seconds_to_wait(username: str, address: Address | None, browser: str | None 
     if browser is not None:
         return wait_of(Consume(bucket("browser", browser), PER_BROWSER))
     # In this order, so that an address over its limit does not use up the name's attempts.
-    wait = wait_of(Consume(f"login:{bucket_of_address(address)}", PER_ADDRESS))
+    wait = wait_of(Consume(f"login:{address_bucket(address)}", PER_ADDRESS))
     return wait if wait is not None else wait_of(Consume(bucket("name", username), PER_NAME))
 
 

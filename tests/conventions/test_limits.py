@@ -7,7 +7,7 @@ import pytest
 
 from accounts.keys import keytext
 from accounts.keys import services as accounts
-from accounts.limits.throttling import caller_of
+from accounts.limits.throttling import identify_caller
 from accounts.models import ApiKey
 from tests import factories
 from tests.client import ApiClient
@@ -206,17 +206,17 @@ def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere
 def test_a_request_from_outside_a_keys_list_shows_and_takes_nothing_of_its_account(elsewhere, account):
     assert headers(elsewhere.get("/v1/nothing"))[0] == 60
     header = elsewhere.headers["Authorization"]
-    assert caller_of(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
-    assert caller_of(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
+    assert identify_caller(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
+    assert identify_caller(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
 
 
 def test_requests_take_threads_of_their_account_until_their_key_ends(api, account, clock):
     api.get("/v1/content")
     api.get("/v1/openapi.json")
-    assert caller_of(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
+    assert identify_caller(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
     header, address = api.headers["Authorization"], ip_address("127.0.0.1")
     api.get("/v1/content")
-    assert caller_of(header, address) == f"account:{account.pk}"
+    assert identify_caller(header, address) == f"account:{account.pk}"
     accounts.revoke_api_key(ApiKey.objects.get(account=account))
     assert api.get("/v1/content").status == 401
-    assert caller_of(header, address) == "address:127.0.0.1"
+    assert identify_caller(header, address) == "address:127.0.0.1"

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import caller_of, plan_consume
+from accounts.limits.throttling import identify_caller, plan_consume
 from tests import factories
 from tests.client import ApiClient
 
@@ -99,7 +99,7 @@ def test_a_plan_of_one_request_and_unknown_paths_have_a_public_share(plan):
 def test_public_keys_take_no_thread_of_the_accounts_secret_keys(account, clock):
     text, address = key_of(account, type="public"), ip_address("127.0.0.1")
     assert ApiClient(text).get("/v1/content").status == 200
-    assert caller_of(f"Bearer {text}", address) == f"public:account:{account.pk}"
+    assert identify_caller(f"Bearer {text}", address) == f"public:account:{account.pk}"
 
 
 def test_every_request_of_a_public_key_counts_in_its_share(connect, plan):

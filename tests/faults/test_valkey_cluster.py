@@ -7,7 +7,7 @@ from threading import Event
 import httpx
 import pytest
 
-from accounts.limits.redis_script import key_of
+from accounts.limits.redis_script import redis_key
 from accounts.limits.windows import ACCOUNT
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.faults.shared_limits import LIMIT, WORKERS, how_many_pass, requests_of, wait_for_redis
@@ -40,7 +40,7 @@ def accounts(server: Deployment, cluster: Cluster, limit: int) -> dict[int, list
     """Return keys of new accounts, by the port of the primary that counts them: so many that each has two."""
     found: dict[int, list[str]] = {}
     for account, key, _ in server.ask_shell("accounts", 60, requests_per_day=limit):
-        found.setdefault(cluster.primary_of(key_of(ACCOUNT + account)).port, []).append(key)
+        found.setdefault(cluster.primary_of(redis_key(ACCOUNT + account)).port, []).append(key)
     return found
 
 

@@ -1,4 +1,7 @@
-"""Fixtures for checks on the event loop."""
+"""Fixtures for checks on the event loop. Tests that are coroutines run on one."""
+
+import asyncio
+import inspect
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -14,6 +17,16 @@ from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.ways import Connect, GatewayClient
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine on an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture

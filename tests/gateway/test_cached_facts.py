@@ -56,28 +56,33 @@ def test_a_warm_check_reads_no_sql_but_its_record(check, django_assert_num_queri
         assert check()["allowed"]
 
 
-def test_a_changed_policy_decides_the_next_check(check, policy):
-    policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+CHANGES = {
+    "a policy": (
+        lambda item, policy: policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]}),
+        {"reason": "policy_denied", "policyVersion": 2},
+    ),
+    "a policy taken off its item": (
+        lambda item, policy: content_services.update_content(item, {"policy_id": None}),
+        {"reason": "no_policy"},
+    ),
+    "an archived item": (
+        lambda item, policy: content_services.update_content(item, {"status": "archived"}),
+        {"reason": "content_archived"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "shown"), CHANGES.values(), ids=CHANGES)
+def test_a_change_decides_the_next_check(check, item, policy, change, shown):
+    change(item, policy)
     reply = check()
-    assert (reply["allowed"], reply["policyVersion"]) == (False, 2)
+    assert not reply["allowed"]
+    assert {name: reply[name] for name in shown} == shown
 
 
-def test_a_policy_taken_off_an_item_decides_the_next_check(check, item):
-    content_services.update_content(item, {"policy_id": None})
-    assert check()["reason"] == "no_policy"
-
-
-def test_an_archived_item_is_denied_at_once(check, item):
-    content_services.update_content(item, {"status": "archived"})
-    assert check()["reason"] == "content_archived"
-
-
-def test_a_deleted_item_is_gone_at_once(check, item):
+def test_a_deleted_item_and_then_a_revoked_key_are_refused_at_once(check, account, item):
     content_services.delete_content(item)
     assert check().status == 404
-
-
-def test_a_revoked_key_is_refused_at_once(check, account):
     accounts.revoke_api_key(ApiKey.objects.get(account=account))
     reply = check()
     assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
@@ -199,10 +204,10 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
 
     outcomes = record_now(entries)
 
-    assert not outcomes[-1].stale
-    refused = [outcome.stale for outcome in outcomes[:-1]]
+    assert outcomes[-1].is_stored
+    refused = [not outcome.is_stored for outcome in outcomes[:-1]]
     assert refused == [connection.vendor == "sqlite"] * 10
-    assert LedgerEntry.objects.count() == sum(not outcome.stale for outcome in outcomes)
+    assert LedgerEntry.objects.count() == sum(outcome.is_stored for outcome in outcomes)
 
 
 def test_changed_metadata_decides_the_next_check_in_another_process(account, application):

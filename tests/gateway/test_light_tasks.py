@@ -34,138 +34,115 @@ class Started(LightTasks):
         return self.seen
 
 
-def test_all_that_wait_for_a_call_go_on_in_one_turn_in_their_order(monkeypatch) -> None:
+async def test_all_that_wait_for_a_call_go_on_in_one_turn_in_their_order(monkeypatch) -> None:
     monkeypatch.setattr(light_tasks, "MAX_SECONDS_AT_ONCE", 60)
+    calls, tasks, turns = Calls(), Started(), []
+    batch = MicroBatch(calls)
 
-    async def scenario() -> None:
-        calls, tasks, turns = Calls(), Started(), []
-        batch = MicroBatch(calls)
+    async def note_turn() -> None:
+        while tasks.under_way:
+            await asyncio.sleep(0)
+            turns.append(len(tasks.seen))
 
-        async def note_turn() -> None:
-            while tasks.under_way:
-                await asyncio.sleep(0)
-                turns.append(len(tasks.seen))
-
-        for number in range(1, 4):
-            tasks.start(tasks.share(batch, number))
-        await turn()
-        calls.ends[0].set_result(None)
-        await note_turn()
-        assert await tasks.ended() == [10, 20, 30]
-        assert set(turns) == {0, 3}
-        assert calls.given == [[1, 2, 3]]
-
-    asyncio.run(scenario())
+    for number in range(1, 4):
+        tasks.start(tasks.share(batch, number))
+    await turn()
+    calls.ends[0].set_result(None)
+    await note_turn()
+    assert await tasks.ended() == [10, 20, 30]
+    assert set(turns) == {0, 3}
+    assert calls.given == [[1, 2, 3]]
 
 
-def test_between_tasks_that_take_long_the_loop_has_its_turn(monkeypatch) -> None:
+async def test_between_tasks_that_take_long_the_loop_has_its_turn(monkeypatch) -> None:
     monkeypatch.setattr(light_tasks, "MAX_SECONDS_AT_ONCE", 0)
+    tasks, loop = Started(), asyncio.get_running_loop()
 
-    async def scenario() -> None:
-        tasks, loop = Started(), asyncio.get_running_loop()
+    async def work(number: int) -> None:
+        tasks.seen.append(number)
+        loop.call_soon(tasks.seen.append, -number)
 
-        async def work(number: int) -> None:
-            tasks.seen.append(number)
-            loop.call_soon(tasks.seen.append, -number)
-
-        for number in range(1, 4):
-            tasks.start(work(number))
-        await tasks.ended()
-        await turn()
-        assert [number for number in tasks.seen if number > 0] == [1, 2, 3]
-        assert tasks.seen.index(-1) < tasks.seen.index(3)
-
-    asyncio.run(scenario())
+    for number in range(1, 4):
+        tasks.start(work(number))
+    await tasks.ended()
+    await turn()
+    assert [number for number in tasks.seen if number > 0] == [1, 2, 3]
+    assert tasks.seen.index(-1) < tasks.seen.index(3)
 
 
-def test_a_failed_call_fails_its_own_light_tasks_and_no_others() -> None:
-    async def scenario() -> list[object]:
-        async def call(items):
-            if 1 in items:
-                raise ValueError("no")
-            return items
+async def test_a_failed_call_fails_its_own_light_tasks_and_no_others() -> None:
+    async def call(items):
+        if 1 in items:
+            raise ValueError("no")
+        return items
 
-        tasks, batch = Started(), MicroBatch(call)
-        tasks.start(tasks.share(batch, 1))
-        await turn()
-        tasks.start(tasks.share(batch, 2))
-        return await tasks.ended()
-
-    assert asyncio.run(scenario()) == [ValueError, 2]
+    tasks, batch = Started(), MicroBatch(call)
+    tasks.start(tasks.share(batch, 1))
+    await turn()
+    tasks.start(tasks.share(batch, 2))
+    assert await tasks.ended() == [ValueError, 2]
 
 
-def test_a_coroutine_that_waits_for_something_else_continues_as_a_task() -> None:
-    async def scenario() -> None:
-        tasks, batch, other = Started(), MicroBatch(Calls()), asyncio.get_running_loop().create_future()
+async def test_a_coroutine_that_waits_for_something_else_continues_as_a_task() -> None:
+    tasks, batch, other = Started(), MicroBatch(Calls()), asyncio.get_running_loop().create_future()
 
-        async def work() -> None:
-            whose.set(1)
-            tasks.seen.append(await other)
-            async with asyncio.timeout(0):  # which only a task can have
-                try:
-                    await batch.result_of(1)
-                except asyncio.CancelledError:
-                    tasks.seen.append(whose.get())
-
-        tasks.start(work())
-        await turn()
-        other.set_result("of another")
-        assert await tasks.ended() == ["of another", 1]
-
-    asyncio.run(scenario())
-
-
-def test_an_error_of_what_it_waits_for_reaches_it_as_a_task_too() -> None:
-    async def scenario() -> list[object]:
-        tasks, other = Started(), asyncio.get_running_loop().create_future()
-
-        async def work() -> None:
+    async def work() -> None:
+        whose.set(1)
+        tasks.seen.append(await other)
+        async with asyncio.timeout(0):  # which only a task can have
             try:
-                await other
-            except ValueError:
-                tasks.seen.append(ValueError)
+                await batch.result_of(1)
+            except asyncio.CancelledError:
+                tasks.seen.append(whose.get())
 
-        tasks.start(work())
-        await turn()
-        other.set_exception(ValueError("no"))
-        return await tasks.ended()
-
-    assert asyncio.run(scenario()) == [ValueError]
+    tasks.start(work())
+    await turn()
+    other.set_result("of another")
+    assert await tasks.ended() == ["of another", 1]
 
 
-def test_each_has_a_context_of_its_own() -> None:
-    async def scenario() -> list[object]:
-        calls, tasks = Calls(), Started()
-        batch = MicroBatch(calls)
+async def test_an_error_of_what_it_waits_for_reaches_it_as_a_task_too() -> None:
+    tasks, other = Started(), asyncio.get_running_loop().create_future()
 
-        async def work(number: int) -> None:
-            token = whose.set(number)
-            await batch.result_of(number)
-            tasks.seen.append(whose.get())
-            whose.reset(token)
+    async def work() -> None:
+        try:
+            await other
+        except ValueError:
+            tasks.seen.append(ValueError)
 
-        for number in (1, 2):
-            tasks.start(work(number))
-        await turn()
-        calls.ends[0].set_result(None)
-        return await tasks.ended()
-
-    assert asyncio.run(scenario()) == [1, 2]
+    tasks.start(work())
+    await turn()
+    other.set_exception(ValueError("no"))
+    assert await tasks.ended() == [ValueError]
 
 
-def test_one_that_is_cancelled_ends_and_its_call_goes_on_for_the_others() -> None:
-    async def scenario() -> list[object]:
-        calls, tasks = Calls(), Started()
-        batch = MicroBatch(calls)
-        first = tasks.start(tasks.share(batch, 1))
-        tasks.start(tasks.share(batch, 2))
-        await turn()
-        first.cancel("the server stops")
-        await turn()
-        calls.ends[0].set_result(None)
-        return await tasks.ended()
+async def test_each_has_a_context_of_its_own() -> None:
+    calls, tasks = Calls(), Started()
+    batch = MicroBatch(calls)
 
-    assert asyncio.run(scenario()) == [asyncio.CancelledError, 20]
+    async def work(number: int) -> None:
+        token = whose.set(number)
+        await batch.result_of(number)
+        tasks.seen.append(whose.get())
+        whose.reset(token)
+
+    for number in (1, 2):
+        tasks.start(work(number))
+    await turn()
+    calls.ends[0].set_result(None)
+    assert await tasks.ended() == [1, 2]
+
+
+async def test_one_that_is_cancelled_ends_and_its_call_goes_on_for_the_others() -> None:
+    calls, tasks = Calls(), Started()
+    batch = MicroBatch(calls)
+    first = tasks.start(tasks.share(batch, 1))
+    tasks.start(tasks.share(batch, 2))
+    await turn()
+    first.cancel("the server stops")
+    await turn()
+    calls.ends[0].set_result(None)
+    assert await tasks.ended() == [asyncio.CancelledError, 20]
 
 
 def test_one_that_fails_is_told_of_and_the_others_go_on() -> None:

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from uvicorn import Config
-from uvicorn.server import ServerState
 
-from config.server.protocol import BoundedProtocol
 from kit.http.bodies import read_body
 from licensing.access.event_loop.application import respond
+from tests.gateway.wire import exchanged
 
 END = b"|"
 
@@ -26,24 +24,7 @@ async def echo(scope, receive, send):
 def answers(packets: Sequence[bytes]) -> list[str]:
     """Send the packets one by one and return the reply to each request."""
 
-    async def exchange() -> bytes:
-        config = Config(echo, http=BoundedProtocol, log_config=None)
-        config.load()
-        state = ServerState()
-        server = await asyncio.get_running_loop().create_server(
-            lambda: BoundedProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
-        )
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        for packet in packets:
-            writer.write(packet)
-            await asyncio.sleep(0.005)  # a read of its own
-        writer.write(post(b"last", b"Connection: close"))
-        received = await reader.read()
-        writer.close()
-        server.close()
-        return received
-
-    received = asyncio.run(exchange())
+    received = exchanged(echo, *packets, last=post(b"last", b"Connection: close"))
     return [part.rpartition(b"\r\n\r\n")[2].decode() for part in received.split(END)[:-1]]
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 
 from accounts.limits.counters import Consumed, ProcessCounters
+from accounts.limits.limiter import limiter
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_script import LoopConnection
@@ -43,21 +44,11 @@ def counters() -> RedisCounters:
     return RedisCounters(RedisAddress(settings.REDIS_URL))
 
 
-@pytest.fixture(params=range(3))
-def history(request: pytest.FixtureRequest) -> tuple[list[tuple[list[Consume], int]], list[list[Consumed]]]:
-    """Return batches, and what one process grants and has counted before."""
-    made, alone = batches(request.param), ProcessCounters()
-    return made, [alone.consume(wanted, now) for wanted, now in made]
-
-
-def test_threads_get_what_one_process_grants(counters: RedisCounters, history) -> None:
-    made, expected = history
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_and_the_event_loop_get_what_one_process_grants(counters: RedisCounters, seed: int) -> None:
+    made, alone = batches(seed), ProcessCounters()
+    expected = [alone.consume(wanted, now) for wanted, now in made]
     assert [counters.consume(wanted, now) for wanted, now in made] == expected
-    assert counters.outages.since is None
-
-
-def test_the_event_loop_gets_what_one_process_grants(counters: RedisCounters, history) -> None:
-    made, expected = history
 
     async def count() -> list[list[Consumed]]:
         connection = LoopConnection(counters.address)
@@ -65,5 +56,6 @@ def test_the_event_loop_gets_what_one_process_grants(counters: RedisCounters, hi
         await connection.client.aclose()
         return counted
 
+    limiter.forget_all()
     assert asyncio.run(count()) == expected
     assert counters.outages.since is None

@@ -64,17 +64,6 @@ class Clients:
                 await asyncio.sleep(0)
 
 
-def on_loop(test):
-    """Run a coroutine test."""
-
-    def run():
-        asyncio.run(test())
-
-    run.__name__ = test.__name__
-    return run
-
-
-@on_loop
 async def test_a_caller_with_its_share_waits_while_others_are_served():
     clients = Clients()
     first, second = clients.ask("a"), clients.ask("a")
@@ -86,7 +75,6 @@ async def test_a_caller_with_its_share_waits_while_others_are_served():
     assert clients.work.begun == ["a", "b", "a"]
 
 
-@on_loop
 async def test_callers_come_in_turn_however_much_one_of_them_asks_for():
     clients = Clients(share=2)
     tasks = [clients.ask("a") for _ in range(4)]
@@ -99,7 +87,6 @@ async def test_callers_come_in_turn_however_much_one_of_them_asks_for():
     await clients.let_go(*tasks)
 
 
-@on_loop
 async def test_a_client_that_waits_too_long_for_its_own_requests_is_rate_limited():
     clients = Clients(patience=0)
     first = clients.ask("a")
@@ -111,7 +98,6 @@ async def test_a_client_that_waits_too_long_for_its_own_requests_is_rate_limited
     await clients.let_go(first)
 
 
-@on_loop
 async def test_a_client_that_waits_too_long_for_others_gets_service_unavailable():
     clients = Clients(patience=0)
     running = [clients.ask("a"), clients.ask("b")]
@@ -122,7 +108,6 @@ async def test_a_client_that_waits_too_long_for_others_gets_service_unavailable(
     await clients.let_go(*running)
 
 
-@on_loop
 async def test_too_many_that_wait_are_refused_at_once():
     clients = Clients(most_waiting=1)
     tasks = [clients.ask("a"), clients.ask("a")]
@@ -132,7 +117,6 @@ async def test_too_many_that_wait_are_refused_at_once():
     await clients.let_go(*tasks)
 
 
-@on_loop
 async def test_waiting_requests_keep_few_bytes_in_memory():
     clients = Clients()
     tasks = [clients.ask("a"), clients.ask("a", size=MOST_BYTES)]
@@ -142,7 +126,6 @@ async def test_waiting_requests_keep_few_bytes_in_memory():
     await clients.let_go(*tasks)
 
 
-@on_loop
 async def test_the_work_of_a_client_that_goes_while_it_waits_never_begins():
     clients = Clients()
     first = clients.ask("a")
@@ -157,7 +140,6 @@ async def test_the_work_of_a_client_that_goes_while_it_waits_never_begins():
     assert clients.work.begun == ["a"]
 
 
-@on_loop
 async def test_a_thread_is_given_back_though_its_reply_is_not_read():
     clients = Clients()
     clients.work.go_on.release(100)
@@ -174,7 +156,6 @@ async def test_a_thread_is_given_back_though_its_reply_is_not_read():
     await clients.let_go(first)
 
 
-@on_loop
 async def test_an_address_without_a_key_has_a_smaller_share_than_an_account():
     clients = Clients(share=2, strangers_share=1)
     strangers = [clients.ask("address:192.0.2.1"), clients.ask("address:192.0.2.1")]

@@ -67,13 +67,6 @@ def test_a_limiter_with_no_room_for_one_more_is_an_error_of_the_api(application,
     assert (reply.status, reply.error["code"], limit_of(reply)) == (503, "service_unavailable", 60)
 
 
-@pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
-def test_an_item_that_does_not_exist_brings_no_requester_into_being(api, account, path):
-    check = {"contentId": "cnt_unknown", "requester": "nobody"}
-    api.post(path, check if path.endswith("check") else {"checks": [check]})
-    assert not Requester.objects.filter(account=account).exists()
-
-
 def test_a_check_of_an_unknown_item_renames_no_requester(api, account, check):
     check({"id": "org_acme", "name": "Acme"})
     api.post("/v1/access/check", {"contentId": "cnt_unknown", "requester": {"id": "org_acme", "name": "Wrong"}})

@@ -12,7 +12,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
 from accounts.keys.uses import uses_to_note
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
+from accounts.limits.throttling import build_consume, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
@@ -68,7 +68,7 @@ class Callers:
 
         Await it at once.
         """
-        return self.count(consume_of(grant, address, cost), work)
+        return self.count(build_consume(grant, address, cost), work)
 
     def count(self, wanted: Consume, work: Work | None = None) -> Awaitable[LimitState]:
         """Count in any bucket. Await it at once."""

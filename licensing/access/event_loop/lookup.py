@@ -5,54 +5,46 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from uuid import UUID
-
-import orjson
 
 from accounts.keys.authentication import BY_DIGEST, Grant, Grants, build_grants, find_grants
 from accounts.plans.epochs import SINCE, Changes
+from kit.bounded_cache import NotCached
 from kit.http.errors import InvalidApiKey
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
-from licensing.access.event_loop.page_lookup import FoundPage, Page, find_pages, may_be_read, policy_ids
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.event_loop.page_lookup import FoundPage, Page, find_pages, may_be_read
+from licensing.access.event_loop.rows import KNOWN, cached_item, columns_of, read_content, read_requester
+from licensing.access.lookup.items import ITEM
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
-from licensing.access.subjects import Item, RequesterSnapshot, description, stored_facts
-from licensing.content.models import Status
-from licensing.licenses.compiled import compiled_licenses
-from licensing.policies.facts import STORED
+from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
 # One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,
 # and must suit a million rows too. So it leaves the planner one index per table: LIMIT 1 keeps the other
 # conditions, and with them other indexes, out of the lookup of an item by its id. BETWEEN, which for a single
 # value means =, uses the index of requesters' ids within their account, but not the one for searches.
-STORED_COLUMNS = [fact.stored for fact in STORED]
 FIND = f"""
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
-  content.type, content.tags, content.category, content.status, content.policy_id,
-  (SELECT version FROM licensing_policy WHERE id = content.policy_id),
-  requester.id, requester.name, requester.licenses_revision, requester.wallets, requester.merged_into_id,
-  {", ".join(f"requester.{name}" for name in STORED_COLUMNS)}
+  {columns_of("content", ITEM)}, (SELECT version FROM licensing_policy WHERE id = content.policy_id),
+  requester.merged_into_id, {columns_of("requester", KNOWN)}
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
 LEFT JOIN LATERAL (
-  SELECT account_id, deleted_at, type, tags, category, status, policy_id
+  SELECT account_id, deleted_at, {", ".join(ITEM)}
   FROM licensing_content WHERE id = wanted.content LIMIT 1
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 LEFT JOIN LATERAL (
-  SELECT id, name, licenses_revision, wallets, merged_into_id, {", ".join(STORED_COLUMNS)} FROM licensing_requester
+  SELECT merged_into_id, {", ".join(KNOWN)} FROM licensing_requester
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
 """  # noqa: S608 - made of constants
-WIDTH = 12  # columns of a row before STORED_COLUMNS, without `place`
+WIDTH = len(ITEM) + 1  # of an item and its policy's version
 # By default PostgreSQL would plan it again each time, because it misjudges arrays of unknown length.
 PLANNED_ONCE = """
 SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
 """
 NULL = "NULL"
-ARCHIVED = Status.ARCHIVED.value.encode()
 
 Name = tuple[str, Selector | str]  # (account id, an item's selector or a requester's id)
 Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
@@ -89,7 +81,7 @@ class AsyncLookup:
         found = await self.sessions.run(FIND, columns) if keys else []
         rows = {names[int(place or 0) - 1]: row for place, *row in found}
         pages = await find_pages(self.sessions, urls) if urls else {}
-        return [build_result(wanted, keys, rows, pages) for wanted in many]
+        return [build_result(wanted, rows, pages) for wanted in many]
 
 
 def quote(text: str) -> str:
@@ -99,51 +91,49 @@ def quote(text: str) -> str:
 
 
 def build_result(
-    wanted: LookupRequest, keys: Mapping[Name, Key], rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
+    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
 ) -> LookupResult | None:
-    named = [selector for selector in wanted.selectors if selector[0] == "page"]
-    found = [pages.get((wanted.account_id, url)) for _, url in named]
-    if None in found:
+    try:
+        return build_cached_result(wanted, rows, pages)
+    except NotCached:
         return None
-    items = {selector: page.item for selector, page in zip(named, found, strict=True) if page and page.item}
-    epochs = {page.epoch for page in found if page}
+
+
+def build_cached_result(
+    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
+) -> LookupResult:
+    """Raises NotCached for what a thread has to read."""
+    account_id = wanted.account_id
+    items: dict[Selector, Item] = {}
     requesters: dict[str, RequesterSnapshot] = {}
-    epoch: bytes | None = None
-    for selector in wanted.selectors.difference(named):
-        name = wanted.account_id, selector
-        epoch, content_type, tags, named_category, status, uuid, version, *_ = rows[name]
-        if content_type is None or tags is None:
-            continue
-        policy, policy_key = None, None
-        if uuid is not None:
-            policy_id, policy_key = policy_ids(uuid)
-            policy = compiled_policies.cached.get((policy_id, int(version or 0)))
-            if policy is None:
-                return None
-        category = None if named_category is None else named_category.decode()
-        described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
-        items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
+    epochs: set[int] = set()
+    for selector in wanted.selectors:
+        if selector[0] == "page":
+            page = pages.get((account_id, selector[1]))
+            if page is None:
+                raise NotCached
+            epochs.add(page.epoch)
+            if page.item is not None:
+                items[selector] = page.item
+        else:
+            epoch, *columns = rows[account_id, selector]
+            epochs.add(read_epoch(epoch))
+            if columns[0] is not None:
+                items[selector] = cached_item(read_content(ITEM, columns[:WIDTH]))
     for requester_id in wanted.requesters:
-        row = rows[wanted.account_id, requester_id]
-        epoch, *_, pk, known_name, revision, named_wallets, merged_into = row[:WIDTH]
+        epoch, *columns = rows[account_id, requester_id]
+        epochs.add(read_epoch(epoch))
+        merged_into, *known = columns[WIDTH:]
         if merged_into is not None:
-            return None  # resolving a merged id needs a thread
-        own_name = None if known_name is None else known_name.decode()
-        licenses = None
-        if revision is not None:
-            licenses = compiled_licenses.cached.get(UUID(revision.decode()))
-            if licenses is None:
-                return None
-        wallets, *stored = (None if text is None else orjson.loads(text) for text in (named_wallets, *row[WIDTH:]))
-        number = None if pk is None else int(pk)
-        requesters[requester_id] = RequesterSnapshot(
-            number, own_name, licenses, wallets=tuple(map(tuple, wallets or ())), stored=stored_facts(stored)
-        )
-    if epoch is not None:
-        epochs.add(int(epoch))
-    if not epochs:
-        return None  # the account does not exist
+            raise NotCached
+        requesters[requester_id] = read_requester(requester_id, known)
     return LookupResult(min(epochs), items, requesters)
+
+
+def read_epoch(epoch: bytes | None) -> int:
+    if epoch is None:  # the account does not exist
+        raise NotCached
+    return int(epoch)
 
 
 class AsyncKeys:

@@ -3,35 +3,29 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
 
-import orjson
-
+from kit.bounded_cache import NotCached
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
-from licensing.access.lookup.items import item_of
+from licensing.access.event_loop.rows import PAGE, cached_item, columns_of, read_content
 from licensing.access.lookup.pages import page_named_by
-from licensing.access.lookup.policies import NotCached, compiled_policies
+from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import Item
-from licensing.content.models import Content
 from licensing.sites.lookup import expected_hosts, known_site
 from licensing.sites.models import Site
 from licensing.sites.pages import candidates_of, requested_page
 
 # One statement sees one snapshot, so the epoch fits all rows it finds.
-FIND_PAGES = """
-SELECT wanted.place, account.epoch, content.id, content.type, content.tags, content.category, content.status,
-  content.policy_id, content.source, content.created, policy.version
+FIND_PAGES = f"""
+SELECT wanted.place, account.epoch, {columns_of("content", PAGE)}, policy.version
 FROM unnest(%s::uuid[], %s::bytea[]) WITH ORDINALITY AS wanted (account, page_key, place)
 JOIN accounts_account account ON account.id = wanted.account
 LEFT JOIN licensing_content content
   ON content.account_id = wanted.account AND content.page_key = wanted.page_key AND content.deleted_at IS NULL
 LEFT JOIN licensing_policy policy ON policy.id = content.policy_id
-"""
-FIELDS = ("id", "type", "tags", "category", "status", "policy_id", "source", "created", "policy_version")
+"""  # noqa: S608 - made of constants
 MAX_LENGTH = 500  # of a URL
 
 Page = tuple[str, str]  # (account id, URL)
@@ -67,7 +61,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
             continue  # its aliases have changed
         if site.rule_table.is_quick:
             with suppress(NotCached):
-                found[page] = FoundPage(epoch, build_page(pages[page], site, list(map(content_of, of_page))))
+                found[page] = FoundPage(epoch, build_page(pages[page], site, [row[1:] for row in of_page]))
     return found
 
 
@@ -76,43 +70,9 @@ def expected_page(account_id: str, url: str) -> RequestedPages:
     return page.at_hosts(expected_hosts(account_id, page.host))
 
 
-def build_page(page: RequestedPages, site: Site, rows: Iterable[Content | None]) -> Item | None:
+def build_page(page: RequestedPages, site: Site, rows: Iterable[Row]) -> Item | None:
     """Build the page from the items with its keys. Raises NotCached for a policy."""
-    candidates = candidates_of(page, (row for row in rows if row is not None))
+    contents = [read_content(PAGE, row) for row in rows if row[0] is not None]
+    candidates = candidates_of(page, contents)
     items = {row.pk: cached_item(row) for _, row in candidates if row is not None}
-    return page_named_by(page, candidates, items, site, None, compiled_policies.cached_one)
-
-
-def content_of(row: Row) -> Content | None:
-    """Build an item as licensing.access.lookup.items.PAGES reads it, or None if no item has the key."""
-    _, key, content_type, tags, category, status, policy, source, created, version = row
-    if key is None:
-        return None
-    values = (
-        ids.encode("cnt", bytes.fromhex(key.decode().replace("-", ""))),
-        text_of(content_type),
-        orjson.loads(tags or b"[]"),
-        text_of(category),
-        text_of(status),
-        policy and policy_ids(policy)[0],
-        text_of(source),
-        datetime.fromisoformat((created or b"").decode()),
-        version and int(version),
-    )
-    return Content.from_db(None, FIELDS, values)
-
-
-def cached_item(row: Content) -> Item:
-    version = vars(row)["policy_version"]
-    return item_of(row, None if row.policy_id is None else compiled_policies.cached_one((row.policy_id, version)))
-
-
-@lru_cache(maxsize=10_000)
-def policy_ids(uuid: bytes) -> tuple[str, str]:
-    """Return a policy's id and its UUID in hex."""
-    key = uuid.decode().replace("-", "")
-    return ids.encode("pol", bytes.fromhex(key)), key
-
-
-def text_of(value: bytes | None) -> str | None:
-    return None if value is None else value.decode()
+    return page_named_by(page, candidates, items, site, None, compiled_policies.cached.require)

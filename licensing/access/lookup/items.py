@@ -49,7 +49,8 @@ def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
     return Item(content.pk, key, policy, policy_key, *described)
 
 
-COLUMNS = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
+ITEM = ("id", "type", "tags", "category", "status", "policy_id")  # columns that `item_of` reads
+COLUMNS = (*ITEM, "source_key", "external_id")
 # Made once: Django takes as long to make such a query as to compile it.
 ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("policy__version")).only(*COLUMNS)
 PAGES = ITEMS.only(*COLUMNS, "source", "page_key", "created")

@@ -17,10 +17,6 @@ MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 Revision = tuple[str, int]  # (policy id, version)
 
 
-class NotCached(Exception):
-    """The policy has to be read from the database."""
-
-
 def read_policies(wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
     """Read and compile these revisions in one query, without the cache."""
     revisions = sorted(wanted)
@@ -57,13 +53,6 @@ class CompiledPolicies:
 
     def one(self, revision: Revision) -> CompiledPolicy:
         return self.get([revision])[revision]
-
-    def cached_one(self, revision: Revision) -> CompiledPolicy:
-        """Raises NotCached if the revision has to be read first."""
-        found = self.cached.get(revision)
-        if found is None:
-            raise NotCached
-        return found
 
 
 compiled_policies = CompiledPolicies()
