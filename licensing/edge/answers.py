@@ -189,7 +189,7 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
         terms = terms_headers(answer.policy, original.origin)
         return EdgeAnswer(200, decision_headers(200, "allow", original) | terms | about)
     reason = decision.reason or Reason.POLICY_DENIED
-    offered = offers_of(answer)
+    offered = offers_for(answer)
     status = 402 if offered else status_of(answer)
     if offered:
         about |= render_price(offered, payment)
@@ -233,16 +233,11 @@ def seconds_until_refill(answer: Answer) -> int | None:
     return max(seconds, 1) if seconds <= SECONDS_OF_A_DAY else None
 
 
-def offers_of(answer: Answer) -> list[Offer]:
+def offers_for(answer: Answer) -> list[Offer]:
     """Return the offers that would open a denied page."""
-    if answer.decision.reason in (Reason.RATE_LIMIT_EXCEEDED, *UNPAID):
+    if answer.decision.allowed or answer.decision.reason in (Reason.RATE_LIMIT_EXCEEDED, *UNPAID):
         return []
     return list(offers(answer.policy, answer.facts))
-
-
-def is_for_sale(answer: Answer) -> bool:
-    """Return whether the access was denied and has a price."""
-    return not answer.decision.allowed and bool(offers_of(answer))
 
 
 def body_of(code: str, message: str) -> bytes:

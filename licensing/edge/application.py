@@ -44,8 +44,8 @@ from licensing.edge.answers import (
     ask_to_sign,
     build_answer,
     error_answer,
-    is_for_sale,
     license_link,
+    offers_for,
     open_page,
     refused_host,
     refused_request,
@@ -211,7 +211,7 @@ class ForwardApplication(CheckApplication):
                 raise answer
         except (InvalidToken, InsufficientScope, PaymentRefused, InvalidSignature) as refusal:
             return await self.answer_without(refusal, edge, visitor, user_agent, original, now)
-        if payment is not None and isinstance(answer, Answer) and is_for_sale(answer):
+        if payment is not None and isinstance(answer, Answer) and offers_for(answer):
             is_payer = visitor.is_known and not answer.payer_unknown
             if not is_payer:
                 return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)

@@ -11,7 +11,7 @@ from kit.hot_settings import hot_setting
 from licensing.access.answers import Answer
 from licensing.access.event_loop.head import Head
 from licensing.access.lifetimes import is_counted, seconds_until_change
-from licensing.edge.answers import is_for_sale
+from licensing.edge.answers import offers_for
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
 from licensing.edge.visitors import Visitor
@@ -44,7 +44,7 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
         return 0  # perhaps a key that is bound to an address
     elif visitor.identified_by is not Identification.NOTHING and not (has_address and is_settled(visitor, head)):
         return 0
-    if is_counted(answer.decision) or answer.credits or is_for_sale(answer):
+    if is_counted(answer.decision) or answer.credits or offers_for(answer):
         return 0
     if answer.policy is not None and answer.policy.reads_address and not has_address:
         return 0

@@ -30,10 +30,11 @@ from licensing.access.lookup.newcomers import by_current_ids
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown
+from licensing.edge.answers import offers_for
 from licensing.edge.visitors import ANONYMOUS
 from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_RULE, PERMISSION_SCHEMA
-from licensing.policies.decision import UNPAID, Reason
-from licensing.policies.offers import Offer, offers
+from licensing.policies.decision import Reason
+from licensing.policies.offers import Offer
 
 MAX_ITEMS = 100
 SELECTORS = {"url": "page", "contentId": "contentId"}
@@ -209,18 +210,11 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
                 "charge": present_charge(answer.decision),
                 "policyId": answer.policy.id if answer.policy else None,
                 "policyVersion": answer.policy.version if answer.policy else None,
-                "offers": [shown(one) for one in offers_of(answer)],
+                "offers": [shown(one) for one in offers_for(answer)],
                 **({"credits": present_credits(answer.credits)} if answer.credits else {}),
             }
         )
     return rendered
-
-
-def offers_of(answer: Answer) -> list[Offer]:
-    """Return the offers that would open a denied page."""
-    if answer.decision.allowed or answer.decision.reason in UNPAID:
-        return []
-    return list(offers(answer.policy, answer.facts))
 
 
 def shown(offer: Offer) -> dict[str, Any]:

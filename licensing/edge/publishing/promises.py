@@ -51,17 +51,24 @@ def always_allows(policy: CompiledPolicy, permission: str, *, within_limits: boo
 
 def free_to_some(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that some visitors without a licence may have for free, perhaps under conditions."""
-    return frozenset(use for use in USES if policy is not None and is_free_to_some(policy, use))
+    return frozenset(use for use in USES if policy is not None and is_open_to_some(policy, use, at_a_price=False))
 
 
-def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
+def reachable_uses(policy: CompiledPolicy | None) -> Promise:
+    """Return the uses that somebody may have, perhaps with a licence, for a payment or under conditions."""
+    return frozenset(use for use in CRAWLED if policy is not None and is_open_to_some(policy, use, at_a_price=True))
+
+
+def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bool:
+    """Return whether somebody may have the use; without `at_a_price`, somebody without a licence or payment."""
     use = meant_at_edge(policy, use)
+    deciding = SETTLED if at_a_price else SETTLED | LICENSED
     for rule in policy.rules:
-        if not may_match(rule, use) or needs_license(rule):
+        if not may_match(rule, use) or (needs_license(rule) and not at_a_price):
             continue
-        if rule.action == "allow" and rule.price is None and rule.grants_at_edge(use):
+        if rule.action == "allow" and rule.grants_at_edge(use) and (at_a_price or rule.price is None):
             return True
-        if all(condition.name in SETTLED | LICENSED for condition in rule.conditions):
+        if all(condition.name in deciding for condition in rule.conditions):
             return False  # this rule decides for everybody else
     return False  # defaultAction grants no named permission
 
@@ -69,23 +76,6 @@ def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
 def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
     """Return the permission by which the policy decides a visitor of a site who asks for this one."""
     return permission_meant(policy, permission, is_at_edge=True) or permission
-
-
-def reachable_uses(policy: CompiledPolicy | None) -> Promise:
-    """Return the uses that somebody may have, perhaps with a licence, for a payment or under conditions."""
-    return frozenset(use for use in CRAWLED if policy is not None and is_reachable(policy, use))
-
-
-def is_reachable(policy: CompiledPolicy, use: str) -> bool:
-    use = meant_at_edge(policy, use)
-    for rule in policy.rules:
-        if not may_match(rule, use):
-            continue
-        if rule.action == "allow" and rule.grants_at_edge(use):
-            return True
-        if all(condition.name in SETTLED for condition in rule.conditions):
-            return False  # this rule decides for everybody
-    return False  # defaultAction grants no named permission
 
 
 def needs_license(rule: Rule) -> bool:

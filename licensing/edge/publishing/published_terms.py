@@ -77,9 +77,6 @@ class Terms(Struct, frozen=True):
         own = self.uses, self.open_to_some, self.prices, self.reachable
         return own == (other.uses, other.open_to_some, other.prices, other.reachable)
 
-    def is_like(self, other: "Terms") -> bool:
-        return replace(self, url=other.url, item=other.item) == other
-
 
 class PolicyTerms:
     """The terms of policies, derived once for each."""
