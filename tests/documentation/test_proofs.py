@@ -5,7 +5,7 @@ from tests.documentation.blocks import blocks
 
 COMMANDS = "test_commands.py::test_a_printed_command_succeeds"
 STEPS = "test_jobs.py::test_the_steps_of_a_guide_work"
-GUIDE_EXAMPLE = "tests/decisions/test_guide_example.py::test_the_conditions_that_are_shown_are_valid"
+GUIDE_EXAMPLE = "tests/decisions/test_guide_example.py::test_the_examples_are_valid_and_decided_as_told"
 # A document, the beginnings of the first lines of its blocks, and a test that runs them, or a reason in words.
 # A test of this folder is named without it.
 PROOFS = [
@@ -129,12 +129,12 @@ PROOFS = [
     ("docs/reference/observability.md", [".venv/bin/python -m pip install"],
      "test_deployment.py::test_the_guide_of_an_optional_group_installs_its_packages"),
     ("docs/reference/policies.md", ['{"defaultAction"'],
-     "tests/decisions/test_guide_example.py::test_the_example_is_decided_as_told"),
+     "tests/decisions/test_guide_example.py::test_the_examples_are_valid_and_decided_as_told"),
     ("docs/reference/policies.md", ['{"attributes"', '{"schedule"'], GUIDE_EXAMPLE),
     ("docs/reference/policies.md", ["["],
-     "tests/decisions/test_guide_example.py::test_staff_reads_for_free_in_working_hours_and_others_pay"),
+     "tests/decisions/test_guide_example.py::test_the_examples_are_valid_and_decided_as_told"),
     ("docs/reference/policies.md", ['{"name"'],
-     "tests/endpoints/test_policy_tests.py::test_the_test_in_the_guide_holds_for_the_policy_in_the_guide"),
+     "tests/endpoints/test_policy_tests.py::test_tests_are_those_of_the_guide_and_tried_in_no_time"),
     ("docs/reference/reports.md", ['{"id"'],
      "test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has"),
     ("docs/guides/signed-decisions.md", ["import jwt"], "test_examples.py::test_a_signed_decision_is_verified"),
@@ -144,7 +144,7 @@ PROOFS = [
     ("docs/guides/webhooks.md", ["from standardwebhooks", "const { createHmac"],
      "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"),
     ("docs/reference/events.md", ["{"],
-     "tests/webhooks/test_guide.py::test_the_catalogue_is_what_the_table_of_types_says"),
+     "tests/webhooks/test_guide.py::test_the_catalogue_and_the_openapi_document_have_every_type"),
     ("clients/python/README.md", ["from"], "test_guides.py::test_the_example_of_the_python_client"),
     ("clients/typescript/README.md", ["import"], "test_guides.py::test_the_example_of_the_typescript_client"),
 ]  # fmt: skip
