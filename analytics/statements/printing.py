@@ -12,7 +12,7 @@ from kit.values.currencies import in_places
 MOST_LINES = 500  # lines shown; the export has all
 
 
-def sum_of(amount: Decimal, statement: Statement) -> str:
+def statement_amount(amount: Decimal, statement: Statement) -> str:
     return in_units(amount, statement.currency)
 
 
@@ -32,7 +32,7 @@ def credit_changes(statement: Statement) -> list[tuple[str, str]]:
         "refunded": statement.credit_refunded,
         "closing": statement.credit_closing,
     }
-    return [(name, sum_of(amount, statement)) for name, amount in amounts.items()]
+    return [(name, statement_amount(amount, statement)) for name, amount in amounts.items()]
 
 
 def printed(statement: Statement) -> dict[str, object]:

@@ -18,7 +18,7 @@ from operators.base.times.shown import time_in_words
 MOST_FEES = 5  # shown, the nearest first
 
 
-def money_of(requester: Requester, now: datetime) -> dict[str, str]:
+def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     """Return what is owed, the last payment and the fees to come, as facts of the page."""
     book_due(requester.account_id)
     shown = {"Owes": owed(requester), "Last payment": last_payment(requester), "Fees to come": coming_fees(requester)}

@@ -37,7 +37,7 @@ from operators.customers.customer_list import (
     KindFilter,
     ListFigures,
 )
-from operators.customers.customer_money import money_of, owed_fields
+from operators.customers.customer_money import money_facts, owed_fields
 from operators.customers.refundable import RefundPage
 from operators.customers.top_ups import top_up_page
 
@@ -151,7 +151,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         if request.user.has_perm("analytics.view_wallet"):
             who["Balance"] = self.balance(requester)
         if request.user.has_perm("analytics.view_statement"):
-            who |= money_of(requester, now)
+            who |= money_facts(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):
             who["Last access"] = self.last_access(requester)
         links = {}

@@ -37,7 +37,7 @@ from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton, refund_in_words, title_of, was_prepaid
+from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
 
 NAMES = {
     "amount": "amount",
@@ -194,7 +194,7 @@ class LedgerAdmin(
     def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
         return Question(
-            title=title_of(saved, is_refund=bool(request.POST.get("is_refund"))),
+            title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
                 ("Amount", self.sum(saved)),
@@ -261,10 +261,10 @@ class LedgerAdmin(
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
         """Link to the resources that the entry names, except deleted ones."""
-        return links([decision_of(entry), entry.license, entry.requester, entry.content])
+        return links([decision_about(entry), entry.license, entry.requester, entry.content])
 
 
-def decision_of(entry: LedgerEntry) -> AccessEvent | None:
+def decision_about(entry: LedgerEntry) -> AccessEvent | None:
     """Return the decision, also from the archive; None if it was purged or the archive cannot be read."""
     if entry.decision is not None or entry.decision_id is None:
         return entry.decision

@@ -6,19 +6,25 @@ from typing import ClassVar, TypedDict, cast
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import QuerySet
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from accounts.models import Account
-from analytics.models import Payment
+from accounts.plans import epochs
+from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import PaymentFields, record_payment, void_payment
+from analytics.wallets.rows import grants_as_of
+from analytics.wallets.services import void_grant
+from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.rest.export import Row, columns_of
 from kit.values.amounts import plain
@@ -82,8 +88,19 @@ class VoidForm(forms.Form):
     )
 
 
-class VoidFields(TypedDict):
+class VoidWithCreditForm(VoidForm):
+    takes_back = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Take back what is left of the credit",
+        help_text="Credit that was spent stays spent.",
+        widget=UnfoldBooleanWidget,
+    )
+
+
+class VoidFields(TypedDict, total=False):
     reason: str
+    takes_back: bool
 
 
 class FormFields(TypedDict, total=False):
@@ -195,10 +212,17 @@ class PaymentAdmin(
     def void(self, request: HttpRequest, object_id: str) -> HttpResponse:
         payment = self.found(request, object_id)
         amount = in_full(payment.amount, payment.currency)
+        grant = credit_paid_by(payment)
+        credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
 
+        @transaction.atomic
         def perform(fields: VoidFields) -> str:
+            epochs.hold(payment.account_id)  # before the wallet, as merges do
             void_payment(payment, fields["reason"])
-            return f"The {payment.kind} of {amount} is void."
+            if grant is None or not fields.get("takes_back"):
+                return f"The {payment.kind} of {amount} is void."
+            void_grant(grant.wallet, grant.pk)
+            return f"The {payment.kind} of {amount} is void, and what was left of its credit is taken back."
 
         return confirm(
             request,
@@ -210,10 +234,11 @@ class PaymentAdmin(
                 what_void_changes(payment),
                 "Closed statements do not change.",
                 "The payment stays in the list, with your reason. It cannot be made valid again.",
-                "Credit that was added with it stays. Void the grant by the API to take it back.",
+                *([f"{credit} are left of the credit that it paid for."] if grant else []),
             ],
             button="Void it",
-            form=VoidForm,
+            form=VoidForm if grant is None else VoidWithCreditForm,
+            initial={"takes_back": True},
             perform=perform,
         )
 
@@ -242,6 +267,18 @@ class PaymentAdmin(
     @display(description="Recorded", ordering="created")
     def recorded(self, payment: Payment) -> str:
         return shown_time(payment.created)
+
+
+def credit_paid_by(payment: Payment) -> Grant | None:
+    """Return the open grant that was recorded with the payment, as of now."""
+    named = Q(pk=payment.grant_id) | Q(external_id__in=[payment.pk, payment.external_id or payment.pk])
+    grants = Grant.objects.filter(named, account=payment.account_id, ended_at__isnull=True)
+    own = grants.filter(wallet__requester__in=[payment.requester_id, payment.requester.current.pk])
+    grant = own.select_related("wallet").first()
+    if grant is None:
+        return None
+    [current] = grants_as_of(grant.wallet, [grant], timezone.now())
+    return current
 
 
 def what_void_changes(payment: Payment) -> str:

@@ -115,7 +115,7 @@ class RefundButton(AdminMixin[ModelT]):
         return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(filled_in)}")
 
 
-def title_of(saved: LedgerEntry, *, is_refund: bool) -> str:
+def adjustment_title(saved: LedgerEntry, *, is_refund: bool) -> str:
     amount = in_full(saved.amount, saved.currency)
     return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
 

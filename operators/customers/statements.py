@@ -17,7 +17,7 @@ from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER
 from analytics.statements.lines import lines_of
-from analytics.statements.printing import credit_changes, is_quota, printed, sum_of
+from analytics.statements.printing import credit_changes, is_quota, printed, statement_amount
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
@@ -54,7 +54,7 @@ class StatementAdmin(ListExport[Statement]):
     list_select_related = ("account", "requester")
     row_name = "holder"
     row_facts = {"of_month": "", "closed_with": "", "state": ""}
-    groups = {"opened_with": "Figures", "told_lines": "Lines"}
+    groups = {"opened_with": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,
@@ -69,12 +69,12 @@ class StatementAdmin(ListExport[Statement]):
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
     export_columns = tuple(columns_of(StatementSerializer))
-    heading_fields = ("identifier", "of_month", "asker", "account", "state_in_words")
+    heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
         *heading_fields, "opened_with", "prices",
         "recurring_fees", "charges",
         "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "credit",
-        "told_lines",
+        "lines_table",
     )  # fmt: skip
 
     class Media:
@@ -134,7 +134,7 @@ class StatementAdmin(ListExport[Statement]):
         return (statement.requester_name or requester.requester_id) if requester else None
 
     @display(description="Customer", empty_value="of no customer")
-    def asker(self, statement: Statement) -> str | None:
+    def customer_link(self, statement: Statement) -> str | None:
         requester = statement.requester
         if requester is None:
             return None
@@ -153,52 +153,52 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:
-        return sum_of(statement.credit_opening if is_quota(statement) else statement.opening, statement)
+        return statement_amount(statement.credit_opening if is_quota(statement) else statement.opening, statement)
 
     @display(description="Licence prices")
     def prices(self, statement: Statement) -> str:
-        return sum_of(statement.licenses, statement)
+        return statement_amount(statement.licenses, statement)
 
     @display(description="Recurring fees")
     def recurring_fees(self, statement: Statement) -> str:
-        return sum_of(statement.fees or Decimal(0), statement)
+        return statement_amount(statement.fees or Decimal(0), statement)
 
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
-        return f"{sum_of(statement.usage, statement)} for {statement.decisions:,} decisions"
+        return f"{statement_amount(statement.usage, statement)} for {statement.decisions:,} decisions"
 
     @display(description="Adjustments")
     def corrections(self, statement: Statement) -> str:
-        return sum_of(statement.adjustments, statement)
+        return statement_amount(statement.adjustments, statement)
 
     @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
         if is_quota(statement):
-            return f"{sum_of(statement.credit_spent, statement)} spent"
-        return sum_of(statement.total, statement)
+            return f"{statement_amount(statement.credit_spent, statement)} spent"
+        return statement_amount(statement.total, statement)
 
     @display(description="Payments")
     def paid(self, statement: Statement) -> str:
-        return sum_of(0 - statement.payments, statement)
+        return statement_amount(0 - statement.payments, statement)
 
     @display(description="Payouts")
     def paid_out(self, statement: Statement) -> str:
-        return sum_of(statement.payouts or Decimal(0), statement)
+        return statement_amount(statement.payouts or Decimal(0), statement)
 
     @display(description="Paid for credit")
     def paid_for_credit(self, statement: Statement) -> str:
-        return f"{sum_of(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
+        return f"{statement_amount(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
-        return sum_of(statement.credit_closing if is_quota(statement) else statement.closing, statement)
+        return statement_amount(statement.credit_closing if is_quota(statement) else statement.closing, statement)
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:
         return "; ".join(f"{name} {amount}" for name, amount in credit_changes(statement)) or None
 
     @display(description="Lines")
-    def told_lines(self, statement: Statement) -> str:
+    def lines_table(self, statement: Statement) -> str:
         return render_to_string("analytics/statement_lines.html", printed(statement))
 
 

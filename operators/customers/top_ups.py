@@ -18,6 +18,7 @@ from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.serializers import GrantSerializer
 from analytics.wallets.units import ACCESS, UNITS, in_units
+from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
@@ -170,8 +171,10 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
     }
     if fields["expires_at"]:
         body["expiresAt"] = as_json(fields["expires_at"])
-    if fields["external_id"]:
-        body["externalId"] = fields["external_id"]
+    payment_id = ids.new_id("pay")
+    records_payment = fields["payment"] == RECORD and fields["price"] is None
+    if fields["external_id"] or records_payment:
+        body["externalId"] = fields["external_id"] or payment_id  # by which a void finds the credit
     if fields["price"] is not None:
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
@@ -183,15 +186,16 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
         return f"{fields['external_id']} was added before. Nothing was added now."
     if fields["price"] is not None and fields["currency"]:
         return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
-    if fields["payment"] != RECORD:
+    if not records_payment:
         return f"{added} added."
     _, is_new_payment = record_payment(
         wallet.account_id,
         {
+            "id": payment_id,
             "requester_id": holder.requester_id,
             "amount": grant.amount,
             "currency": wallet.unit,
-            "external_id": grant.external_id,
+            "external_id": fields["external_id"] or None,
         },
     )
     if is_new_payment:

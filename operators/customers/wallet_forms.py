@@ -90,7 +90,7 @@ class WalletFields(TermFields, total=False):
     own_unit: str
 
 
-def terms_of(wallet: Wallet) -> dict[str, object]:
+def initial_terms(wallet: Wallet) -> dict[str, object]:
     """Return a wallet's terms as the form's initial values."""
     percents = [one["percent"] for one in wallet.thresholds if "percent" in one]
     return {

@@ -36,8 +36,8 @@ from operators.customers.wallet_forms import (
     Terms,
     WalletFields,
     WalletForm,
+    initial_terms,
     terms_in_body,
-    terms_of,
 )
 
 MOST_ENTRIES = 20
@@ -60,7 +60,8 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         ("When it runs low", {"fields": ("low_percent", "overdraft", "of_license")}),
     )
     fields = readonly = (
-        "identifier", "account", "asker", "counts", "left", "spendable", "refilled", "warnings", "grants", "entries",
+        "identifier", "account", "customer_link", "counts", "left", "spendable", "refilled", "warnings", "grants",
+        "entries",
     )  # fmt: skip
     groups = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
@@ -129,7 +130,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         return {
             "left": what_is_left(wallet),
             "told": in_words(shown, wallet),
-            "chart": chart_of(shown),
+            "chart": balance_chart(shown),
             "zone_name": wallet.account.time_zone,
         }
 
@@ -170,7 +171,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             ],
             button="Save",
             form=Terms,
-            initial=terms_of(wallet),
+            initial=initial_terms(wallet),
             perform=perform,
             current=current,
         )
@@ -178,7 +179,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="Customer")
-    def asker(self, wallet: Wallet) -> str:
+    def customer_link(self, wallet: Wallet) -> str:
         requester = wallet.requester
         held = format_html(" · {}", wallet.license) if wallet.license else ""
         link = '<a class="text-link" href="{}">{}</a> ({}){}'
@@ -206,11 +207,11 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     @display(description="Warnings", empty_value="none")
     def warnings(self, wallet: Wallet) -> str | None:
-        told = [
-            f"at {one['percent']} %" if "percent" in one else f"at {one['value']} {wallet.unit}"
-            for one in wallet.thresholds
+        limits = [
+            f"at {threshold['percent']} %" if "percent" in threshold else f"at {threshold['value']} {wallet.unit}"
+            for threshold in wallet.thresholds
         ]
-        return ", ".join(told) or None
+        return ", ".join(limits) or None
 
     @display(description="Grants")
     def grants(self, wallet: Wallet) -> str:
@@ -254,7 +255,7 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} ({wallet.account.time_zone})."
 
 
-def chart_of(shown: BurnDown) -> Chart | None:
+def balance_chart(shown: BurnDown) -> Chart | None:
     """Draw the balance of each day, and behind it the projection."""
     if not any(balance for _, balance in shown.balances):
         return None

@@ -56,7 +56,7 @@ def renewal(held: License, now: datetime) -> dict[str, object]:
     """Return the same terms, starting at the licence's end, or now if it has ended."""
     start = now if held.expires_at is None else max(held.expires_at, now)
     return {
-        **terms_of(held),
+        **copied_terms(held),
         "requester_own_id": held.requester.requester_id,
         "starts_at": start,
         "expires_at": end_of_term(held, start),
@@ -67,10 +67,10 @@ def duplicate(held: License, now: datetime) -> dict[str, object]:
     """Return the same terms starting now, without requester: a second licence for the same one would be
     booked twice.
     """
-    return {**terms_of(held), "expires_at": end_of_term(held, now)}
+    return {**copied_terms(held), "expires_at": end_of_term(held, now)}
 
 
-def terms_of(held: License) -> dict[str, object]:
+def copied_terms(held: License) -> dict[str, object]:
     """Return the terms as the form's values, with the monthly quota."""
     quota = Quota.from_license(held)
     quota_fields = {} if quota is None else quota.as_fields()
@@ -104,6 +104,6 @@ class FollowUps(ScopedAdmin[License]):
         return self.filled_in(request, DUPLICATED, self.found(request, object_id))
 
     def filled_in(self, request: HttpRequest, how: str, held: License) -> HttpResponse:
-        told = f"Filled in from the licence {held.license_type} of {held.requester}. Nothing is issued until you save."
-        messages.info(request, told)
+        source = f"the licence {held.license_type} of {held.requester}"
+        messages.info(request, f"Filled in from {source}. Nothing is issued until you save.")
         return redirect(f"{reverse('admin:licensing_license_add')}?{how}={held.pk}")

@@ -169,10 +169,10 @@ def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) ->
     Raises ApiError or a serializer's ValidationError.
     """
     body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
-    for name, told in MONEY.items():
+    for name, field in MONEY.items():
         if form.keys() & {f"{name}_amount", f"{name}_currency"}:
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
-            body[told] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
+            body[field] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
     if form.keys() & set(FEE):
         amount, currency, every = (cleaned.get(name) for name in FEE)
         fee = {"amount": plain(amount), "currency": currency, "every": every} if isinstance(amount, Decimal) else None

@@ -66,5 +66,5 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
         account = held.account if held is not None else request_scope(request).account(request.POST.get("account", ""))
         if account is None:
             return HttpResponse("")
-        told = preview(account, held, request.POST)
-        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": told})
+        shown = preview(account, held, request.POST)
+        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": shown})

@@ -94,8 +94,8 @@ def coverage(drafted: License) -> str:
     named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
     titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
     more = len(drafted.content_ids) - len(titles)
-    told = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
-    return f"Covers {describe_coverage(drafted)}{told}."
+    titles_in_words = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
+    return f"Covers {describe_coverage(drafted)}{titles_in_words}."
 
 
 def bookings(held: License | None, drafted: License) -> list[str]:
@@ -129,5 +129,5 @@ def quota(data: Mapping[str, str]) -> list[str]:
     form = QuotaFields(data)
     form.is_valid()
     price, currency = money(data, "access")
-    told = Quota.from_fields({**form.cleaned_data, "access_amount": price, "access_currency": currency})
-    return [] if told is None else told.in_words()
+    quota = Quota.from_fields({**form.cleaned_data, "access_amount": price, "access_currency": currency})
+    return [] if quota is None else quota.in_words()

@@ -62,6 +62,22 @@ def test_credit_in_money_and_its_payment_are_recorded_in_one_step(admin, custome
     assert Payment.objects.count() == 1
 
 
+@pytest.mark.parametrize("number", ["", "transfer-9"])
+def test_voiding_a_payment_takes_back_the_credit_that_it_paid_for(admin, api, customer, number):
+    top_up(admin, customer, wallet="EUR", amount="80", external_id=number)
+    top_up(admin, customer, wallet="access", amount="50", price="5", currency="EUR")
+    for payment in Payment.objects.all():
+        button = reverse("admin:analytics_payment_void", args=[payment.pk])
+        html = admin.get(button).content.decode()
+        assert f"{'50 accesses' if payment.grant_id else '80.00 EUR'} are left of the credit" in html
+        assert submit(admin, button, reason="Returned by the bank").status_code == 302
+    assert {wallet.balance for wallet in Wallet.objects.all()} == {0}
+    top_up(admin, customer, wallet="EUR", amount="7")
+    kept = reverse("admin:analytics_payment_void", args=[Payment.objects.get(voided_at=None).pk])
+    admin.post(kept, {"reason": "Paid in cash"})
+    assert Wallet.objects.get(unit="EUR").balance == 7
+
+
 def test_accesses_are_topped_up_with_what_was_paid_for_them(admin, customer):
     sold = {"wallet": "access", "amount": "10000"}
     assert "Enter what was paid for the accesses" in top_up(admin, customer, **sold).content.decode()

@@ -336,6 +336,11 @@ export abstract class Operations {
     return this.send({ method: "POST", path: `/v1/requesters/${encodeURIComponent(id)}/merge`, body, keyed: true, ...options });
   }
 
+  /** Create a portal session. */
+  createPortalSession(id: string, body: Schemas["PortalSessionRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["PortalSession"]> {
+    return this.send({ method: "POST", path: `/v1/requesters/${encodeURIComponent(id)}/portal-sessions`, body, keyed: true, ...options });
+  }
+
   /** List ledger entries. */
   listLedgerEntries(query?: Query): AsyncGenerator<Schemas["LedgerEntry"]> {
     return this.pages({ method: "GET", path: `/v1/revenue`, query, answer: "LedgerEntry" });

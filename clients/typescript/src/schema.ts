@@ -1,4 +1,4 @@
-// Shapes: 9f0371f2d35346e0
+// Shapes: e72b033fd936b0c5
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -3109,6 +3109,37 @@ export interface components {
             expect: components["schemas"]["ExpectedDecisionRequest"];
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTestRequest"] | null;
+        };
+        /** @description A link with which a requester reads its own licences, credit and statements. */
+        PortalSession: {
+            /** @description The kind of the object. */
+            readonly object: "portal_session" | (string & {});
+            /** @description The requester's id, as the publisher calls them. */
+            readonly requesterId: string;
+            /** @description What the pages show; by default everything. `statements` needs `revenue:read`. */
+            scopes: ("licenses" | "wallets" | "statements" | (string & {}))[];
+            /**
+             * Format: uri
+             * @description Where the portal's link back to your site leads.
+             */
+            returnUrl: string | null;
+            /** @description The link. Anyone who has it can open the portal, once. */
+            readonly url: string;
+            /**
+             * Format: date-time
+             * @description When the link ends. A session lasts 24 hours.
+             */
+            readonly expiresAt: string;
+        };
+        /** @description A link with which a requester reads its own licences, credit and statements. */
+        PortalSessionRequest: {
+            /** @description What the pages show; by default everything. `statements` needs `revenue:read`. */
+            scopes?: ("licenses" | "wallets" | "statements")[] | null;
+            /**
+             * Format: uri
+             * @description Where the portal's link back to your site leads.
+             */
+            returnUrl?: string | null;
         };
         /** @description An amount above 0 in a currency. */
         Price: {

@@ -8,6 +8,7 @@ const ICON_NAMES = {
   computer: "Theme",
   dark_mode: "Theme",
   dock_to_right: "Menu",
+  filter_list: "Filters",
   light_mode: "Theme",
   more_vert: "More",
   unfold_more: "Menu",

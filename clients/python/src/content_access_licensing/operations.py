@@ -570,6 +570,23 @@ class Operations:
             ),
         )
 
+    def create_portal_session(
+        self, id: str, body: types.PortalSessionRequest, *, idempotency_key: str | None = None
+    ) -> types.PortalSession:
+        """Create a portal session."""
+        return cast(
+            "types.PortalSession",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/requesters/{quote(id, safe='')}/portal-sessions",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
     def list_ledger_entries(self, query: Query | None = None) -> Stream[types.LedgerEntry]:
         """List ledger entries."""
         return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
@@ -1395,6 +1412,23 @@ class AsyncOperations:
                 call(
                     "POST",
                     f"/v1/requesters/{quote(id, safe='')}/merge",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    async def create_portal_session(
+        self, id: str, body: types.PortalSessionRequest, *, idempotency_key: str | None = None
+    ) -> types.PortalSession:
+        """Create a portal session."""
+        return cast(
+            "types.PortalSession",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/requesters/{quote(id, safe='')}/portal-sessions",
                     body=body,
                     idempotency_key=idempotency_key,
                     keyed=True,

@@ -1,4 +1,4 @@
-# Shapes: 9f0371f2d35346e0
+# Shapes: e72b033fd936b0c5
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1226,6 +1226,28 @@ Permissions: TypeAlias = list[Permission]
 
 
 PermissionsShown: TypeAlias = list[str]
+
+
+class PortalSession(TypedDict):
+    """
+    A link with which a requester reads its own licences, credit and statements.
+    """
+
+    object: str
+    requesterId: str
+    scopes: list[str]
+    returnUrl: str | None
+    url: str
+    expiresAt: str
+
+
+class PortalSessionRequest(TypedDict):
+    """
+    A link with which a requester reads its own licences, credit and statements.
+    """
+
+    scopes: NotRequired[list[Literal["licenses", "wallets", "statements"]] | None]
+    returnUrl: NotRequired[str | None]
 
 
 class Price(TypedDict):
