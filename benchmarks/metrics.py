@@ -34,7 +34,7 @@ def ours() -> None:
     begun = perf_counter()
     metrics.looked_up[metrics.HIT] += 1
     metrics.looked_up[metrics.HIT] += 2
-    metrics.count_checks([metrics.ALLOWED])
+    metrics.checks.values[metrics.OUTCOME_AT[metrics.ALLOWED]] += 1
     metrics.count_request(metrics.CHECK, 200, perf_counter() - begun)
 
 

@@ -38,8 +38,7 @@ from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id, request_id_of  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
-from licensing.access.event_loop.head import Head  # noqa: E402
-from licensing.access.event_loop.headers import is_served  # noqa: E402
+from licensing.access.event_loop.head import Head, is_served  # noqa: E402
 from licensing.access.event_loop.metrics import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 

@@ -37,6 +37,7 @@ urlpatterns = [
     path(".well-known/jwks.json/platform", pages.license_jwks),
     path("olp/jwks.json", pages.license_jwks),
     path("olp/", include("licensing.license_server.urls")),
+    path("portal/", include("licensing.portal.urls")),
 ]
 
 handler404 = "config.error_pages.not_found"

@@ -15,7 +15,7 @@ from launcher.processes import ROOT, start, stop
 
 # Their tests start, stop and starve servers, or drive browsers. They run in a phase of their own, one after the other:
 # on a machine that is busy with other tests, servers would start too late for what is tested.
-SERVERS = ("world", "browser", "faults", "release")
+SERVERS = ("world", "browser", "faults", "flows", "release")
 NOT_FAST = (*SERVERS, "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.

@@ -7,6 +7,7 @@ from licensing.content.models import Content
 from licensing.edge.verification.models import AddressName
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.portal.models import PortalSession
 from licensing.requesters.models import FormerName, Requester
 from licensing.sites.models import OtherHosts, Site, SiteAlias, SiteRule
 from licensing.visits.models import EdgeUsage, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
@@ -23,6 +24,7 @@ __all__ = [
     "PageDay",
     "Policy",
     "PolicyRevision",
+    "PortalSession",
     "ReferralDay",
     "Requester",
     "SigningKey",

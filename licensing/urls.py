@@ -12,6 +12,7 @@ from licensing.edge.offers import OfferViewSet
 from licensing.edge.proxies.views import ProxyConfigViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
+from licensing.portal.views import portal_sessions_route
 from licensing.sites.views import SiteViewSet
 from licensing.visits.crawler_views import CrawlerReportViewSet
 from licensing.visits.page_views import PageViewSet
@@ -35,5 +36,9 @@ router.register("analytics", PageViewSet, "page")
 router.register("analytics", CrawlerReportViewSet, "crawler-report")
 router.register("access/decisions", DecisionViewSet)
 
-# An id may have slashes, so the route of one requester would match this too.
-urlpatterns = [path("requesters/<path:id>/merge", merge_route, name="requester-merge"), *router.urls]
+# An id may have slashes, so the route of one requester would match these too.
+urlpatterns = [
+    path("requesters/<path:id>/merge", merge_route, name="requester-merge"),
+    path("requesters/<path:id>/portal-sessions", portal_sessions_route, name="requester-portal-sessions"),
+    *router.urls,
+]

@@ -147,6 +147,7 @@ ON_POSTGRESQL_ALONE = {
         "test_workers",
     ],
     "faults/proxies": ["test_outages"],
+    "flows": [],
     "world": [],
 }
 

@@ -124,7 +124,8 @@ class GrantSteps(Steps):
     permission: str
 
     def check_address(self) -> None:
-        self.grant.check_address(self.address)
+        if self.grant.networks:
+            self.grant.check_address(self.address)
 
     def authorize(self) -> None:
         require(self.grant, self.permission)

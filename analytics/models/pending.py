@@ -1,4 +1,4 @@
-"""Decisions and charges that are not yet in the rollups, on PostgreSQL (analytics.rollups.roll_up).
+"""Decisions and entries of the ledger that are not yet in the rollups, on PostgreSQL (analytics.rollups.roll_up).
 
 Updating a row per item and requester in each batch cost as much as storing its events, and made processes wait for
 each other. So a batch appends one row with a list of its decisions; every few seconds, all rows are added to the
@@ -37,11 +37,14 @@ class RecentUsage(Pending):
 
 
 class RecentRevenue(Pending):
-    """Pending charges, in millionths of the currency unit."""
+    """Pending entries of the ledger, in millionths of the currency unit.
+
+    Their lists have null for entries without an item or requester, and `""` for those without a licence type.
+    """
 
     currency = models.CharField(max_length=3)
     amounts = ArrayField(models.BigIntegerField())
     license_types = ArrayField(models.TextField())
 
     def __str__(self) -> str:
-        return f"{len(self.amounts)} charges in {self.hour}"
+        return f"{len(self.amounts)} entries in {self.hour}"

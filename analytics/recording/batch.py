@@ -37,6 +37,11 @@ def as_json(part: Collection[Struct]) -> str:
     return encode(list(part)).decode()
 
 
+def parse_result(text: str | bytes | None = None) -> list[Any]:
+    """Parse a JSON array of the statement's result; null means empty."""
+    return orjson.loads(text) if text else []
+
+
 class LimitCounter(Struct, gc=False):
     """All claims of a batch on one rule's limit for one requester; `naming` refers to requesters recorded with it."""
 
@@ -246,11 +251,19 @@ class Batch:
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
         """Return the outcomes from PostgreSQL's result row, whose values are JSON and a number, as text or bytes."""
-        told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
-        stale, rooms, claimed, behind, unnamed = told
-        credit = orjson.loads(row[6]) if row[6:] and row[6] else ()
-        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed), dict(credit))
-        written = [len(entry.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale]
-        if int(row[2]) != sum(written):
+        stale, rooms, _, claimed, behind, unnamed, *spending = row
+        outcomes = self.outcomes(
+            parse_result(stale),
+            dict(parse_result(rooms)),
+            parse_result(behind),
+            parse_result(claimed),
+            parse_result(unnamed),
+            dict(parse_result(*spending)),
+        )
+        written = 0
+        for entry, outcome in zip(self.entries, outcomes, strict=True):
+            if outcome.unstored is None:
+                written += len(entry.ids)
+        if int(row[2]) != written:
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from enum import Enum, auto
 
 from msgspec import Struct
 
@@ -15,25 +16,38 @@ logger = logging.getLogger(__name__)
 RECORDED_WITHIN = timedelta(seconds=8)
 
 
-class Outcome(Struct, frozen=True, gc=False):
-    """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
+class Unstored(Enum):
+    """Why an entry was not stored."""
 
-    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
-    Idempotency-Key first. `unawaited`: its client has left. `late`: it was decided over RECORDED_WITHIN ago. `unpaid`:
-    stale because a wallet needs a transaction (analytics.recording.spending). `room`: what the rule's limit had left
-    before the first decision (none if below 1), None without a claim. `available`: what the last spend leaves in its
-    wallet, in millionths. `behind`: the account has a newer epoch, at which the facts still hold.
+    STALE = auto()  # its facts no longer hold
+    RETRY = auto()  # it did not fit into its batch; its facts may still hold
+    UNPAID = auto()  # a wallet needs a transaction (analytics.recording.spending); its facts may still hold
+    TAKEN = auto()  # another request used its Idempotency-Key first
+    UNAWAITED = auto()  # its client has left
+    LATE = auto()  # it was decided over RECORDED_WITHIN ago
+
+
+class Outcome(Struct, frozen=True, gc=False):
+    """The result of recording an entry: all of its decisions are stored, or none.
+
+    `room`: what the rule's limit had left before the first decision (none if below 1), None without a claim.
+    `available`: what the last spend leaves in its wallet, in millionths. `behind`: the account has a newer epoch, at
+    which the facts still hold.
     """
 
-    stale: bool = False
+    unstored: Unstored | None = None  # None if it was stored
     room: int | None = None
-    retry: bool = False
-    taken: bool = False
-    behind: bool = False
-    unpaid: bool = False
-    unawaited: bool = False
-    late: bool = False
     available: int | None = None
+    behind: bool = False
+
+    @property
+    def is_stored(self) -> bool:
+        return self.unstored is None
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether the facts of an entry that was not stored may still hold."""
+        return self.unstored in (Unstored.RETRY, Unstored.UNPAID)
 
     def counted(self, place: int) -> "LimitResult":
         """Return the limit's result for the decision at index `place` of an entry with a claim."""
@@ -50,12 +64,7 @@ class LimitResult(Struct, frozen=True, gc=False):
 
 STORED = Outcome()
 STORED_BEHIND = Outcome(behind=True)
-STALE = Outcome(stale=True)
-RETRY = Outcome(stale=True, retry=True)
-TAKEN = Outcome(stale=True, taken=True)
-UNPAID = Outcome(stale=True, retry=True, unpaid=True)
-UNAWAITED = Outcome(stale=True, unawaited=True)
-LATE = Outcome(stale=True, late=True)
+STALE, RETRY, UNPAID, TAKEN, UNAWAITED, LATE = map(Outcome, Unstored)
 
 
 def too_late() -> ServiceUnavailable:

@@ -63,7 +63,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     stored = [
         StoredDecision(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
-        if not outcome.stale
+        if outcome.is_stored
         for place in range(len(entry.ids))
     ]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])

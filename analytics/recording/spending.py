@@ -73,30 +73,28 @@ def columns_of_spends(spends: Sequence[SpendOfCase]) -> list[Parameter]:
     ]
 
 
+# Whether a wallet pays a total without further work, at the latest moment of the decisions. A null `notice_at`, which
+# nothing has computed yet, is further work.
+COVERS = """balance - {total} > floor AND balance - {total} > notice_at
+    AND (next_change_at IS NULL OR next_change_at > {latest})"""
 # Locks the wallets first, in the order of their ids, as every transaction does that spends. `purse` has the rows as
 # they are once they are locked. A total may exceed 64 bits.
 PURSES = """, claimed_purse AS MATERIALIZED (
   SELECT * FROM unnest(%s::uuid[], %s::numeric[], %s::int[]) WITH ORDINALITY AS claim (wallet, total, pool, place)
 ), purse AS MATERIALIZED (
-  SELECT id, account_id, balance, floor, reference, thresholds, next_change_at FROM analytics_wallet
+  SELECT id, account_id, balance, floor, notice_at, next_change_at FROM analytics_wallet
   WHERE id = ANY (ARRAY(SELECT wallet FROM claimed_purse)) ORDER BY id FOR NO KEY UPDATE
 )"""
 AFTER_PURSES = "(SELECT count(*) FROM purse) >= 0 AND"
 # The wallets that pay, each with the `credit` that it has before the batch, in millionths.
-PAYING = """, covering AS MATERIALIZED (
+PAYING = f""", covering AS MATERIALIZED (
   SELECT place - 1 AS payer, pool, wallet, account_id, total::bigint AS total, balance - floor AS credit
   FROM claimed_purse JOIN purse ON id = wallet
-  WHERE balance - total > floor AND (next_change_at IS NULL OR next_change_at > (SELECT max(created) FROM alike))
-    AND (thresholds = '[]' OR NOT EXISTS (
-      SELECT FROM (
-        SELECT CASE WHEN one ? 'percent' THEN reference * trunc((one->>'percent')::numeric) / 100
-          ELSE (one->>'value')::numeric * 1000000 END AS level
-        FROM jsonb_array_elements(thresholds) AS one
-      ) AS threshold WHERE level < balance AND level >= balance - total))
+  WHERE {COVERS.format(total="total", latest="(SELECT max(created) FROM alike)")}
 ), paying AS MATERIALIZED (
   SELECT * FROM covering WHERE account_id NOT IN (SELECT account FROM stale) AND pool NOT IN (
     SELECT pool FROM claimed_purse WHERE wallet NOT IN (SELECT wallet FROM covering))
-)"""
+)"""  # noqa: S608 - made of constants
 IS_PAID = "AND (purse IS NULL OR payer IS NOT NULL)"
 FACTS = """CASE WHEN taken IS NULL THEN facts
       ELSE jsonb_set(facts, '{credits,remaining}', to_jsonb(trim_scale((credit - taken) * 0.000001)::text)) END"""

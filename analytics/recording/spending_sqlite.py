@@ -2,16 +2,16 @@
 
 from collections.abc import Collection
 
-import orjson
 from django.db.backends.utils import CursorWrapper
 
 from analytics.recording.batch import Batch
-from analytics.wallets.events import level_of
+from analytics.recording.spending import COVERS
 from analytics.wallets.models import WalletEntryType
-from kit.values.decimals import from_millionths
 from kit.values.timestamps import as_django_writes
 
-WALLET = "SELECT balance, floor, reference, thresholds, next_change_at FROM analytics_wallet WHERE id = %s"
+COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
+  WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
+MOST = 2**62  # more than a wallet holds, in millionths
 TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
 SPENT = """INSERT INTO analytics_walletentry (id, account_id, wallet_id, type, amount, decision_id, created)
   VALUES (%s, %s, %s, %s, %s, %s, %s)"""
@@ -49,14 +49,5 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
 
 def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
     """Return what can be spent from the wallet if it covers the total until that time; None if it needs more work."""
-    row = cursor.execute(WALLET, [bytes.fromhex(wallet)]).fetchone()
-    if row is None:
-        return None
-    balance, floor, reference, thresholds, next_change_at = row
-    left = balance - total
-    if left <= floor or (next_change_at is not None and str(next_change_at) <= as_django_writes(latest)):
-        return None
-    levels = [level_of(one, from_millionths(reference)) for one in orjson.loads(thresholds)]
-    if any(from_millionths(left) <= level < from_millionths(balance) for level in levels):
-        return None
-    return int(balance - floor)
+    row = cursor.execute(COVERED, [min(total, MOST), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
+    return None if row is None else int(row[0])

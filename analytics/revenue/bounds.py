@@ -49,7 +49,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
         {total(*whole_months(span))} AS whole
       FROM analytics_{name}revenueyear WHERE {condition} AND year BETWEEN %s AND %s
       UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {PENDING_REVENUE}
-      WHERE {condition} AND {day} BETWEEN %s AND %s"""  # noqa: S608 - made of constants
+      WHERE {condition} AND {day} BETWEEN %s AND %s AND {name}_id IS NOT NULL"""  # noqa: S608 - made of constants
     values: dict[str, list[Decimal]] = {}
     for (_, code), weight in weights.items():
         values.setdefault(code, []).append(round_weight(weight))

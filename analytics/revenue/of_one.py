@@ -1,21 +1,38 @@
-"""The unconverted daily revenue of one item or requester, by currency."""
+"""The unconverted revenue of one item or requester, by currency."""
 
 from datetime import date, timedelta
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from analytics.models import LedgerEntry, TierRevenue
 from analytics.revenue.sums import ROLLUPS
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import prepare
 from analytics.usage.of_one import Key, One
+from analytics.windows import MICROSECOND, Window, end_of_day, midnight
 from kit.values.amounts import from_millionths
 
 
-def revenue_of_one(one: One, account_id: str, key: Key, first: date, after: date) -> dict[str, Decimal]:
-    """Return the sums by currency from day `first` to the day before `after`; currencies without entries are absent.
+def revenue_of_one(one: One, account_id: str, key: Key, window: Window) -> dict[str, Decimal]:
+    """Return the sums by currency; currencies without entries are absent.
+
+    Whole days of UTC come from the rollups, what is before and after them from the ledger.
+    """
+    first, after = end_of_day(window.start - MICROSECOND), midnight(window.end)
+    earned = revenue_of_days(one, account_id, key, first.date(), after.date())
+    before = Q(occurred_at__gte=window.start, occurred_at__lt=first)
+    edges = before | Q(occurred_at__gte=after, occurred_at__lt=window.end)
+    if window.start < first or after < window.end:
+        entries = LedgerEntry.objects.filter(edges, account_id=account_id, **{f"{one}_id": key})
+        for currency, amount in entries.order_by().values_list("currency").annotate(earned=Sum("amount")):
+            earned[currency] = earned.get(currency, Decimal(0)) + amount
+    return dict(sorted(earned.items()))
+
+
+def revenue_of_days(one: One, account_id: str, key: Key, first: date, after: date) -> dict[str, Decimal]:
+    """Return the sums from day `first` to the day before `after`, which are days of UTC.
 
     Naming every day and currency lets the rollup's index find each row.
     """
@@ -29,7 +46,7 @@ def revenue_of_one(one: One, account_id: str, key: Key, first: date, after: date
     earned: dict[str, Decimal] = dict(booked)
     for currency, amount in pending_revenue(one, account_id, key, first, after):
         earned[currency] = earned.get(currency, Decimal(0)) + amount
-    return dict(sorted(earned.items()))
+    return earned
 
 
 def pending_revenue(one: One, account_id: str, key: Key, first: date, after: date) -> list[tuple[str, Decimal]]:

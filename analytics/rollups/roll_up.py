@@ -95,7 +95,7 @@ def counts_sql(one: str, period: int, counts: list[str]) -> str:
 def revenue() -> str:
     steps = []
     for one, key in REVENUE_KEYS.items():
-        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM {ROWS}
+        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM {ROWS} WHERE {key} IS NOT NULL
           GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
         steps.append(REVENUE.format(one=one, key=key, source=source))
         if one in YEARLY_REVENUE:

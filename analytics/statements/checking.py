@@ -28,6 +28,7 @@ from analytics.models import (
 from analytics.payments.models import PaymentKind
 from analytics.rollups.rebuild import steps
 from analytics.rollups.upserts import adapt
+from analytics.wallets.events import next_notice
 from analytics.wallets.models import WalletEntryType
 from analytics.wallets.units import ACCESS
 from kit.storage.reading import read_snapshot
@@ -76,9 +77,13 @@ def compare(expected: Sums, actual: Sums) -> Missing:
 
 
 def check_wallets() -> Missing:
-    """A wallet's balance is the sum of its entries."""
+    """A wallet's balance is the sum of its entries, and no spend can pass its next notice."""
     entries = add_up(WalletEntry.objects.all(), "wallet_id", "wallet__unit")
-    return compare(entries, add_up(Wallet.objects.all(), "pk", "unit", "balance"))
+    yield from compare(entries, add_up(Wallet.objects.all(), "pk", "unit", "balance"))
+    for wallet in Wallet.objects.iterator():
+        notice = next_notice(wallet)
+        if wallet.notice_at is not None and wallet.notice_at < notice:
+            yield (wallet.account_id, wallet.pk, wallet.unit), notice - wallet.notice_at
 
 
 def check_grants() -> Missing:

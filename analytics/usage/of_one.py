@@ -1,11 +1,14 @@
 """The decisions about one item or requester: allowed and denied by day, and the reasons.
 
+Days are those of the window's zone; of UTC, as in the rollups, if not all of its decisions can be grouped.
+
 The rollups of an item or requester have no outcomes (analytics.models.usage). So the newest decisions, found by index,
 are grouped by outcome; for earlier days only the number of requests is known.
 """
 
+from collections import Counter
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
 from django.db import connection
@@ -17,8 +20,7 @@ from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
 from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
-from analytics.usage.report_sql import DIALECTS
-from analytics.windows import DAY, MICROSECOND, Window
+from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.values import ids
 
 One = Literal["content", "requester"]
@@ -27,6 +29,12 @@ Key = str | int  # an item's id or a requester's number
 MOST = 20_000  # newest decisions to group by outcome
 # A decision's time and its id's time, which determines the partition, differ by less.
 SLACK = DAY
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUARTER = timedelta(minutes=15)  # the offsets of all zones are multiples of it
+QUARTERS = {  # the number of quarters of an hour since 1970
+    "postgresql": "floor(extract(epoch FROM created) / 900)::bigint",
+    "sqlite": "CAST(strftime('%%s', substr(created, 1, 16)) AS INTEGER) / 900",  # strftime rounds fractions
+}
 LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # array types of the pending rows' lists
 MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
 
@@ -48,6 +56,7 @@ class UsageOfOne(Struct, frozen=True):
 
     days: list[DayOfOne]
     reasons: list[tuple[str, int]]
+    window: Window  # whose days are counted
 
     @property
     def requests(self) -> int:
@@ -76,16 +85,20 @@ class UsageOfOne(Struct, frozen=True):
 def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOfOne:
     """Return the decisions by day for a window of whole days."""
     outcomes = newest(one, account_id, key, window)
-    first = window.start.date()
+    first = window.start.astimezone(window.zone).date()
+    kept = recorded_since()
+    was_purged = kept is not None and kept > window.start
+    is_incomplete = was_purged or sum(outcomes.values()) == MOST
+    if is_incomplete and str(window.zone) != "UTC":
+        return usage_of_one(one, account_id, key, in_utc(window))
     if sum(outcomes.values()) == MOST:
         first = min(day for day, _ in outcomes) + DAY  # the earliest day may be incomplete
-    kept = recorded_since()
-    if kept is not None and kept > window.start:
+    if kept is not None and was_purged:
         first = max(first, kept.date())
-    totals = requests_by_day(one, account_id, key, window, first) if first > window.start.date() else {}
+    totals = requests_by_day(one, account_id, key, window, first) if is_incomplete else {}
     days = []
     for bucket in window.buckets():
-        day = bucket.date()
+        day = bucket.astimezone(window.zone).date()
         told = {outcome: count for (on, outcome), count in outcomes.items() if on == day}
         if day < first:
             days.append(DayOfOne(day, totals.get(day, 0), None))
@@ -95,13 +108,17 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
     for (day, outcome), count in outcomes.items():
         if outcome and day >= first:
             reasons[outcome] = reasons.get(outcome, 0) + count
-    return UsageOfOne(days, sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])))
+    return UsageOfOne(days, sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])), window)
+
+
+def in_utc(window: Window) -> Window:
+    """Return as many days of UTC that end with the window's last day."""
+    end = end_of_day(window.end - MICROSECOND)
+    return Window(end - len(window.buckets()) * DAY, end, window.group_by)
 
 
 def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[date, str], int]:
     """Group the newest MOST decisions of the window by day and outcome."""
-    dialect = DIALECTS[connection.vendor]
-    day = dialect.unix.format(dialect.buckets["day"].format("created"))
     parameters: list[Parameter] = [
         prepare(AccessEvent, f"{one}_id", key),
         prepare(AccessEvent, "account_id", account_id),
@@ -111,18 +128,18 @@ def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[da
     ]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT {day} AS day, outcome, count(*) FROM (
+            f"""SELECT {QUARTERS[connection.vendor]} AS quarter, outcome, count(*) FROM (
               SELECT created, coalesce(reason, '') AS outcome FROM analytics_accessevent
               WHERE {one}_id = %s AND account_id = %s AND id >= %s AND created >= %s AND created < %s
               ORDER BY created DESC LIMIT {MOST:d}) newest
             GROUP BY 1, 2""",  # noqa: S608 - made of constants
             [adapt(value) for value in parameters],
         )
-        return {(day_of(seconds), outcome): int(count) for seconds, outcome, count in cursor.fetchall()}
-
-
-def day_of(seconds: int) -> date:
-    return date(1970, 1, 1) + seconds // 86_400 * DAY
+        counted: Counter[tuple[date, str]] = Counter()
+        for quarter, outcome, count in cursor.fetchall():
+            day = (EPOCH + quarter * QUARTER).astimezone(window.zone).date()
+            counted[day, outcome] += int(count)
+        return counted
 
 
 def requests_by_day(one: One, account_id: str, key: Key, window: Window, until: date) -> dict[date, int]:

@@ -1,6 +1,6 @@
 """A wallet's balance over the last days, and a projection of when it runs out."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from django.db.models import Sum
@@ -8,6 +8,7 @@ from django.db.models.functions import TruncDate
 from msgspec import Struct
 
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
+from kit.values.calendar import start_of_day
 
 DAYS = 30
 DAY = timedelta(days=1)
@@ -26,14 +27,16 @@ class BurnDown(Struct, frozen=True):
 
 
 def burn_down(wallet: Wallet, now: datetime) -> BurnDown:
-    """Return the last 30 days of a wallet, as of now, and a projection. Two queries."""
-    today = now.date()
-    entries = WalletEntry.objects.filter(wallet=wallet, created__gte=now - DAYS * DAY).order_by()
-    by_day = entries.annotate(day=TruncDate("created", tzinfo=UTC)).values("day")
+    """Return the last 30 days of a wallet in its account's zone, as of now, and a projection. Two queries."""
+    zone = wallet.account.zone
+    today = now.astimezone(zone).date()
+    start = start_of_day(today - (DAYS - 1) * DAY, zone)
+    entries = WalletEntry.objects.filter(wallet=wallet, created__gte=start).order_by()
+    by_day = entries.annotate(day=TruncDate("created", tzinfo=zone)).values("day")
     changes = {row["day"]: row["sum"] for row in by_day.annotate(sum=Sum("amount"))}
     spends = by_day.filter(type=WalletEntryType.SPEND).annotate(sum=Sum("amount"))
     spent = -sum((row["sum"] for row in spends), Decimal(0))
-    first = max(today - (DAYS - 1) * DAY, wallet.created.date())
+    first = max(today - (DAYS - 1) * DAY, wallet.created.astimezone(zone).date())
     balances, balance, day = [], wallet.balance, today
     while day >= first:
         balances.append((day, balance))

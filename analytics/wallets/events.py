@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import NamedTuple
 
 from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.objects import objects
 from analytics.wallets.models import Wallet
-from kit.values.amounts import render_amount
+from kit.values.amounts import MILLIONTH, render_amount
 
 LOW, EXHAUSTED, TOPPED_UP = "wallet.low", "wallet.exhausted", "wallet.topped_up"
 
@@ -31,6 +31,13 @@ def thresholds_reached(wallet: Wallet, before: Decimal) -> list[News]:
     """Return `wallet.low` for each threshold that the balance has fallen to, or below, from `before`."""
     levels = (level_of(threshold, wallet.reference) for threshold in wallet.thresholds)
     return [news_of(LOW, wallet, before) for level in levels if before > level >= wallet.balance]
+
+
+def next_notice(wallet: Wallet) -> Decimal:
+    """Return the next balance, on the way down, that is announced: that of a threshold, or the floor."""
+    levels = [level_of(threshold, wallet.reference) for threshold in wallet.thresholds]
+    notice = max([wallet.floor, *(level for level in levels if level < wallet.balance)])
+    return notice.quantize(MILLIONTH, ROUND_FLOOR)
 
 
 def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:

@@ -48,7 +48,8 @@ class Wallet(models.Model):
 
     `balance` is the rest of all started grants, minus spends that are not allocated to grants yet. It is exact up to
     `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled. `reference` is the
-    balance after the latest grant, of which thresholds in per cent are parts.
+    balance after the latest grant, of which thresholds in per cent are parts. A spend that leaves no more than
+    `notice_at` has events to write, or is not covered; null until the next change under a lock computes it.
     """
 
     searched_by: ClassVar[tuple[str, ...]] = ("/v1/wallets?requesterId=",)
@@ -70,6 +71,7 @@ class Wallet(models.Model):
     floor = AmountField(default=Decimal(0))
     reference = AmountField(default=Decimal(0))
     thresholds = models.JSONField(default=list)
+    notice_at = AmountField(null=True)
     refill_amount = AmountField(null=True)
     refill_every = models.CharField(max_length=5, choices=Every.choices, null=True)
     refill_anchor = models.DateTimeField(null=True)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.book import Book
-from analytics.wallets.events import announce
+from analytics.wallets.events import announce, next_notice
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
@@ -45,6 +45,7 @@ def keep(book: Book, now: datetime) -> None:
         update_fields=["remaining", "started", "expires_at", "ended_at", "voided_at"],
     )
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
+    book.wallet.notice_at = next_notice(book.wallet)
     book.wallet.save()
     announce(book.news)
     book.entries, book.touched, book.news = [], {}, []

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from analytics.recording.spending import Spend
 from analytics.wallets.book import Book
-from analytics.wallets.events import announce
+from analytics.wallets.events import announce, next_notice
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import keep, open_grants
 from kit.storage import clocks
@@ -80,7 +80,8 @@ class Purses:
                 keep(book, self.now)
             elif book.entries or book.news:
                 WalletEntry.objects.bulk_create(book.entries)
-                book.wallet.save(update_fields=["balance", "exhausted_at"])
+                book.wallet.notice_at = next_notice(book.wallet)
+                book.wallet.save(update_fields=["balance", "notice_at", "exhausted_at"])
                 announce(book.news)
 
     def exhaust(self, spend: Spend) -> None:

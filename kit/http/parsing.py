@@ -152,7 +152,10 @@ def count_texts(value: JsonValue, depth: int = 0) -> int:
             raise ValueError
         texts = len(value)
         for nested in value.values():
-            texts += 1 if isinstance(nested, str) else count_texts(nested, depth + 1)
+            if type(nested) is str:
+                texts += 1
+            elif nested is not None and type(nested) is not bool:
+                texts += count_texts(nested, depth + 1)
         return texts
     if isinstance(value, list):
         if depth == MAX_DEPTH:

@@ -27,8 +27,8 @@ current: "LightTask | None" = None  # the task that is running
 
 
 @coroutine
-def what_is_sent(waits_for: object) -> Generator[object, R, R]:
-    """Yield `waits_for` to the runner of the coroutine, and return what it sends back."""
+def suspend(waits_for: object) -> Generator[object, R, R]:
+    """Suspend the coroutine; its runner learns what it waits for, and sends the result."""
     return (yield waits_for)
 
 
@@ -124,18 +124,15 @@ class LightTask:
     def done(self) -> bool:
         return self.has_ended
 
-    def set_result(self, result: object) -> None:
-        self.go_on(result, None)
-
-    def set_exception(self, error: BaseException) -> None:
-        self.go_on(None, error)
-
-    def go_on(self, result: object, error: BaseException | None) -> None:
+    def set_result(self, result: object, error: BaseException | None = None) -> None:
         """Resume in the next iteration of the loop, together with all others that became ready in this one."""
         tasks = self.tasks
         if not tasks.ready:
             tasks.loop.call_soon(tasks.run)
         tasks.ready.append((self, result, error))
+
+    def set_exception(self, error: BaseException) -> None:
+        self.set_result(None, error)
 
     def cancel(self, msg: object = None) -> None:
         self.tasks.loop.call_soon(self.cancel_now, msg)  # shutdown cancels all of them through `under_way`
@@ -151,7 +148,7 @@ async def resume(work: Coroutine[object, object, None], waits_for: object) -> No
     with suppress(StopIteration):
         while True:
             try:
-                result: object = await what_is_sent(waits_for)
+                result: object = await suspend(waits_for)
             except BaseException as error:
                 waits_for = work.throw(error)
             else:

@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 from kit.storage import light_tasks
-from kit.storage.light_tasks import AT_SHARED_CALL, MAX_SECONDS_AT_ONCE, LightTask, what_is_sent
+from kit.storage.light_tasks import AT_SHARED_CALL, MAX_SECONDS_AT_ONCE, LightTask, suspend
 from kit.telemetry.tracing import traced
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class MicroBatch(Generic[T, R]):
         if task is None:
             return self.submit(item, work)
         self.add(item, task, work)
-        return what_is_sent(AT_SHARED_CALL)
+        return suspend(AT_SHARED_CALL)
 
     def add(self, item: T, waiter: "Waiter[R]", work: Work | None) -> None:
         if len(self.waiting) >= self.max_waiting:
@@ -100,16 +100,16 @@ class MicroBatch(Generic[T, R]):
                         return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
-                self.notify_of_answers()
+                if self.next_answers is not None:
+                    self.notify_of_answers(self.next_answers)
         finally:
             self.tasks.discard(asyncio.current_task())
-            if not self.tasks:
-                self.notify_of_answers()
+            if not self.tasks and self.next_answers is not None:
+                self.notify_of_answers(self.next_answers)
 
-    def notify_of_answers(self) -> None:
-        if self.next_answers is not None:
-            self.next_answers.set_result(None)
-            self.next_answers = None
+    def notify_of_answers(self, answered: "asyncio.Future[None]") -> None:
+        self.next_answers = None
+        answered.set_result(None)
 
     @traced(role="batch")
     async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:

@@ -4,6 +4,8 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
+import orjson
+
 from kit.values.shown import MAX_SHOWN
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,7 +29,8 @@ def render_timestamp(moment: datetime | None) -> str | None:
         return None
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
-    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    text = orjson.dumps(moment, option=orjson.OPT_UTC_Z)[1:-1].decode()  # several times as fast as isoformat
+    return text if moment.microsecond else f"{text[:-1]}.000000Z"
 
 
 def parse_date(text: str) -> date:

@@ -133,51 +133,51 @@ def require_policy_access(grant: Grant, fields: Mapping[str, object]) -> None:
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:
     """Parse the body of POST /v1/access/check. `requester` is the default requester. Raises ValidationFailed."""
     try:
-        return check_of(msgspec.convert(fields, CheckBody), requester, refuse)
+        return build_check(msgspec.convert(fields, CheckBody), requester, refuse)
     except (msgspec.ValidationError, Fault):
-        raise refusal(fields, CheckBody, STAND_INS, lambda body, tell: check_of(body, requester, tell)) from None
+        raise refusal(fields, CheckBody, STAND_INS, lambda body, tell: build_check(body, requester, tell)) from None
 
 
 def parse_batch(fields: Mapping[str, object], requester: str | None = None) -> list[Check]:
     """Parse the body of POST /v1/access/check/batch and apply its defaults. Raises ValidationFailed."""
     try:
-        return checks_of(msgspec.convert(fields, BatchBody), requester, refuse)
+        return build_checks(msgspec.convert(fields, BatchBody), requester, refuse)
     except (msgspec.ValidationError, Fault):
-        raise refusal(fields, BatchBody, STAND_INS, lambda body, tell: checks_of(body, requester, tell)) from None
+        raise refusal(fields, BatchBody, STAND_INS, lambda body, tell: build_checks(body, requester, tell)) from None
 
 
-def check_of(body: CheckBody, requester: str | None, tell: Tell) -> Check:
+def build_check(body: CheckBody, requester: str | None, tell: Tell) -> Check:
     if body.requester is None:
         body.requester = requester
     return complete(body, None, "", None, tell)
 
 
-def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]:
+def build_checks(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]:
     if body.requester is None:
         body.requester = requester
     if body.source is not None and not is_http_url(body.source):  # even if every check names its own item
         tell("", "source", URL_RULE, body)
     draft = compile_draft(body.policy, "", tell) if body.policy is not None else None
     completed: list[Check] = []
+    alike: Check | None = None  # the first check that only names its item; others differ from it in nothing else
     for index, item in enumerate(body.checks):
-        if completed and completed[-1].names_item_alone and names_its_item_alone(item):
+        # When faults are collected, each check is validated in full.
+        names_item_alone = tell is refuse and names_its_item_alone(item)
+        if alike is not None and names_item_alone:
             named = ("contentId", item.content_id)
-            completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
+            completed.append(replace(alike, selector=named, correlation_id=item.correlation_id))
             continue
         check = complete(item, body, f"checks[{index}].", draft, tell)
-        # When faults are collected, each check is validated in full.
-        like_the_next = tell is refuse and names_its_item_alone(item)
-        completed.append(replace(check, names_item_alone=True) if like_the_next else check)
+        if names_item_alone:
+            alike = check = replace(check, names_item_alone=True)
+        completed.append(check)
     return completed
 
 
 def names_its_item_alone(item: BatchItem) -> bool:
     """Return whether the item sets only `contentId`, as most items of a batch do."""
-    return (
-        (item.content_id is not None)
-        and (item.external_id is item.source is item.requester is item.permission is item.context is None)
-        and (item.dry_run is item.explain is item.sign is item.policy is None)
-    )
+    content_id = item.content_id
+    return content_id is not None and item == BatchItem(content_id=content_id, correlation_id=item.correlation_id)
 
 
 def compile_draft(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
@@ -199,10 +199,10 @@ def complete(
     """
     selector = selector_of(own, defaults, path, tell)
     draft = default_draft if own.policy is None else compile_draft(own.policy, path, tell)
-    asked = own if defaults is None else with_defaults(own, defaults)
-    if draft is not None or asked.sign:
-        refuse_modes(own, defaults, asked, draft, path, tell)
-    requester = asked.requester
+    own_or_default = own if defaults is None else with_defaults(own, defaults)
+    if draft is not None or own_or_default.sign:
+        refuse_modes(own, defaults, own_or_default, draft, path, tell)
+    requester = own_or_default.requester
     if requester is None:
         tell(path, "requester", REQUIRED, own)
         requester = ""
@@ -212,11 +212,11 @@ def complete(
         selector=selector,
         requester_id=requester.id,
         requester_name=requester.name,
-        permission=asked.permission,
-        given=sent_facts((("requester", requester), ("context", asked.context)), path, tell),
-        dry_run=bool(asked.dry_run),
-        explain=bool(asked.explain),
-        sign=bool(asked.sign),
+        permission=own_or_default.permission,
+        given=sent_facts((("requester", requester), ("context", own_or_default.context)), path, tell),
+        dry_run=bool(own_or_default.dry_run),
+        explain=bool(own_or_default.explain),
+        sign=bool(own_or_default.sign),
         policy=draft,
         correlation_id=own.correlation_id if isinstance(own, BatchItem) else None,
     )
@@ -224,6 +224,8 @@ def complete(
 
 def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell: Tell) -> tuple[str, str]:
     """Return the item's selector, from the check or else from the defaults."""
+    if own.content_id is not None and own.external_id is own.source is None:  # most checks
+        return "contentId", own.content_id
     namer, named = own, selectors(own)
     if defaults is not None and not named:
         namer, named = defaults, selectors(defaults)
@@ -250,22 +252,20 @@ def with_defaults(own: CheckFields, defaults: CheckFields) -> CheckFields:
 def refuse_modes(
     own: CheckFields,
     defaults: CheckFields | None,
-    asked: CheckFields,
+    own_or_default: CheckFields,
     draft: CompiledPolicy | None,
     path: str,
     tell: Tell,
 ) -> None:
     """Report a proposed policy without `dryRun`, and `sign` with it, at the field that was given."""
-    if draft is not None and not asked.dry_run:
+    if draft is not None and not own_or_default.dry_run:
         given_at, part = ("", defaults) if own.policy is None else (path, own)
         tell(given_at, "policy", "Only a dry run can be decided by a draft: set dryRun to true.", part)
-    if asked.sign and (asked.dry_run is True or draft is not None):
+    if own_or_default.sign and (own_or_default.dry_run is True or draft is not None):
         given_at, part = ("", defaults) if own.sign is None else (path, own)
         tell(given_at, "sign", "Only a decision that is recorded is signed, and a dry run is not.", part)
 
 
 def selectors(body: CheckFields) -> list[tuple[str, str]]:
-    if body.content_id is not None and body.external_id is body.source is None:  # most checks
-        return [("contentId", body.content_id)]
     given = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
     return [(name, value) for name, value in given if value is not None]

@@ -104,23 +104,11 @@ def attempt(
     found = LookupResult(epoch, items, find_requesters(account_id, every))
     if named := requesters_to_write(checks, found):
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
-    account = ids.hex_of("acc", account_id)
-    if grant is None:
-        made = decide_checks(checks, found, account, now)
-    else:
-        made = decide_checks(
-            checks,
-            found,
-            account,
-            now,
-            grant.key_id,
-            unlisted_signers_pay=grant.unlisted_signers_pay,
-            stores_full_addresses=grant.stores_full_addresses,
-        )
+    made = decide_checks(checks, found, ids.hex_of("acc", account_id), now, grant)
     if made.rehearsals:
         made = rehearse_observed(made)
     made, outcomes = record_spending(made) if made.spends else (made, recorder.record(made.entries))
-    if any(outcome.stale for outcome in outcomes):
+    if not all(outcome.is_stored for outcome in outcomes):
         raise Stale
     if caller is not None:
         caller.check_presence()

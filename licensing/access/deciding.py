@@ -37,8 +37,8 @@ def leniency(answer: Answer) -> tuple[bool, bool, bool]:
 
 def traced_decision(answer: Answer) -> dict[str, str | bool]:
     reason = answer.decision.reason
-    told: dict[str, str | bool] = {"licensing.allowed": answer.decision.allowed}
-    return told if reason is None else {**told, "licensing.reason": str(reason)}
+    attributes: dict[str, str | bool] = {"licensing.allowed": answer.decision.allowed}
+    return attributes if reason is None else {**attributes, "licensing.reason": str(reason)}
 
 
 @traced("decide", describe=traced_decision)
@@ -85,16 +85,15 @@ def decide_edge(
         return facts, decision
     further = asking_for(facts, edge.and_permission)
     if edge.and_requester_id is not None and other is not None:
-        asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
-        further = facts_of(asked, item, other, facts.now)
+        second = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
+        further = facts_of(second, item, other, facts.now)
     return also_allowed(item.policy, facts, decision, further, edge.payment)
 
 
-def comparisons_of(checks: Sequence[Check], found: LookupResult) -> int:
+def count_comparisons(checks: Sequence[Check], found: LookupResult) -> int:
     """Return how many comparisons the policies of these checks may take."""
-    named = (found.items.get(check.selector) for check in checks)
-    policies = [page.policy for item in named if item is not None for page in item.readings]
-    return sum(policy.comparisons for policy in policies if policy is not None)
+    items = found.items
+    return sum([items[check.selector].comparisons for check in checks if check.selector in items])
 
 
 def admit_payer(check: Check) -> Check:

@@ -8,6 +8,7 @@ from secrets import token_urlsafe
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accounts.keys.authentication import Grant
 from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import NamedRequester, Naming
 from analytics.recording.outcomes import Outcome
@@ -18,7 +19,7 @@ from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
 from licensing.access import deciding
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
-from licensing.access.charging.charges import charge_of
+from licensing.access.charging.charges import build_charge
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import admit_payer, strictest_page
@@ -71,6 +72,8 @@ class Decisions(Struct, frozen=True, gc=False):
 
     def settle(self, outcomes: Sequence[Outcome]) -> Sequence[Answer | ApiError]:
         """Return the answers, adjusted by the outcomes of recording."""
+        if not self.claims and not self.spends:
+            return self.answers
         answers = list(self.answers)
         for number, (shared, outcome) in enumerate(zip(self.shared, outcomes, strict=True)):
             if outcome.available is not None:
@@ -97,15 +100,15 @@ class Deciding:
     def __init__(
         self,
         found: LookupResult,
+        requesters: Mapping[str, RequesterSnapshot],
         account: str,
         now: datetime,
-        key_id: str | None,
-        *,
-        stores_full_addresses: bool = False,
+        grant: Grant | None,
     ) -> None:
-        self.stores_full_addresses = stores_full_addresses
-        self.account, self.epoch, self.now, self.key_id = account, found.epoch, now, key_id
-        self.items, self.requesters = found.items, found.requesters
+        self.stores_full_addresses = grant is not None and grant.stores_full_addresses
+        self.key_id = None if grant is None else grant.key_id
+        self.account, self.epoch, self.now = account, found.epoch, now
+        self.items, self.requesters = found.items, requesters
         self.entries: list[Entry] = []
         self.shared: list[SharedDecision] = []
         self.alike: dict[Likeness, SharedDecision] = {}  # of checks that only name their item
@@ -113,7 +116,7 @@ class Deciding:
         self.spends: dict[int, tuple[Spend, ...]] = {}
         self.rehearsals: dict[int, tuple[Spend, ...]] = {}
         self.unwritten: dict[str, RequesterSnapshot] = {}
-        self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
+        self.also = [] if self.key_id is None else [self.key_id]  # further dependencies (accounts.plans.epochs)
 
     def decisions(self, answers: Sequence[Answer | ApiError]) -> Decisions:
         """Return the decisions with these answers to all checks."""
@@ -145,7 +148,11 @@ class Deciding:
             item = strictest_page(check, item, self.requesters, self.now)
         if item.urls:
             self.also += item.urls
-        shared = self.share_decision(check, item, requester)
+        # A licence may cover a single item, and each access that a wallet pays for is decided separately.
+        if check.names_item_alone and requester.licenses is None and not requester.wallets:
+            shared = self.share_decision(check, item, requester)
+        else:
+            shared = self.decide(check, item, requester)
         shared.places.append(place)
         shared.entry.ids.append(key)
         shared.entry.contents.append(item.key)
@@ -153,9 +160,6 @@ class Deciding:
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Return the decision for this check and item. Items with equal policy and facts share one."""
-        # A licence may cover a single item, and each access that a wallet pays for is decided separately.
-        if not check.names_item_alone or requester.licenses is not None or requester.wallets:
-            return self.decide(check, item, requester)
         kind = item.policy_key, item.known
         shared = self.alike.get(kind)
         # Rate limits are counted in the order of the checks.
@@ -175,14 +179,15 @@ class Deciding:
         if counted.wallets and (spends := spends_if_enforced(answer.decision, counted.wallets)):
             kept = self.spends if answer.decision.observed is None else self.rehearsals
             kept[len(self.entries)] = spends
-        claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
+        claim = None if answer.rate_reset is None else self.build_claim(check, answer, item, counted)
         self.claims |= claim is not None
-        case = self.case_of(check, item, requester, answer)
-        self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
+        case = self.build_case(check, item, requester, answer)
+        charge = None if answer.decision.price is None else build_charge(answer.decision)
+        self.entries.append(entry := Entry(case, [], [], claim, charge))
         self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
         return shared
 
-    def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
+    def build_case(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
         """Build the recorded form of the decision."""
         decision, rule = answer.decision, answer.decision.rule
         facts = recorded_facts(check, item, answer.facts, answer.requester_name, self.key_id)
@@ -216,7 +221,7 @@ class Deciding:
             self.unwritten[edge.and_requester_id] = other
         return other
 
-    def claim_of(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
+    def build_claim(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
         """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
         limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
@@ -225,7 +230,7 @@ class Deciding:
         begin, _ = rate_limits.window(limit.period, self.now)
         allowance = limit.requests
         if check.edge is not None and answer.facts.visitor_id is not None:
-            first = rate_limits.first_window(policy_id_of(item), rule, check.edge.marks, self.now)
+            first = rate_limits.first_window(find_policy_id(item), rule, check.edge.marks, self.now)
             allowance -= first == begin  # counted for the address then
         counter = rate_limits.counter_of(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
@@ -243,13 +248,13 @@ def with_new_visitor(answer: Answer, item: Item, edge: EdgeTerms) -> Answer:
     A cookie that the visitor sent, and the rule does not know, keeps its id.
     """
     facts = answer.facts
-    if not rate_limits.needs_cookie(policy_id_of(item), answer.decision.rule, facts, edge.marks):
+    if not rate_limits.needs_cookie(find_policy_id(item), answer.decision.rule, facts, edge.marks):
         return answer
     visitor_id = facts.visitor_id or token_urlsafe(VISITOR_BYTES)
     return replace(answer, facts=replace(facts, visitor_id=None, new_visitor_id=visitor_id))
 
 
-def policy_id_of(item: Item) -> str:
+def find_policy_id(item: Item) -> str:
     return "" if item.policy is None else item.policy.id or ""
 
 
@@ -275,25 +280,16 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
 
 
 def decide_checks(
-    checks: Sequence[Check],
-    found: LookupResult,
-    account: str,
-    now: datetime,
-    key_id: str | None = None,
-    *,
-    unlisted_signers_pay: bool = False,
-    stores_full_addresses: bool = False,
+    checks: Sequence[Check], found: LookupResult, account: str, now: datetime, grant: Grant | None = None
 ) -> Decisions:
     """Decide the checks of one request on facts of a single epoch.
 
-    `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
-    `unlisted_signers_pay` and `stores_full_addresses` are the account's settings at that epoch.
+    `account` is the account's UUID in hex. `grant` is the caller's at that epoch, None for operators.
     """
-    if unlisted_signers_pay:
+    if grant is not None and grant.unlisted_signers_pay:
         checks = [admit_payer(check) for check in checks]
     checks, requesters = by_current_ids(checks, found.requesters)
-    current = LookupResult(found.epoch, found.items, requesters)
-    making = Deciding(current, account, now, key_id, stores_full_addresses=stores_full_addresses)
+    making = Deciding(found, requesters, account, now, grant)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
     answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]

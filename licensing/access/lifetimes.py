@@ -33,9 +33,10 @@ def seconds_until_change(policy: CompiledPolicy | None, facts: Facts, most: int)
 
 def is_counted(decision: Decision) -> bool:
     """Return whether each access counts, because it has a price or its rule a rate limit."""
-    rule, reason = decision.rule, decision.reason
-    is_limited = rule is not None and rule.rate_limit is not None
-    return decision.price is not None or (is_limited and reason in (None, Reason.RATE_LIMIT_EXCEEDED))
+    rule = decision.rule
+    if rule is not None and rule.rate_limit is not None and decision.reason in (None, Reason.RATE_LIMIT_EXCEEDED):
+        return True
+    return decision.price is not None
 
 
 def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts, *, spends: bool) -> int:

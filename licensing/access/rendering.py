@@ -26,9 +26,9 @@ MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
 
 def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> dict[str, Any]:
     """Return the decision object. Its trace takes at most `room` bytes of JSON."""
-    decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
-    held = decision.license
-    seconds = 0 if answer.dry_run else cache_seconds(decision, policy, answer.facts, spends=bool(answer.credits))
+    decision, policy, facts = answer.decision, answer.policy, answer.facts
+    rule, held, price = decision.rule, decision.license, decision.price
+    is_cacheable = price is None and not answer.dry_run
     shown: dict[str, object] = {
         "object": "access_decision",
         "id": answer.id,
@@ -37,7 +37,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         "message": rule.message if rule else None,
         "contentId": answer.content_id,
         "requester": {"id": answer.requester_id, "name": answer.requester_name},
-        "permission": answer.facts.permission,
+        "permission": facts.permission,
         "permissions": list(decision.permissions),
         "policyId": policy.id if policy else None,
         "policyVersion": policy.version if policy else None,
@@ -49,9 +49,9 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
             "expiresAt": render_timestamp(held.expires_at),
             "source": held.source,
         },
-        "rateLimit": present_rate(answer),
-        "charge": present_charge(decision),
-        "cacheFor": seconds,
+        "rateLimit": None if answer.rate_reset is None else present_rate(answer),
+        "charge": None if price is None else present_charge(decision),
+        "cacheFor": cache_seconds(decision, policy, facts, spends=bool(answer.credits)) if is_cacheable else 0,
         "dryRun": answer.dry_run,
         "created": answer.created,
     }
@@ -60,7 +60,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     if decision.observed:
         shown["observed"] = {"allowed": False, "reason": decision.observed}
     if explain:
-        shown |= present_trace(trace(policy, answer.facts), room)
+        shown |= present_trace(trace(policy, facts), room)
     return shown
 
 
@@ -140,15 +140,17 @@ def present_batch(
 ) -> dict[str, object]:
     """Return the list of a batch's decisions. Shared decisions are rendered once."""
     made: dict[SharedDecision, Template] = {}
-    room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
+    room = min(MAX_TRACE, MAX_TRACES // (len([check for check in checks if check.explain]) or 1))
     data: list[dict[str, object] | Fragment] = []
     for answer, check in zip(answers, checks, strict=True):
-        own: dict[str, object] = {} if check.correlation_id is None else {"correlationId": check.correlation_id}
+        own: dict[str, object] = {}
+        if check.sign and sign is not None and isinstance(answer, Answer):
+            own["token"] = sign(answer)
+        if check.correlation_id is not None:
+            own["correlationId"] = check.correlation_id
         if isinstance(answer, ApiError):
             data.append({"object": "access_decision", "allowed": False, "error": answer.as_dict(), **own})
             continue
-        if check.sign and sign is not None:
-            own = {"token": sign(answer), **own}
         shared = answer.shared
         if shared is None or len(shared.places) == 1:
             data.append({**present(answer, explain=check.explain, room=room), **own})
@@ -179,14 +181,14 @@ class Template:
         fields = list(shown.items())
         names = list(shown)
         before, after = names.index("id"), names.index("contentId")
-        self.head = f'{members(fields[:before])}"id":"'
+        self.head = f'{{{members(fields[:before])}"id":"'
         self.middle = f'",{members(fields[before + 1 : after])}"contentId":"'
         self.tail = f'",{members(fields[after + 1 :])}'.removesuffix(",")
 
     def of(self, answer: Answer, own: dict[str, object]) -> Fragment:
         """Return the object of one answer with its additional members. Ids need no escaping."""
         beside = f",{members(own.items())}".removesuffix(",") if own else ""
-        return Fragment(f"{{{self.head}{answer.id}{self.middle}{answer.content_id}{self.tail}{beside}}}")
+        return Fragment(f"{self.head}{answer.id}{self.middle}{answer.content_id}{self.tail}{beside}}}")
 
 
 def members(fields: Iterable[tuple[str, object]]) -> str:

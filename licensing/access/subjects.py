@@ -37,9 +37,12 @@ class Item:
     others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
     # Values of licensing.policies.facts.OF_ITEM: each check would read them again.
     known: Values = field(init=False, repr=False)
+    comparisons: int = field(init=False, repr=False)  # that its decision may take
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known", known_of(self))
+        policies = [page.policy for page in self.readings if page.policy is not None]
+        object.__setattr__(self, "comparisons", sum(policy.comparisons for policy in policies))
 
     @property
     def compiled(self) -> CompiledPolicy | None:

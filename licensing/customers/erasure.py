@@ -33,7 +33,7 @@ def erase(requester: Requester) -> Requester:
 def begin(requester: Requester) -> Requester:
     """Replace the requester's id by a pseudonym and clear its row, and those of requesters merged into it.
 
-    Revokes its licence clients. Raises NotFound.
+    Revokes its licence clients, and ends its portal sessions. Raises NotFound.
     """
     epochs.hold(requester.account_id)
     locked = services.get(requester.account_id, requester.requester_id, lock=True)
@@ -59,6 +59,7 @@ def replace_by_pseudonym(locked: Requester) -> None:
     locked.former_names.all().delete()
     for client in LicenseClient.objects.filter(requester=locked, revoked_at=None):
         revoke_client(client)
+    locked.portal_sessions.all().delete()
     if is_new or has_data:  # otherwise only others, such as payments, may have new data
         services.renew(locked)
         audit.record("requester.erased", locked, {})

@@ -80,6 +80,7 @@ def move(source: Requester, target: Requester) -> None:
         except ValidationFailed as error:
             raise ValidationFailed(error.message, param="into") from None
     move_clients(source, target)
+    source.portal_sessions.all().delete()  # whoever has one was not shown what the target has
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
     for wallet in [one for one in wallets if one.requester_id == source.pk]:

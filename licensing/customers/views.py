@@ -28,21 +28,11 @@ from licensing.requesters.serializers import (
 )
 
 
-class RequesterViewSet(AccountViewSet[Requester]):
-    permissions_required = {
-        "list": "licenses:read",
-        "retrieve": "licenses:read",
-        "create": "licenses:write",
-        "partial_update": "licenses:write",
-        "destroy": "licenses:write",
-        "merge": "licenses:write",
-    }
-    exportable = {"list": "requesters"}
-    serializer_class = RequesterProfileSerializer
-    filterset_class = RequesterFilters
+class RequesterPathViewSet(AccountViewSet[Requester]):
+    """Endpoints at and below a requester's path."""
+
     queryset = Requester.objects.select_related("merged_into")
     lookup_value_converter = "path"  # publishers' own ids may contain slashes
-    after_commit: Callable[[], object] | None = None  # runs after a write is committed
 
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
@@ -58,6 +48,21 @@ class RequesterViewSet(AccountViewSet[Requester]):
         if found is None:
             raise NotFound(f"There is no requester {id[:100]!r}.")
         return found
+
+
+class RequesterViewSet(RequesterPathViewSet):
+    permissions_required = {
+        "list": "licenses:read",
+        "retrieve": "licenses:read",
+        "create": "licenses:write",
+        "partial_update": "licenses:write",
+        "destroy": "licenses:write",
+        "merge": "licenses:write",
+    }
+    exportable = {"list": "requesters"}
+    serializer_class = RequesterProfileSerializer
+    filterset_class = RequesterFilters
+    after_commit: Callable[[], object] | None = None  # runs after a write is committed
 
     def one(self, requester: Requester, status: int = 200) -> HttpResponse:
         return self.answer(requester, status, stats=stats_of(requester))
@@ -133,17 +138,24 @@ def stats_of(requester: Requester) -> dict[str, object]:
     return {**sums, "lastSeenAt": max(seen, default=None)}
 
 
-def merge_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
-    """Merge the requester. With other methods than POST the path names a requester whose own id ends in `/merge`."""
-    if request.method in ("POST", "OPTIONS"):
-        return merge_view(request, id=id)
-    response = one_view(request, id=f"{id}/merge")
-    if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        response["Allow"] = f"{response['Allow']}, POST"
-    return response
-
-
-merge_view = RequesterViewSet.as_view({"post": "merge"}, detail=True)
 one_view = RequesterViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True)
-# Attributes that Django, the OpenAPI document and tests expect of a view.
-merge_route = update_wrapper(merge_or_one, merge_view)
+
+
+def nested_route(view: Callable[..., HttpResponseBase], name: str) -> Callable[..., HttpResponseBase]:
+    """Return a view of the POST at a requester's path and `name`.
+
+    With other methods the path names a requester whose own id ends in `name`.
+    """
+
+    def nested_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
+        if request.method in ("POST", "OPTIONS"):
+            return view(request, id=id)
+        response = one_view(request, id=f"{id}/{name}")
+        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            response["Allow"] = f"{response['Allow']}, POST"
+        return response
+
+    return update_wrapper(nested_or_one, view)  # with what Django, the OpenAPI document and tests expect of a view
+
+
+merge_route = nested_route(RequesterViewSet.as_view({"post": "merge"}, detail=True), "merge")

@@ -50,7 +50,7 @@ def record_visits(
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
             # move forwards.
             outcomes = recorder.record(entries)
-            entries = [entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome.stale]
+            entries = [entry for entry, outcome in zip(entries, outcomes, strict=True) if not outcome.is_stored]
         progress(number + 1, days)
 
 

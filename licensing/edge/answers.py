@@ -7,13 +7,22 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken
+from kit.http.errors import (
+    ApiError,
+    HostNotAllowed,
+    InsufficientPermissions,
+    InsufficientScope,
+    InvalidToken,
+    MissingApiKey,
+    RateLimitExceeded,
+    ServiceUnavailable,
+)
 from kit.http.rendering import render_json
 from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
-from licensing.edge.original import Original
+from licensing.edge.original import Original, UntrustedProxy
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.page_terms import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
@@ -98,6 +107,20 @@ def license_link(original: Original) -> dict[str, str]:
     return {"Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"'}
 
 
+# Errors of the proxy itself: its key, its address, its questions before it is known.
+ERRORS_OF_PROXIES = (MissingApiKey, InsufficientPermissions, RateLimitExceeded, UntrustedProxy)
+
+
+def error_answer(error: ApiError, headers: dict[str, str]) -> EdgeAnswer:
+    """Return the answer for a question that was not decided.
+
+    Errors of the proxy itself are answered with 503, as an outage is: they close no page that stays open during one.
+    """
+    is_own_error = isinstance(error, ERRORS_OF_PROXIES)
+    status = ServiceUnavailable.status_code if is_own_error else error.status_code
+    return EdgeAnswer(status, {**headers, **error.headers}, render_json({"error": error.as_dict()}))
+
+
 def open_page(original: Original) -> EdgeAnswer:
     """Return the answer for a page that needs no decision; nothing is recorded."""
     return EdgeAnswer(200, decision_headers(200, "allow", original))
@@ -119,21 +142,21 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
     """Return the denial for a licence token that is invalid, expired or for other pages."""
-    status, reason = refusal.status_code, reason_of(refusal)
+    status, reason = refusal.status_code, refusal_reason(refusal)
     headers = {**decision_headers(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
     return EdgeAnswer(status, headers, body_of(reason, refusal.message), message=refusal.message, is_specific=True)
 
 
 def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
     """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
-    reason = reason_of(refusal)
+    reason = refusal_reason(refusal)
     headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
     return EdgeAnswer(400, headers, body_of(reason, str(refusal)), message=str(refusal), is_specific=True)
 
 
-def reason_of(refusal: Refusal) -> str:
+def refusal_reason(refusal: Refusal) -> str:
     """Return the X-Access-Reason of a refused token, signature or price."""
     if isinstance(refusal, InvalidSignature):
         return "invalid_signature"
@@ -149,10 +172,10 @@ def ask_to_sign(reply: EdgeAnswer) -> EdgeAnswer:
 
 def would_refuse(reply: EdgeAnswer, refusal: Refusal) -> EdgeAnswer:
     """Return the reply of a site that only observes, with the reason for which enforcement would refuse."""
-    return replace(reply, headers={**reply.headers, WOULD: f"deny; reason={reason_of(refusal)}"})
+    return replace(reply, headers={**reply.headers, WOULD: f"deny; reason={refusal_reason(refusal)}"})
 
 
-def answer_of(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
+def build_answer(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
     """Return the edge's answer for a decision. `payment` is the visitor's offer, if any."""
     decision = answer.decision
     about = {"X-Access-Id": answer.id or "", "X-Access-Requester": shown_requester(answer.requester_id)}

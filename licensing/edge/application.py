@@ -4,9 +4,10 @@ Uses the same decision path as checks: licensing.edge.visitors turns the visitor
 decides and records it, and licensing.edge.answers turns the decision into headers.
 """
 
+import logging
 from datetime import datetime
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,7 +26,6 @@ from kit.http.errors import (
     forget_frames,
 )
 from kit.http.middleware import request_id, request_id_of
-from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
@@ -34,16 +34,16 @@ from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import Head
-from licensing.access.event_loop.headers import header_lines
+from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
-from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.edge.answers import (
+    ERRORS_OF_PROXIES,
     WOULD,
     EdgeAnswer,
     Refusal,
-    answer_of,
     ask_to_sign,
+    build_answer,
+    error_answer,
     is_for_sale,
     license_link,
     open_page,
@@ -53,10 +53,10 @@ from licensing.edge.answers import (
     would_refuse,
 )
 from licensing.edge.caching import cache_seconds
-from licensing.edge.cookies import cookie_of, new_cookie
+from licensing.edge.cookies import new_cookie, read_cookie
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, original_of, peer_of
-from licensing.edge.prices import PaymentRefused, payment_of
+from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, peer_address, read_original
+from licensing.edge.prices import PaymentRefused, read_payment
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
@@ -70,6 +70,8 @@ UNKNOWN_PAYER = (
     "or come as a listed crawler."
 )
 KEY_HEADER = b"x-licensing-key"
+SECONDS_BETWEEN_WARNINGS = 60
+logger = logging.getLogger(__name__)
 
 
 UNSEEN = object()
@@ -85,7 +87,7 @@ class Edge(Sender):
 
     def __init__(self, head: Head, callers: Callers) -> None:
         key = head.header(KEY_HEADER).strip()
-        super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
+        super().__init__(callers, f"Bearer {key}" if key else "", peer_address(head))
         # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
         self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
@@ -116,6 +118,7 @@ class ForwardApplication(CheckApplication):
         super().__init__(gateway)
         self.signatures = Signatures(self.gateway.callers, directories)
         self.names = names or AddressNames()
+        self.quiet_until = 0.0
 
     def serves(self, scope: Scope) -> bool:
         return scope["type"] == "http" and is_question(scope["path"])
@@ -130,8 +133,8 @@ class ForwardApplication(CheckApplication):
                 answer = await edge.serve(partial(self.ask, head, edge))
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
-                told = {**self.link_to_terms(head), **error.headers}
-                answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
+                answer = error_answer(error, self.link_to_terms(head))
+                self.warn(edge, error)
                 forget_frames(exc)
             if has_option(head, DENY_403):
                 answer = answer.by_403()
@@ -150,18 +153,24 @@ class ForwardApplication(CheckApplication):
         finally:
             request_id.reset(token)
 
+    def warn(self, edge: Edge, error: ApiError) -> None:
+        """Log an error of a proxy, at most once a minute: visitors may not notice it."""
+        if isinstance(error, ERRORS_OF_PROXIES) and monotonic() >= self.quiet_until:
+            self.quiet_until = monotonic() + SECONDS_BETWEEN_WARNINGS
+            logger.warning("The proxy at %s gets no decisions: %s", edge.address, error.message)
+
     def link_to_terms(self, head: Head) -> dict[str, str]:
         """Return the Link header to the licence terms, also for errors; empty if the page is unknown."""
         try:
-            return license_link(original_of(head, self.proxies))
+            return license_link(read_original(head, self.proxies))
         except ApiError:
             return {}
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
         now = moment()
-        original = original_of(head, self.proxies)
-        if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
+        original = read_original(head, self.proxies)
+        if (cookie := read_cookie(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
         reply = await self.answer_visit(head, edge, original, now)
         if reply.status == 200 or not wants_page(head.header(b"accept")):
@@ -171,8 +180,8 @@ class ForwardApplication(CheckApplication):
     async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
         """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
-        found = await self.gateway.facts.look_up(edge.grant.account_id, [check])
-        item = found.items.get(check.selector)
+        facts = await self.gateway.facts.look_up(edge.grant.account_id, [check])
+        item = facts.items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
@@ -195,7 +204,7 @@ class ForwardApplication(CheckApplication):
                 edge.signed = await self.signatures.signer(head, original)
             account_id = edge.grant.account_id
             visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
-            payment = payment_of(head, visitor.covered)
+            payment = read_payment(head, visitor.covered)
             answer = await self.decide_page(edge, visitor.check(original, user_agent, payment), now)
             if isinstance(answer, InvalidToken):  # its licence has ended
                 visitor = None
@@ -228,10 +237,10 @@ class ForwardApplication(CheckApplication):
         """Build the reply to a visitor from the decision. Raises ApiError."""
         if isinstance(answer, NotFound):  # the account was deleted meanwhile
             return open_page(original)
-        count_checks(outcomes_of([answer]))
+        count_checks([answer])
         if not isinstance(answer, Answer):
             raise answer
-        reply = answer_of(answer, original, payment)
+        reply = build_answer(answer, original, payment)
         cookie = new_cookie(answer, edge.grant.account_id, original.cookie, is_secure=original.is_secure)
         return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
@@ -265,12 +274,12 @@ class ForwardApplication(CheckApplication):
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
         """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""
-        found = await self.gateway.facts.look_up(account_id, [replace(check, dry_run=True)])
-        item = found.items.get(check.selector)
+        facts = await self.gateway.facts.look_up(account_id, [replace(check, dry_run=True)])
+        item = facts.items.get(check.selector)
         if item is None:
             return None
-        people = [found.requesters[requester_id] for requester_id, _ in check.requesters]
-        page = strictest_page(check, item, found.requesters, now)
+        people = [facts.requesters[requester_id] for requester_id, _ in check.requesters]
+        page = strictest_page(check, item, facts.requesters, now)
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:

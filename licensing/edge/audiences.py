@@ -39,13 +39,13 @@ def sentences(rules: Sequence[tuple[str, CompiledPolicy | None]], *, denies_unkn
 def outcomes(rules: Sequence[tuple[str, CompiledPolicy | None]], use: str, *, denies_unknown: bool) -> str:
     patterns: dict[str, list[str]] = defaultdict(list)
     for pattern, policy in rules:
-        patterns[phrase_of(policy, use)].append(pattern)
+        patterns[phrase_outcome(policy, use)].append(pattern)
     others = "are refused at" if denies_unknown else "may read"
     rest = [] if any(pattern in ("/", "/*") for pattern, _ in rules) else [f"{others} all other pages"]
     return listed([*(phrase.format(named(those)) for phrase, those in patterns.items()), *rest])
 
 
-def phrase_of(policy: CompiledPolicy | None, use: str) -> str:
+def phrase_outcome(policy: CompiledPolicy | None, use: str) -> str:
     """Return the phrase for what the policy lets everybody do with a page; `{}` stands for the pages."""
     if policy is None:
         return PHRASES[UNKNOWN]

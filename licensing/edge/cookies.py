@@ -32,15 +32,15 @@ class VisitorCookie(Struct, frozen=True):
     marks: Marks
 
 
-def cookie_of(head: Head, account_id: str) -> VisitorCookie | None:
+def read_cookie(head: Head, account_id: str) -> VisitorCookie | None:
     """Return the visitor's cookie. None without one, or if its signature is not the service's for this account.
 
     Proxies send its value in X-Licensing-Visitor; those that cannot pick a cookie send Cookie. With an empty
     X-Licensing-Visitor, a Cookie is not the visitor's but one that the HTTP client of the sender keeps.
     """
     value = head.header(b"x-licensing-visitor")
-    if b"x-licensing-visitor" not in head.headers and (found := IN_HEADER(head.header(b"cookie"))) is not None:
-        value = found[1]
+    if b"x-licensing-visitor" not in head.headers and (match := IN_HEADER(head.header(b"cookie"))) is not None:
+        value = match[1]
     return parse_cookie(value, account_id) if 0 < len(value) <= MAX_LENGTH else None
 
 

@@ -144,8 +144,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def find_claim(self, user_agent: str) -> Crawler | None:
         if not self.by_token:
             return None
-        found = self.tokens.search(user_agent.lower())
-        return self.by_token[found[0]] if found else None
+        match = self.tokens.search(user_agent.lower())
+        return self.by_token[match[0]] if match else None
 
     @cached_property
     def by_directory(self) -> dict[str, Crawler]:
@@ -168,7 +168,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def referrer_hosts(self) -> list[tuple[re.Pattern[str], str]]:
-        return [(pattern_of(host), host) for one in self.referrers for host in one.hosts]
+        return [(compile_host(host), host) for one in self.referrers for host in one.hosts]
 
     @cached_property
     def by_referrer_host(self) -> dict[str, Referrer]:
@@ -219,7 +219,7 @@ def lies_below(name: str, hosts: Iterable[str]) -> bool:
     return any(name == host or name.endswith(f".{host}") for host in hosts)
 
 
-def pattern_of(host: str) -> re.Pattern[str]:
+def compile_host(host: str) -> re.Pattern[str]:
     """Compile a host of the table of referrers."""
     name = re.escape(host).replace(r"\*\.", r"[a-z0-9-]+\.")
     return re.compile(r"(?:www\.)?" + name.replace(r"\.\*", rf"\.{COUNTRY}"))

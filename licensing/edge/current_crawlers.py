@@ -19,11 +19,11 @@ LOOK_AGAIN_AFTER = 5.0  # seconds
 
 def agents_for_robots() -> tuple[Agents, ...]:
     """Return the known crawlers that robots.txt can name, by class and by whether they come themselves."""
-    found: dict[tuple[str, bool], list[str]] = {}
+    tokens_by_class: dict[tuple[str, bool], list[str]] = {}
     for one in current_table.get().crawlers:
         if one.crawler_class in CRAWLED and one.product_token is not None:
-            found.setdefault((one.crawler_class, one.user_agent is not None), []).append(one.product_token)
-    return tuple(Agents(use, tuple(tokens), can_pay) for (use, can_pay), tokens in found.items())
+            tokens_by_class.setdefault((one.crawler_class, one.user_agent is not None), []).append(one.product_token)
+    return tuple(Agents(use, tuple(tokens), can_pay) for (use, can_pay), tokens in tokens_by_class.items())
 
 
 def path_of_update() -> Path:

@@ -39,17 +39,17 @@ class SiteDocuments:
         return self.get_response(request)
 
     def document(self, request: HttpRequest) -> HttpResponse | None:
-        told = request.META.get("HTTP_HOST", "")
+        requested = request.META.get("HTTP_HOST", "")
         if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
-            told = request.META.get("HTTP_X_FORWARDED_HOST") or told
-        host = host_of_header(told)
+            requested = request.META.get("HTTP_X_FORWARDED_HOST") or requested
+        host = host_of_header(requested)
         key = request.headers.get(KEY)
         site = site_at(host, key) if host is not None else None
         if host is None or site is None:
             return None
         write, media = DOCUMENTS[request.path]
         publication = Publication(
-            netloc_of(host, told),
+            netloc_with_port(host, requested),
             terms_of_site(site),
             site.account.name,
             license_server(request),
@@ -72,9 +72,9 @@ class SiteDocuments:
         return response
 
 
-def netloc_of(host: str, told: str) -> str:
+def netloc_with_port(host: str, requested: str) -> str:
     """Return the host with the port that the request named."""
-    port = PORT.search(told.strip())
+    port = PORT.search(requested.strip())
     return host + (port[0] if port is not None and port[0] not in (":", ":80", ":443") else "")
 
 

@@ -103,23 +103,23 @@ def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
 
 def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int]:
     """Return the prices of the first offers of the newest `most` denials by requester, and how many were priced."""
-    found: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     priced = 0
     named = events.select_related("requester").defer(*UNUSED).order_by(*BY_TIME)
     for answer in recorded_answers(named[:most]):
         priced += 1
         offer = next(offers(answer.policy, answer.facts), None)
         if offer is not None:
-            found[answer.requester_id][offer.price.currency] += from_millionths(offer.price.amount)
-    return {requester: dict(sums) for requester, sums in found.items()}, priced
+            by_requester[answer.requester_id][offer.price.currency] += from_millionths(offer.price.amount)
+    return {requester: dict(sums) for requester, sums in by_requester.items()}, priced
 
 
 def added_up(several: Iterable[Sums]) -> Sums:
-    found: defaultdict[str, Decimal] = defaultdict(Decimal)
+    total: defaultdict[str, Decimal] = defaultdict(Decimal)
     for sums in several:
         for currency, amount in sums.items():
-            found[currency] += amount
-    return dict(found)
+            total[currency] += amount
+    return dict(total)
 
 
 def present_observed(report: ObservedFigures, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:

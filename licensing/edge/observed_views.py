@@ -74,7 +74,7 @@ class ObservedViewSet(AccountViewSet):
         site = site_named(self.account_id, request.query_params.get("siteId"))
 
         def report() -> dict[str, object]:
-            found = observed_report(observed_denials(self.account_id, window.start, window.end, site))
-            return present_observed(found, window.start, window.end - MICROSECOND, site)
+            report = observed_report(observed_denials(self.account_id, window.start, window.end, site))
+            return present_observed(report, window.start, window.end - MICROSECOND, site)
 
         return json_report(report)

@@ -130,10 +130,10 @@ class OfferViewSet(ReadingViewSet):
             check = check_of(given, given, "")
         except Fault as fault:
             raise InvalidRequest(fault.message, param=fault.path) from None
-        [told] = render_offers(self.account_id, [check], timezone.now())
-        if isinstance(told, ApiError):
-            raise told
-        return Response(told)
+        [rendered] = render_offers(self.account_id, [check], timezone.now())
+        if isinstance(rendered, ApiError):
+            raise rendered
+        return Response(rendered)
 
     @extend_schema(
         summary="Get the offers for many accesses", request=OfferBatchSerializer, responses=OfferListSerializer
@@ -149,9 +149,10 @@ class OfferViewSet(ReadingViewSet):
             for fault in first.all():
                 once.setdefault((fault.path, fault.message), fault)
             raise ValidationFailed.from_faults(once.values()) from None
-        told = render_offers(self.account_id, checks, timezone.now())
+        rendered = render_offers(self.account_id, checks, timezone.now())
         data = [
-            {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told
+            {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one
+            for one in rendered
         ]
         return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
 
@@ -176,7 +177,7 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
     items = find_items(account_id, {check.selector for check in checks})
     known = find_requesters(account_id, {check.requester_id for check in checks})
     checks, requesters = by_current_ids(checks, known)
-    told: list[dict[str, Any] | ApiError] = []
+    rendered: list[dict[str, Any] | ApiError] = []
     decided: dict[str, dict[int, Answer]] = {}  # by requester and place
     for place, check in enumerate(checks):
         item = items.get(check.selector)
@@ -192,11 +193,11 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
         if item is None:
             error = not_found(check, takes_external_id=False)
             error.param = {"page": "url"}.get(error.param or "", error.param)
-            told.append(error)
+            rendered.append(error)
             continue
         answer = decided[check.requester_id][place]
         name, value = check.selector
-        told.append(
+        rendered.append(
             {
                 "object": "access_offer",
                 "url": value if name == "page" else None,
@@ -212,7 +213,7 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
                 **({"credits": present_credits(answer.credits)} if answer.credits else {}),
             }
         )
-    return told
+    return rendered
 
 
 def offers_of(answer: Answer) -> list[Offer]:

@@ -126,17 +126,17 @@ def has_option(head: Head, option: bytes) -> bool:
     return head.path in EXACT and option in head.query.split(b"&")
 
 
-def original_of(head: Head, proxies: TrustedProxies) -> Original:
+def read_original(head: Head, proxies: TrustedProxies) -> Original:
     """Read the visitor's request. Raises InvalidRequest if no trusted source describes it."""
     check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
     if len(head.headers) < len(head.scope["headers"]):
         refuse_repeated([name for name, _ in head.scope["headers"]])
-    found = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
+    original = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
     if b"referer" in head.headers:
-        found = replace(found, referrer=referring_host(head.header(b"referer"), found.host))
-    if len(found.url) > MAX_URI:
+        original = replace(original, referrer=referring_host(head.header(b"referer"), original.host))
+    if len(original.url) > MAX_URI:
         raise InvalidRequest(f"The URL of the page is longer than {MAX_URI:,} characters.")
-    return found
+    return original
 
 
 def refuse_repeated(sent: list[bytes]) -> None:
@@ -148,8 +148,8 @@ def refuse_repeated(sent: list[bytes]) -> None:
 
 def referring_host(referer: str, host: str) -> str | None:
     """Return the host of a Referer, the only part that is recorded; None if it is `host` itself."""
-    found = WHOLE_URL.match(referer)
-    named = None if found is None else host_of_header(found[2])
+    match = WHOLE_URL.match(referer)
+    named = None if match is None else host_of_header(match[2])
     return None if named == host else named
 
 
@@ -222,10 +222,10 @@ def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
 
 def whole_url(text: str, header: str) -> str:
     """Return the URL with a normalised host. Raises InvalidRequest."""
-    found = WHOLE_URL.match(text)
-    if found is None:
+    match = WHOLE_URL.match(text)
+    if match is None:
         raise InvalidRequest("Must be the whole URL of the page asked for.", param=header)
-    scheme, host, uri = found.groups()
+    scheme, host, uri = match.groups()
     path = escape_uri(uri if uri.startswith("/") else f"/{uri}")
     return f"{scheme.lower()}://{host_in(host, header)}{path}"
 
@@ -235,14 +235,18 @@ def decode_host(url: str) -> str:
 
     Only these: visitors choose their Host, and a decoded `/` would put another page before the one that they get.
     """
-    found = WHOLE_URL.match(url)
-    host = "" if found is None else unquote(found[2])
-    return url if found is None or ENDS_HOST.search(host) else f"{found[1]}://{host}{found[3]}"
+    match = WHOLE_URL.match(url)
+    host = "" if match is None else unquote(match[2])
+    return url if match is None or ENDS_HOST.search(host) else f"{match[1]}://{host}{match[3]}"
+
+
+class UntrustedProxy(InvalidRequest):
+    """The sender of a header with the visitor's page is not in TRUSTED_PROXIES."""
 
 
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
-        raise InvalidRequest(
+        raise UntrustedProxy(
             "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
             param=header,
         )
@@ -277,6 +281,6 @@ def escape_uri(uri: str) -> str:
     return uri if IS_ESCAPED(uri) else quote(uri.encode("latin-1", "replace"), safe=UNESCAPED)
 
 
-def peer_of(head: Head) -> Address | None:
+def peer_address(head: Head) -> Address | None:
     """Return the address of the proxy that sent the request."""
     return parse_address(head.scope["client"][0]) if head.scope.get("client") else None

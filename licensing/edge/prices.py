@@ -27,7 +27,7 @@ class PaymentRefused(Exception):
         self.code = code
 
 
-def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
+def read_payment(head: Head, covered: frozenset[str] | None) -> Payment | None:
     """Return the payment that the visitor offers, or None. Raises PaymentRefused.
 
     If the request is signed, the signature must cover the price (`covered` are the signed components).

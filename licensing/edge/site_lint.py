@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.crawlers import ADMITTED_BY_NAME
-from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_site
+from licensing.edge.publishing.documents import policies_by_id, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
@@ -38,10 +38,10 @@ class Finding(Struct, frozen=True):
 
 def lint_site(site: Site) -> list[Finding]:
     """Return the findings: those about the whole site first, then in the order of the rules."""
-    return [*of_the_whole(site), *of_the_rules(site)]
+    return [*lint_whole_site(site), *lint_rules(site)]
 
 
-def of_the_whole(site: Site) -> Iterator[Finding]:
+def lint_whole_site(site: Site) -> Iterator[Finding]:
     if is_own_host(site.host):
         yield Finding(
             "warning",
@@ -90,8 +90,8 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
         )
 
 
-def of_the_rules(site: Site) -> Iterator[Finding]:
-    policies, terms = revisions_of(site), {one.url: one for one in terms_of_site(site)}
+def lint_rules(site: Site) -> Iterator[Finding]:
+    policies, terms = policies_by_id(site), {one.url: one for one in terms_of_site(site)}
     linted = LintedPolicies()
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
@@ -100,8 +100,8 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
             message = "This pattern decides no page, because a longer one matches every page."
             yield Finding("warning", "pattern_never_decides", rule.pattern, message)
             continue
-        told = terms.get(url, Terms(url))
-        own, published = promised_uses(policy), told.uses
+        stated = terms.get(url, Terms(url))
+        own, published = promised_uses(policy), stated.uses
         if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
         if own - published:
@@ -113,8 +113,8 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
             )
         if policy is not None:
-            yield from of_the_policy(rule.pattern, policy, linted.findings(policy))
-        unsaid = allowed_to_some(policy) - own - told.prices.keys()
+            yield from lint_policy(rule.pattern, policy, linted.findings(policy))
+        unsaid = allowed_to_some(policy) - own - stated.prices.keys()
         if unsaid:
             yield Finding(
                 "note",
@@ -137,12 +137,12 @@ class LintedPolicies:
         if policy.id not in self.known:
             self.pairs += len(policy.rules) ** 2
             is_linted = self.pairs <= MAX_PAIRS
-            found = lint(policy.rules, policy.default_action, timezone.now()) if is_linted else None
-            self.known[policy.id] = found
+            findings = lint(policy.rules, policy.default_action, timezone.now()) if is_linted else None
+            self.known[policy.id] = findings
         return self.known[policy.id]
 
 
-def of_the_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:
+def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:
     """Yield the rules that never match, in general or at a site, and the prices that nobody is offered."""
     if findings is None:
         message = "The site's policies have too many rules to look for rules that never match. Open the policy."

@@ -43,19 +43,19 @@ async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
     return dict(await asyncio.gather(*map(one, urls)))
 
 
-async def look_at(told: Publication) -> list[Finding]:
+async def look_at(publication: Publication) -> list[Finding]:
     """Return findings about the documents at the site's host and the licence server that they name."""
-    documents = write_documents(told)
-    own = {f"https://{told.netloc}{path}": path for path in documents}
-    server = [] if told.server is None else [f"{told.server}{KEYS}"]
-    found = await fetch_all([*own, *server])
+    documents = write_documents(publication)
+    own = {f"https://{publication.netloc}{path}": path for path in documents}
+    server = [] if publication.server is None else [f"{publication.server}{KEYS}"]
+    replies = await fetch_all([*own, *server])
     findings: list[Finding] = []
-    for url, reply in found.items():
+    for url, reply in replies.items():
         body, problem = body_of(reply)
         if problem:
             findings.append(Finding("warning", "unreachable", "", f"{url} cannot be read: {problem}"))
         elif own.get(url) == ROBOTS:
-            findings += of_robots(body, told)
+            findings += lint_robots(body, publication)
         elif url in own and not is_same(own[url], body, documents[own[url]]):
             findings.append(
                 Finding("warning", "differs", "", f"{url} is not what the policies make: the proxy passes on another.")
@@ -84,15 +84,15 @@ def is_same(path: str, body: bytes, own: bytes) -> bool:
     return texts[0] == texts[1]
 
 
-def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
+def lint_robots(body: bytes, publication: Publication) -> Iterator[Finding]:
     """Check the publisher's robots.txt: it must not permit more than the policies or contradict itself."""
     lines = [line.partition("#")[0].strip() for line in body.decode("utf-8", "replace").splitlines()]
     named = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-    if not any(name == "license" and value == f"https://{told.netloc}{RSL}" for name, value in named):
+    if not any(name == "license" and value == f"https://{publication.netloc}{RSL}" for name, value in named):
         yield Finding("note", "license_not_named", "", "robots.txt does not name license.xml (License: …).")
     said = list(statements(named))
-    promises = {one.url: one.uses for one in told.terms}
-    everywhere = told.everywhere
+    promises = {one.url: one.uses for one in publication.terms}
+    everywhere = publication.everywhere
     for path, yes, _ in said:
         extra = yes - promises.get(path, everywhere)
         if extra:
@@ -110,13 +110,13 @@ def statements(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Promise,
     """Yield the path of each statement about uses, with the permitted and the refused uses."""
     for name, value in named:
         if name == "content-signal":
-            yield EVERYWHERE, *said_of(value, NAMES_IN_SIGNAL, "yes", "no")
+            yield EVERYWHERE, *read_uses(value, NAMES_IN_SIGNAL, "yes", "no")
         elif name == "content-usage":
             path, _, rest = value.partition(" ") if value.startswith("/") else (EVERYWHERE, "", value)
-            yield path, *said_of(rest, NAMES_IN_USAGE, "y", "n")
+            yield path, *read_uses(rest, NAMES_IN_USAGE, "y", "n")
 
 
-def said_of(text: str, names: dict[str, str], yes: str, no: str) -> tuple[Promise, Promise]:
+def read_uses(text: str, names: dict[str, str], yes: str, no: str) -> tuple[Promise, Promise]:
     said = {
         name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in text.lower().split(","))
     }

@@ -129,7 +129,7 @@ async def identify(
         )
     if signed is not None:
         return who_signed(signed, crawler)
-    if crawler is not None and (verified_by := await place_of(crawler, original.address, names)) is not None:
+    if crawler is not None and (verified_by := await identify_address(crawler, original.address, names)) is not None:
         return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, verified_by)
     claimed = {} if crawler is None else claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
@@ -157,7 +157,7 @@ def claimed_visitor(crawler: Crawler | None) -> Visitor:
     return Visitor(ANONYMOUS, None)
 
 
-async def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
+async def identify_address(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
     """Return how the address verifies the crawler: by range or by reverse DNS name; None if it does not."""
     if current_table.get().is_at(crawler, address):
         return Identification.ADDRESS
@@ -202,13 +202,13 @@ async def key_of(
 
     Reads the key every time, because recording the decision only confirms the edge's own key.
     """
-    found = await callers.keys.submit(text)
-    if isinstance(found, ApiError) or found.account_id != account_id:
+    grant = await callers.keys.submit(text)
+    if isinstance(grant, ApiError) or grant.account_id != account_id:
         return None
     try:
-        found.check(now)
-        found.check_address(None if original.address is None else parse_address(original.address))
+        grant.check(now)
+        grant.check_address(None if original.address is None else parse_address(original.address))
     except ApiError:
         return None
-    callers.snapshot.note(account_id, found.epoch)
-    return found.key_id, found.key_name
+    callers.snapshot.note(account_id, grant.epoch)
+    return grant.key_id, grant.key_name

@@ -49,10 +49,10 @@ class Sender(NamedTuple):
 
 
 def parse_combined(line: str) -> Visit:
-    found = PLAIN(line)
-    if found is None:
+    match = PLAIN(line)
+    if match is None:
         return parse_parts(line, is_common=False)
-    address, time, method, uri, status, referer, user_agent = found.groups()
+    address, time, method, uri, status, referer, user_agent = match.groups()
     referer, user_agent = checked_agent(dash(referer), dash(user_agent))
     return Visit(parse_time(time), address, method, uri, None, referer, user_agent, int(status))
 

@@ -34,7 +34,7 @@ from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, place_of
+from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address
 from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
@@ -136,25 +136,25 @@ class Decider:
         urls = sorted({line.url for line in lines} - self.pages.keys())
         for start in range(0, len(urls), PAGES_PER_QUERY):
             some = urls[start : start + PAGES_PER_QUERY]
-            found = find_pages(self.site.account_id, some)
+            items = find_pages(self.site.account_id, some)
             for url in some:
-                self.pages[url] = LoggedPage.from_item(found[url]) if url in found else None
+                self.pages[url] = LoggedPage.from_item(items[url]) if url in items else None
         claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
             self.places.update(async_to_sync(verify)(unknown, self.names))
         keys = {None if line.crawler is None else (line.crawler.key, line.address): line for line in lines}
-        visitors = [self.visitor_of(line) for line in keys.values()]
-        wanted: dict[str, str | None] = {one.and_requester_id: None for one in visitors if one.and_requester_id}
-        wanted |= {one.id: one.name for one in visitors}
-        missing = {name: given for name, given in wanted.items() if name not in self.requesters}
+        visitors = [self.identify(line) for line in keys.values()]
+        named: dict[str, str | None] = {one.and_requester_id: None for one in visitors if one.and_requester_id}
+        named |= {one.id: one.name for one in visitors}
+        missing = {name: given for name, given in named.items() if name not in self.requesters}
         if missing and self.dry_run:
             self.requesters |= find_requesters(self.site.account_id, missing)
         elif missing:
             with transaction.atomic():
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
-    def visitor_of(self, line: Line) -> Visitor:
+    def identify(self, line: Line) -> Visitor:
         crawler = line.crawler
         place = None if crawler is None else self.places[crawler.key, line.address]
         if crawler is None or place is None:
@@ -197,14 +197,14 @@ class Decider:
     def prepare(self, line: Line, item: Item) -> Prepared:
         """Decide a request, and with it all requests that differ only in recorded details."""
         now = line.visit.moment
-        visitor = self.visitor_of(line)
+        visitor = self.identify(line)
         original = Original(line.url, line.visit.method, line.address)
         [check], known = by_current_ids([visitor.check(original, "")], self.requesters)
-        found = {requester_id: as_of(known[requester_id], now) for requester_id, _ in check.requesters}
-        requester = found[check.requester_id]
+        requesters = {requester_id: as_of(known[requester_id], now) for requester_id, _ in check.requesters}
+        requester = requesters[check.requester_id]
         other_id = check.edge.and_requester_id if check.edge is not None else None
-        other = None if other_id is None else found[other_id]
-        page = strictest_page(check, item, found, now)
+        other = None if other_id is None else requesters[other_id]
+        page = strictest_page(check, item, requesters, now)
         answer = decide_check(check, page, requester, now, other)
         facts = {
             **recorded_facts(check, page, answer.facts, answer.requester_name, None),
@@ -283,7 +283,7 @@ async def verify(
 
     async def place(crawler: Crawler, address: str) -> Identification | None:
         async with turns:
-            return await place_of(crawler, address, known)
+            return await identify_address(crawler, address, known)
 
     places = await gather(*(place(crawler, address) for (_, address), crawler in claimed.items()))
     return dict(zip(claimed, places, strict=True))

@@ -72,7 +72,7 @@ class FormatString:
 
     def __init__(self, literals: Sequence[str], fields: Sequence[Field]) -> None:
         self.literals, self.fields = literals, fields
-        self.match = re.compile(expression_of(literals, fields)).match
+        self.match = re.compile(build_expression(literals, fields)).match
 
     def __call__(self, line: str) -> Visit:
         values = self.read(line)
@@ -83,12 +83,12 @@ class FormatString:
 
         Raises Malformed.
         """
-        found = self.match(without_prefix(line))
-        count = 0 if found is None or found.lastindex is None else found.lastindex
-        if found is None or count <= len(self.fields):
+        match = self.match(without_prefix(line))
+        count = 0 if match is None or match.lastindex is None else match.lastindex
+        if match is None or count <= len(self.fields):
             raise Malformed(self.describe_end(count))
         values: dict[str, str] = {}
-        for field, text in zip(self.fields, found.groups(), strict=False):
+        for field, text in zip(self.fields, match.groups(), strict=False):
             if field.role is not None and text and text != "-" and field.role not in values:
                 values[field.role] = unescaped(text)
         return values
@@ -167,7 +167,7 @@ def strptime_format(name: str, text: str) -> str:
     """Return strptime's form of a strftime format; empty for Unix times. Raises InvalidRequest."""
     if text.startswith("%s"):
         return ""
-    text = re.sub(r"%\df", "%f", re.sub(r"%[TFRDeh]", lambda found: EXPANDED[found[0]], text))
+    text = re.sub(r"%\df", "%f", re.sub(r"%[TFRDeh]", lambda match: EXPANDED[match[0]], text))
     try:
         now = datetime.now(UTC)
         datetime.strptime(now.strftime(text), text)  # noqa: DTZ007 - only whether it can be parsed
@@ -204,7 +204,7 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
             raise InvalidRequest(f"{field.name} contains blanks. Log it in quotes.")
 
 
-def expression_of(literals: Sequence[str], fields: Sequence[Field]) -> str:
+def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
     """Return an expression with a group for each field and one for the end: the last group tells how far it came."""
     expression = rf"(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?+"
     for place in range(len(fields) - 1, -1, -1):

@@ -57,7 +57,7 @@ class NamedFields(NamedTuple):
 
 
 @lru_cache(maxsize=200)
-def alternatives_of(names: str) -> tuple[tuple[Path, ...], ...]:
+def parse_alternatives(names: str) -> tuple[tuple[Path, ...], ...]:
     """Return the alternatives for a role, each as the paths of its fields."""
     alternatives = [name.split("+") for name in names.split() if name != "?"]
     return tuple(tuple(tuple(part.split(">")) for part in parts) for parts in alternatives)
@@ -87,7 +87,7 @@ class JsonLines:
     def value(self, row: dict[str, object], names: str) -> str | None:
         """Return the value of a role, empty if it is; None if the row has none of its fields."""
         is_present = names.endswith("?")
-        for paths in alternatives_of(names):
+        for paths in parse_alternatives(names):
             parts = [text for path in paths if (text := text_at(row, path)) is not None]
             if len(parts) == len(paths):
                 is_present = True
@@ -145,7 +145,7 @@ class Columns:
         places: dict[str, list[list[int]]] = {}
         for role, names in self.named.roles.items():
             places[role] = []
-            for paths in alternatives_of(names):
+            for paths in parse_alternatives(names):
                 known = [columns[name.lower()] for (name,) in paths if name.lower() in columns]
                 if len(known) == len(paths):
                     places[role].append(known)
@@ -173,7 +173,7 @@ def joined(parts: list[str]) -> str:
 
 def first_name(names: str) -> str:
     """Return the name of the field that usually has a role's value."""
-    return "+".join(">".join(path) for path in alternatives_of(names)[0])
+    return "+".join(">".join(path) for path in parse_alternatives(names)[0])
 
 
 def text_at(row: dict[str, object], path: Path) -> str | None:

@@ -67,6 +67,15 @@ class Fields:
         return default
 
 
+def integer_of(low: int, high: int) -> Callable[[object, str], int]:
+    def read(value: object, path: str) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise Fault(path, f"Must be an integer from {low:,} to {high:,}.")
+        return value
+
+    return read
+
+
 def one_of(choices: Sequence[str], value: object, path: str, message: str) -> str:
     if not isinstance(value, str) or value not in choices:
         raise Fault(path, message)

@@ -52,6 +52,8 @@ UNMET_DEMAND = (
 )
 
 
+UNTYPED = HeldLicense(None)  # a licence without a type
+
 # Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
 IMPLIED_BY = {"ai_index": "ai_input"}
 IMPLIED_AT_EDGE = {**IMPLIED_BY, "preview": "read", "ads": "read"}
@@ -157,7 +159,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     if facts.permission in IMPLIED_AT_EDGE:
         facts = in_words_of(policy, facts)
     if type(facts) is PayerFacts:
-        matching = (rule for rule in policy.rules if rule.first_failing(facts) is None)
+        matching = (rule for rule in policy.rules if rule.matches(facts))
         return decided_by(next(matching, None), policy, facts)
     for rule in policy.rules:
         for test in rule.tests:
@@ -225,15 +227,16 @@ def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
 
 def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
     """Return whether some licence type would allow the access to this requester. One pass."""
-    facts = in_words_of(policy, facts)
-    untyped = with_license(facts, HeldLicense(None))
+    if facts.permission in IMPLIED_AT_EDGE:
+        facts = in_words_of(policy, facts)
+    untyped = with_license(facts, UNTYPED)
     decided: set[str] = set()  # licence types about whose holders an earlier rule decides
     for rule in policy.rules:
-        decides_all = rule.first_failing(untyped) is None
+        decides_all = rule.matches(untyped)
         if not decides_all:
             if rule.license_types is None or decided.issuperset(rule.license_types):
                 continue
-            if rule.first_failing(with_license(facts, HeldLicense(rule.tier))) is not None:
+            if not rule.matches(with_license(facts, HeldLicense(rule.tier))):
                 continue
         allows = rule.action == "allow" and rule.permits(facts)
         if decides_all or allows:

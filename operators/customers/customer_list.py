@@ -17,6 +17,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.filters import OptionsFilter
 from operators.base.lists.change_list import BoundedChangeList
+from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.times.shown import shown_time
 from operators.customers.customer_money import balance_in_words
@@ -45,12 +46,15 @@ class ListFigures(Struct, frozen=True):
 
 
 class CustomerChangeList(BoundedChangeList):
+    result_list: Iterable[Requester]
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.result_list = list(self.result_list)
-        figures = list_figures([requester.pk for requester in self.result_list])
-        for requester in self.result_list:
+        rows: list[Requester] = list(self.result_list)
+        figures = list_figures([requester.pk for requester in rows])
+        for requester in rows:
             setattr(requester, FIGURES, figures[requester.pk])
+        self.result_list = rows
 
 
 def list_figures(numbers: Iterable[int]) -> dict[int, ListFigures]:
@@ -58,12 +62,12 @@ def list_figures(numbers: Iterable[int]) -> dict[int, ListFigures]:
     types: dict[int, set[str]] = defaultdict(set)
     running = License.objects.filter(requester__in=numbers, status=LicenseStatus.ACTIVE)
     running = running.exclude(expires_at__lte=timezone.now())
-    for number, license_type in running.order_by().values_list("requester", "license_type").distinct():
+    for number, license_type in running.order_by().values_list("requester_id", "license_type").distinct():
         types[number].add(license_type)
 
     balances: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
     closings = latest_statements(Statement.objects.filter(requester__in=numbers)).exclude(closing=0)
-    for number, currency, closing in closings.order_by("currency").values_list("requester", "currency", "closing"):
+    for number, currency, closing in closings.order_by("currency").values_list("requester_id", "currency", "closing"):
         balances[number].append((currency, closing))
 
     newest = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("-created").values("created")[:1]
@@ -111,11 +115,12 @@ class BalanceFilter(OptionsFilter[Requester]):
     parameter_name = "balance"
     options = {"owes": "owes money", "advance": "paid in advance"}
 
-    def __init__(self, request: HttpRequest, *args: object) -> None:
-        super().__init__(request, *args)
-        self.scope = request_scope(request)
+    def lookups(self, request: HttpRequest, model_admin: AdminMixin[Requester]) -> list[tuple[str, str]]:
+        """Offer nothing to operators who may not see statements: Django then ignores the filter."""
+        may_see = request.user.has_perm("analytics.view_statement")
+        return super().lookups(request, model_admin) if may_see else []
 
     def apply_option(self, queryset: QuerySet[Requester], value: str) -> QuerySet[Requester]:
-        latest = latest_statements(self.scope.narrow(Statement.objects.all()))
+        latest = latest_statements(request_scope(self.request).narrow(Statement.objects.all()))
         matching = latest.filter(closing__gt=0) if value == "owes" else latest.filter(closing__lt=0)
         return queryset.filter(pk__in=matching.values("requester"))

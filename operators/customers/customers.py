@@ -92,10 +92,6 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         hidden = {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
         return tuple(name for name in super().get_list_display(request) if name not in hidden)
 
-    def get_list_filter(self, request: HttpRequest) -> tuple[object, ...]:
-        may_see = request.user.has_perm(self.column_rights["owes"])
-        return tuple(one for one in self.list_filter if may_see or one is not BalanceFilter)
-
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         book_due(None)
         return super().changelist_view(request, extra_context)

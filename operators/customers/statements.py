@@ -14,17 +14,15 @@ from rest_framework.request import Request
 from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
-from analytics.models import ClosedLine, Payment, Statement, StatementLine
+from analytics.models import Statement
 from analytics.models.statements import HOLDER
-from analytics.payments.models import PaymentKind
-from analytics.statements.lines import lines_of, month_bounds, payments_of
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer, counted_amount, voided_by
-from analytics.wallets.units import ACCESS
+from analytics.statements.lines import lines_of
+from analytics.statements.printing import credit_changes, is_quota, printed, sum_of
+from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values import ids
-from kit.values.currencies import in_places
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
@@ -33,9 +31,6 @@ from operators.base.lists.period_filters import StatementPeriodFilter
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.wallet_forms import amount_in_words
-
-MOST_LINES = 500  # lines shown; the export has all
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -83,7 +78,7 @@ class StatementAdmin(ListExport[Statement]):
     )  # fmt: skip
 
     class Media:
-        css = {"all": ["operators/statement.css"]}
+        css = {"all": ["analytics/statement.css"]}
 
     def get_fields(self, request: HttpRequest, obj: Statement | None = None) -> tuple[str, ...]:
         """Omit the sums of money from a quota's statement."""
@@ -117,7 +112,7 @@ class StatementAdmin(ListExport[Statement]):
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         statement = self.found(request, object_id)
-        return render(request, "operators/customers/statement.html", shown(statement))
+        return render(request, "analytics/statement.html", {**printed(statement), "back": change_url(statement)})
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")
@@ -200,85 +195,11 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:
-        return "; ".join(f"{name} {amount}" for name, amount in credit_of(statement)) or None
+        return "; ".join(f"{name} {amount}" for name, amount in credit_changes(statement)) or None
 
     @display(description="Lines")
     def told_lines(self, statement: Statement) -> str:
-        return render_to_string("operators/customers/statement_lines.html", shown(statement))
-
-
-def sum_of(amount: Decimal, statement: Statement) -> str:
-    return amount_in_words(amount, statement.currency)
-
-
-def is_quota(statement: Statement) -> bool:
-    return statement.currency == ACCESS
-
-
-def credit_of(statement: Statement) -> list[tuple[str, str]]:
-    """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
-    if not statement.has_wallet:
-        return []
-    amounts = {
-        "opening": statement.credit_opening,
-        "granted": statement.credit_granted,
-        "spent": 0 - statement.credit_spent,
-        "expired": 0 - statement.credit_expired,
-        "refunded": statement.credit_refunded,
-        "closing": statement.credit_closing,
-    }
-    return [(name, sum_of(amount, statement)) for name, amount in amounts.items()]
-
-
-def shown(statement: Statement) -> dict[str, object]:
-    """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
-    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
-    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
-    paid_for_credit = statement.paid_for_credit
-    figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
-    return {
-        "statement": statement,
-        "lines": [shown_line(line) for line in lines],
-        "more": max(0, statement.lines - MOST_LINES),
-        **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
-        "fees": in_places(statement.fees or Decimal(0), statement.currency),
-        "credits": credit_of(statement),
-        "is_quota": is_quota(statement),
-        "zone": statement.account.zone,
-        "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
-        "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
-        "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
-        "paid_lines": [shown_payment(payment, statement) for payment in payments],
-    }
-
-
-def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
-    """Return a payment, payout or void with its date and what the statement counts of it."""
-    begin, end = month_bounds(statement)
-    voided_at = voided_by(payment, end)
-    what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
-    return {
-        "at": payment.received_at,
-        "what": f"{what} for credit" if payment.grant_id else what,
-        "voided_at": voided_at,
-        "about": payment.external_id or "",
-        "counted": in_places(counted_amount(payment, begin, voided_at), payment.currency),
-    }
-
-
-def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
-    """Return a line with the name and id of its subject."""
-    about = line.description or ""
-    if not about and line.content is not None:
-        about = line.content.title
-    if not about and line.license_type:
-        about = f"Licence of type {line.license_type}"
-    return {
-        "line": line,
-        "about": about,
-        "id": line.content_id or line.license_id or "",
-        "amount": in_places(line.amount, line.currency),
-    }
+        return render_to_string("analytics/statement_lines.html", printed(statement))
 
 
 def line_chunks(statement: Statement) -> Iterator[list[Row]]:

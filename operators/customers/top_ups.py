@@ -17,7 +17,7 @@ from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.serializers import GrantSerializer
-from analytics.wallets.units import ACCESS, UNITS
+from analytics.wallets.units import ACCESS, UNITS, in_units
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
@@ -26,7 +26,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
 from operators.base.times.field import Moment
-from operators.customers.wallet_forms import amount_in_words, choice
+from operators.customers.wallet_forms import choice
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -112,8 +112,7 @@ def top_up_page(
         obj=obj,
         title=f"Top up {holder}",
         facts=[
-            (wallet_name(wallet), f"{amount_in_words(wallet.available, wallet.unit)} left")
-            for wallet in by_value.values()
+            (wallet_name(wallet), f"{in_units(wallet.available, wallet.unit)} left") for wallet in by_value.values()
         ],
         effects=EFFECTS,
         button="Top up",
@@ -177,7 +176,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
     grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
-    added = amount_in_words(grant.amount, wallet.unit)
+    added = in_units(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."
     if not is_new:

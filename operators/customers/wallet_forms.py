@@ -11,7 +11,6 @@ from accounts.models import Account
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from kit.values.currencies import in_full
 from operators.base.fields import Amount
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
@@ -89,13 +88,6 @@ class WalletFields(TermFields, total=False):
     requester_own_id: str
     of_license: str
     own_unit: str
-
-
-def amount_in_words(amount: Decimal | int, unit: str) -> str:
-    """Return text such as "9,999 accesses" or "12.50 USD"."""
-    if unit == ACCESS:
-        return f"{amount:,.0f} access{'' if amount == 1 else 'es'}"
-    return in_full(Decimal(amount), unit)
 
 
 def terms_of(wallet: Wallet) -> dict[str, object]:

@@ -17,7 +17,7 @@ from analytics.wallets.burn_down import BurnDown, burn_down
 from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import WalletFields as ServiceFields
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, in_units
 from operators.base.empty_state import EmptyState
 from operators.base.fields import validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
@@ -36,7 +36,6 @@ from operators.customers.wallet_forms import (
     Terms,
     WalletFields,
     WalletForm,
-    amount_in_words,
     terms_in_body,
     terms_of,
 )
@@ -127,7 +126,12 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     def figures(self, wallet: Wallet) -> dict[str, object]:
         shown = burn_down(wallet, timezone.now())
-        return {"left": what_is_left(wallet), "told": in_words(shown, wallet), "chart": chart_of(shown)}
+        return {
+            "left": what_is_left(wallet),
+            "told": in_words(shown, wallet),
+            "chart": chart_of(shown),
+            "zone_name": wallet.account.time_zone,
+        }
 
     # --- Actions -----------------------------------------------------------------------------------------------------
 
@@ -187,17 +191,17 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @display(description="Balance", ordering="balance")
     def left(self, wallet: Wallet) -> str:
         [book] = as_of([wallet], timezone.now())
-        return amount_in_words(book.wallet.balance, wallet.unit)
+        return in_units(book.wallet.balance, wallet.unit)
 
     @display(description="Can be spent")
     def spendable(self, wallet: Wallet) -> str:
-        return f"{amount_in_words(wallet.available, wallet.unit)}{overdraft_left(wallet)}"
+        return f"{in_units(wallet.available, wallet.unit)}{overdraft_left(wallet)}"
 
     @display(description="Refill", ordering="next_refill_at", empty_value="none")
     def refilled(self, wallet: Wallet) -> str | None:
         if wallet.refill_amount is None or wallet.next_refill_at is None:
             return None
-        amount = amount_in_words(wallet.refill_amount, wallet.unit)
+        amount = in_units(wallet.refill_amount, wallet.unit)
         return format_html("{} each {}, next on {}", amount, wallet.refill_every, shown_time(wallet.next_refill_at))
 
     @display(description="Warnings", empty_value="none")
@@ -212,8 +216,8 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     def grants(self, wallet: Wallet) -> str:
         latest = list(wallet.grants.order_by("-created", "-pk")[:MOST_ENTRIES])
         rows = (
-            (shown_time(one.created), amount_in_words(one.amount, wallet.unit), one.kind, one.status,
-             amount_in_words(one.remaining, wallet.unit), one.external_id or "")
+            (shown_time(one.created), in_units(one.amount, wallet.unit), one.kind, one.status,
+             in_units(one.remaining, wallet.unit), one.external_id or "")
             for one in grants_as_of(wallet, latest, timezone.now())
         )  # fmt: skip
         return format_html_join("", "<div>{}: {} ({}, {}), {} left {}</div>", rows) or "–"
@@ -221,17 +225,17 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @display(description="Entries")
     def entries(self, wallet: Wallet) -> str:
         latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
-        rows = ((shown_time(one.created), one.type, amount_in_words(one.amount, wallet.unit)) for one in latest)
+        rows = ((shown_time(one.created), one.type, in_units(one.amount, wallet.unit)) for one in latest)
         return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
 
 
 def what_is_left(wallet: Wallet) -> str:
-    return f"{amount_in_words(wallet.available, wallet.unit)} left{overdraft_left(wallet)}"
+    return f"{in_units(wallet.available, wallet.unit)} left{overdraft_left(wallet)}"
 
 
 def overdraft_left(wallet: Wallet) -> str:
     overdraft = min(wallet.available, -wallet.floor)
-    return f", {amount_in_words(overdraft, wallet.unit)} of it below 0" if overdraft else ""
+    return f", {in_units(overdraft, wallet.unit)} of it below 0" if overdraft else ""
 
 
 def in_words(shown: BurnDown, wallet: Wallet) -> str:
@@ -241,13 +245,13 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     if not wallet.available:
         return "Nothing is left. Checks are denied until it is topped up or refilled."
     pace = (
-        amount_in_words(shown.spent_daily.quantize(MINOR), wallet.unit)
+        in_units(shown.spent_daily.quantize(MINOR), wallet.unit)
         if wallet.unit != ACCESS
         else f"{shown.spent_daily:,.1f} accesses"
     )
     if shown.ends is None:
         return f"At {pace} a day it lasts for years."
-    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} (UTC)."
+    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} ({wallet.account.time_zone})."
 
 
 def chart_of(shown: BurnDown) -> Chart | None:

@@ -49,6 +49,12 @@ def form_values(html: str) -> dict[str, list[str]]:
     return reader.values
 
 
+def html_of(client: Any, address: str, **query: Any) -> str:
+    reply = client.get(address, query)
+    assert reply.status_code == 200, (reply.status_code, reply.headers.get("Location"))
+    return reply.content.decode()
+
+
 def submit(client: Any, address: str, **fields: Any) -> Any:
     """Open the page, fill in the fields and submit its form; return the reply."""
     opened = client.get(address)

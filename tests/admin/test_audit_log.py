@@ -12,16 +12,10 @@ from operators.access import audit_log
 from operators.base.links import change_url
 from operators.base.scope import set_scope
 from tests import auditlog, factories, largest
-from tests.admin.forms import submit
+from tests.admin.forms import html_of, submit
 
 LOG = reverse("admin:accounts_auditentry_changelist")
 VIEW = "accounts.view_auditentry"
-
-
-def shown(client, address):
-    reply = client.get(address)
-    assert reply.status_code == 200
-    return reply.content.decode()
 
 
 def page_of(entry):
@@ -42,7 +36,7 @@ def fields_of_an_operator():
 
 def test_the_list_shows_actor_action_and_resource(admin, account):
     key, _ = factories.api_key(account, name="Desk")
-    page = shown(admin, LOG)
+    page = html_of(admin, LOG)
     assert "api_key.created" in page
     assert f"Desk ({key.prefix}…)" in page
 
@@ -51,7 +45,7 @@ def test_an_entry_shows_each_changed_line_and_what_is_around_it(admin, account):
     policy = factories.policy(account, factories.ALLOW_ALL, name="Terms")
     policy_services.update_policy(policy, {"name": "New terms", "rules": [factories.ALLOW_ALL, factories.DENY_ALL]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
-    page = shown(admin, page_of(entry))
+    page = html_of(admin, page_of(entry))
     assert "<del>Terms</del><ins>New terms</ins>" in page
     assert "<ins>    &quot;action&quot;: &quot;deny&quot;,</ins>" in page
     assert "<span>      &quot;full_access&quot;</span>" in page
@@ -60,7 +54,7 @@ def test_an_entry_shows_each_changed_line_and_what_is_around_it(admin, account):
     policy = factories.policy(account, *rules)
     policy_services.update_policy(policy, {"rules": [*rules[:50], {**rules[50], "priority": 777}, *rules[51:]]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
-    page = shown(admin, page_of(entry))
+    page = html_of(admin, page_of(entry))
     assert "<del>    &quot;priority&quot;: 50</del><ins>    &quot;priority&quot;: 777</ins>" in page
     assert "&quot;priority&quot;: 48" not in page
 
@@ -68,13 +62,13 @@ def test_an_entry_shows_each_changed_line_and_what_is_around_it(admin, account):
     policy = factories.policy(account, {"action": "deny", "conditions": {"requesterId": names}})
     policy_services.update_policy(policy, {"rules": [{"action": "deny", "conditions": {"requesterId": names[::-1]}}]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
-    assert "lines before and" in shown(admin, page_of(entry))
+    assert "lines before and" in html_of(admin, page_of(entry))
 
     rules = largest.rules()
     policy = factories.policy(account, *rules)
     policy_services.update_policy(policy, {"rules": [*rules[:2], {**rules[2], "priority": 777}, *rules[3:]]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
-    assert "<ins>    &quot;priority&quot;: 777</ins>" in shown(admin, page_of(entry))
+    assert "<ins>    &quot;priority&quot;: 777</ins>" in html_of(admin, page_of(entry))
 
 
 def test_lines_that_come_again_and_again_are_not_compared(monkeypatch):
@@ -114,15 +108,15 @@ def test_the_audit_log_escapes_markup(admin, account):
     factories.content(account, title="<script>alert(1)</script>")
     [entry] = auditlog.entries(action="content.created")
     for address in (LOG, page_of(entry)):
-        assert "<script>alert" not in shown(admin, address)
+        assert "<script>alert" not in html_of(admin, address)
 
 
 def test_searching_an_id_finds_everything_done_to_it(admin, account):
     item, other = factories.content(account, title="Searched"), factories.content(account, title="Other one")
-    page = shown(admin, f"{LOG}?q={item.pk}")
+    page = html_of(admin, f"{LOG}?q={item.pk}")
     assert "Searched" in page
     assert "Other one" not in page
-    assert "Other one" in shown(admin, f"{LOG}?q={other.pk}")
+    assert "Other one" in html_of(admin, f"{LOG}?q={other.pk}")
 
 
 def test_entries_cannot_be_added_changed_or_deleted(admin, account):
@@ -130,26 +124,26 @@ def test_entries_cannot_be_added_changed_or_deleted(admin, account):
     assert admin.get(reverse("admin:accounts_auditentry_add")).status_code == 403
     assert admin.post(page_of(entry), {"action": "x"}).status_code == 403
     assert admin.post(reverse("admin:accounts_auditentry_delete", args=[entry.pk])).status_code == 403
-    assert 'name="_save"' not in shown(admin, page_of(entry))
+    assert 'name="_save"' not in html_of(admin, page_of(entry))
 
 
 def test_operators_see_changes_of_their_accounts_and_none_of_operators(staff, sign_in, account, other_account, admin):
-    page = shown(sign_in(staff(VIEW, accounts=[account])), LOG)
+    page = html_of(sign_in(staff(VIEW, accounts=[account])), LOG)
     assert account.name in page
     assert other_account.name not in page
     Group.objects.create(name="Night desk")
     admin.post(reverse("admin:auth_group_add"), {"name": "Day desk"})
     viewer = staff(VIEW)
     set_scope(viewer, all_accounts=True)
-    assert "Day desk" in shown(admin, LOG)
-    assert "Day desk" not in shown(sign_in(viewer), LOG)
+    assert "Day desk" in html_of(admin, LOG)
+    assert "Day desk" not in html_of(sign_in(viewer), LOG)
 
 
 def test_an_entry_outlives_the_account_in_the_admin_too(admin, other_account):
     [entry] = auditlog.entries(account=other_account)
     other_account.delete()
-    assert "account.created" in shown(admin, page_of(entry))
-    assert "account.created" in shown(admin, LOG)
+    assert "account.created" in html_of(admin, page_of(entry))
+    assert "account.created" in html_of(admin, LOG)
 
 
 def test_the_entry_of_an_operator_has_their_name_and_request(admin, account):

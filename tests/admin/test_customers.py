@@ -14,17 +14,11 @@ from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
 from operators.staff.services import create_operator
 from tests import factories
-from tests.admin.forms import form_values, submit
+from tests.admin.forms import form_values, html_of, submit
 from tests.client import ApiClient
 
 INDEX = reverse("admin:index")
 ADD = reverse("admin:licensing_license_add")
-
-
-def html_of(client, address, **query):
-    reply = client.get(address, query)
-    assert reply.status_code == 200
-    return reply.content.decode()
 
 
 def words(html):

@@ -9,16 +9,11 @@ from licensing.content.models import Content
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
 from tests import factories
+from tests.admin.forms import html_of
 
 EMPTY = {
     model: shown.empty_state for model, shown in django_admin.site._registry.items() if isinstance(shown, ScopedAdmin)
 }
-
-
-def html_of(client, address, **query):
-    reply = client.get(address, query)
-    assert reply.status_code == 200
-    return reply.content.decode()
 
 
 @pytest.mark.parametrize("model", EMPTY, ids=lambda model: model.__name__)

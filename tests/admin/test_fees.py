@@ -8,17 +8,11 @@ from analytics.models import LedgerEntry, Statement
 from licensing.licenses.models import License
 from operators.base.links import change_url, list_url
 from tests import factories
-from tests.admin.forms import confirmed, submit
+from tests.admin.forms import confirmed, html_of, submit
 
 TERMS = {"fee_amount": Decimal(50), "fee_currency": "EUR", "fee_every": "month"}
 ADD = reverse("admin:licensing_license_add")
 FEE = {"fee_amount": "50", "fee_currency": "EUR", "fee_every": "month"}
-
-
-def text(client, address):
-    reply = client.get(address)
-    assert reply.status_code == 200
-    return reply.content.decode()
 
 
 def issue(client, account, **fields):
@@ -33,10 +27,10 @@ def test_a_licence_is_issued_with_a_fee_that_the_customer_s_page_announces(admin
     confirmed(admin, asked)
     held = License.objects.get()
     clock.set("2026-02-20T00:00:00Z")
-    customer = text(admin, change_url(held.requester))
+    customer = html_of(admin, change_url(held.requester))
     for said in ("Fees to come", "50.00 EUR every month, next on 2026-03-10", "Owes", "100.00 EUR", "Last payment"):
         assert said in customer, said
-    assert "next on 2026-03-10" in text(admin, change_url(held))
+    assert "next on 2026-03-10" in html_of(admin, change_url(held))
     assert LedgerEntry.objects.filter(type="fee").count() == 2
 
 
@@ -46,7 +40,7 @@ def test_a_fee_is_issued_whole_and_its_entries_are_listed(admin, account, clock)
     clock.set("2026-01-10T00:00:00Z")
     factories.license(account, **TERMS)
     clock.set("2026-03-20T00:00:00Z")
-    assert "150.00 EUR" in text(admin, list_url(LedgerEntry, type__exact="fee"))
+    assert "150.00 EUR" in html_of(admin, list_url(LedgerEntry, type__exact="fee"))
 
 
 def test_a_fee_is_changed_and_ended(admin, account, clock):
@@ -79,7 +73,7 @@ def test_a_statement_shows_fees_and_credit(admin, account, clock):
     factories.wallet(account, "EUR", 300, requester_id="org_acme")
     statement = Statement.objects.get(currency="EUR")
     for address in (change_url(statement), reverse("admin:analytics_statement_print_page", args=[statement.pk])):
-        html = text(admin, address)
+        html = html_of(admin, address)
         for said in ("Recurring fees", "50.00", "300.00 EUR"):
             assert said in html, (address, said)
 
@@ -90,7 +84,7 @@ def test_the_customer_s_page_says_when_credit_ends_and_charges_a_fee(admin, acco
     refill = {"amount": Decimal(10), "every": "month"}
     factories.wallet(account, "EUR", 300, requester_id="org_acme", refill=refill)
     held = License.objects.get()
-    assert "on 2026-02-10 00:00" in text(admin, change_url(held.requester))
+    assert "on 2026-02-10 00:00" in html_of(admin, change_url(held.requester))
     form = admin.get(reverse("admin:licensing_requester_charge", args=[held.requester_id]))
     asked = submit(admin, form.url, amount="25", description="Set-up fee")
     assert confirmed(admin, asked)["Location"] == change_url(held.requester)

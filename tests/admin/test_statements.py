@@ -14,6 +14,7 @@ from analytics.models import Payment, Statement
 from analytics.statements.closing import close_due
 from operators.base.links import change_url
 from tests import factories, ledger
+from tests.admin.forms import html_of
 
 LIST = reverse("admin:analytics_statement_changelist")
 JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
@@ -30,14 +31,8 @@ def booked(account):
     close_due(datetime(2026, 2, 3, tzinfo=UTC))
 
 
-def page(client, path):
-    reply = client.get(path)
-    assert reply.status_code == 200
-    return reply.content.decode()
-
-
 def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
-    html = page(admin, LIST)
+    html = html_of(admin, LIST)
     for said in ("2026-01", "2026-02", "100.10 USD", "70.10 USD", "open", "closed"):
         assert said in html
     for query, number in (
@@ -48,11 +43,11 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         ("q=nobody", 0),
     ):
         assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
-    html = page(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
+    html = html_of(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
     for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html
     one = Statement.objects.get(closed_at=None)
-    html = page(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
+    html = html_of(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
     for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
         assert said in html
     assert "<script" not in html
@@ -63,7 +58,7 @@ def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, accou
     Payment.objects.update(created=FEBRUARY)
     one = Statement.objects.get(closed_at=None)
     for path in (change_url(one), reverse("admin:analytics_statement_print_page", args=[one.pk])):
-        said = " ".join(strip_tags(page(admin, path)).split())
+        said = " ".join(strip_tags(html_of(admin, path)).split())
         figures = said[said.index("Opening balance") :]
         assert re.search(r"100\.10.*-30\.00.*Payments ?-1,250\.00.*Closing balance ?-1,179\.90 USD", figures)
 
@@ -72,9 +67,9 @@ def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, accoun
     factories.license(account)
     factories.wallet(account, requester_id="org_acme", unit="access", amount="28")
     [statement] = Statement.objects.all()
-    listed = strip_tags(page(admin, reverse("admin:analytics_statement_changelist")))
-    shown = strip_tags(page(admin, change_url(statement)))
-    printed = strip_tags(page(admin, reverse("admin:analytics_statement_print_page", args=[statement.pk])))
+    listed = strip_tags(html_of(admin, reverse("admin:analytics_statement_changelist")))
+    shown = strip_tags(html_of(admin, change_url(statement)))
+    printed = strip_tags(html_of(admin, reverse("admin:analytics_statement_print_page", args=[statement.pk])))
     assert "28 accesses" in listed
     assert "0 accesses spent" in listed
     assert "closing 28 accesses" in shown
@@ -101,7 +96,7 @@ def test_a_line_names_what_it_is_about_and_no_dash_stands_before_an_amount(admin
     about = {"requester": org, "currency": "EUR"}
     ledger.add(account, "0.05", type="usage", content=item, license_type="press", **about)
     ledger.add(account, "-1200", description="Settled", **about)
-    html = page(admin, reverse("admin:analytics_statement_print_page", args=[Statement.objects.get().pk]))
+    html = html_of(admin, reverse("admin:analytics_statement_print_page", args=[Statement.objects.get().pk]))
     shown = {(about, decisions, amount) for _, _, about, decisions, amount in cells(html)}
     assert shown == {
         (f"Licence of type commercial{held.pk}", "", "100.00"),

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,7 +10,7 @@ from django import forms
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import StaffTimeZone
+from accounts.models import Account, StaffTimeZone
 from analytics.models import AccessEvent, Wallet
 from analytics.wallets.burn_down import burn_down
 from analytics.windows import USAGE
@@ -208,13 +209,27 @@ def test_reports_name_the_same_days_for_every_operator(admin, operator, busy):
     assert days(operator("Pacific/Kiritimati")) == days(admin) == days(operator("Pacific/Pago_Pago"))
 
 
-def test_a_wallets_days_are_days_of_utc_for_every_operator(account, clock):
+def test_a_wallets_days_are_the_accounts_for_every_operator(account, clock):
     clock.set("2026-03-03T20:00:00Z")  # already 4 March in Kathmandu
     wallet = Wallet.objects.get(pk=factories.wallet(account, amount="10")["wallet"])
     now = datetime(2026, 3, 5, 12, tzinfo=UTC)
     with timezone.override(KATHMANDU):
         balances = burn_down(wallet, now).balances
     assert balances == [(date(2026, 3, day), 10) for day in (3, 4, 5)]
+    wallet.account.time_zone = KATHMANDU
+    assert burn_down(wallet, now).balances == [(date(2026, 3, day), 10) for day in (4, 5)]
+
+
+def test_the_last_30_days_of_a_customer_are_the_accounts(admin, account, clock):
+    clock.set("2026-03-03T20:00:00Z")
+    requester = factories.license(account, price_amount=Decimal("12.5"), price_currency="EUR").requester
+    clock.set("2026-04-02T18:00:00Z")  # 30 days of UTC later, it is 2 April in both
+    Account.objects.filter(pk=account.pk).update(time_zone=KATHMANDU)
+    html = html_of(admin, change_url(requester))
+    assert "2026-03-04 to 2026-04-02, days of Asia/Kathmandu" in html
+    assert "12.50 EUR" in html
+    clock.set("2026-04-02T19:00:00Z")
+    assert "2026-03-05 to 2026-04-03, days of Asia/Kathmandu" in html_of(admin, change_url(requester))
 
 
 def test_queries_that_truncate_times_name_their_zone():
@@ -222,7 +237,7 @@ def test_queries_that_truncate_times_name_their_zone():
     found = []
     for path in sources("kit", "accounts", "licensing", "analytics", "operators"):
         found += re.findall(r"\bTrunc[A-Z]\w*\(.*", path.read_text())
-    assert [one for one in found if "tzinfo=UTC" not in one] == []
+    assert [one for one in found if "tzinfo=" not in one] == []
     assert found
 
 

@@ -57,7 +57,7 @@ def record_all(events: Sequence[Event]) -> None:
         if number == len(days) * 3 // 4:
             roll_up()
         with transaction.atomic():
-            assert not any(outcome.stale for outcome in record(entries))
+            assert all(outcome.is_stored for outcome in record(entries))
 
 
 def some_events(account: Account, count: int, begin: datetime, days: int, seed: int) -> list[Event]:

@@ -1,7 +1,7 @@
 """The figures of a single item or requester equal those recomputed from its events and entries."""
 
 from collections import Counter, defaultdict
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -11,11 +11,18 @@ from analytics.revenue.of_one import revenue_of_one
 from analytics.rollups.roll_up import roll_up
 from analytics.usage import of_one
 from analytics.usage.of_one import usage_of_one
-from analytics.windows import DAY, Window
+from analytics.windows import DAY, Window, midnight
+from kit.values.calendar import start_of_day, zone_named
 from tests import factories, ledger
 from tests.analytics.recording import record_all, requester, some_events, utc
 
 WINDOW = Window(utc("2026-01-15"), utc("2026-02-14"), "day")
+
+
+def days_in(zone_name):
+    """Return the same days of another zone."""
+    zone = zone_named(zone_name)
+    return Window(start_of_day(date(2026, 1, 15), zone), start_of_day(date(2026, 2, 14), zone), "day", zone)
 
 
 @pytest.fixture
@@ -25,13 +32,14 @@ def events(account, other_account):
     return made
 
 
-def of(events, one, key):
+def of(events, one, key, window=WINDOW):
     """Return (requests, allowed) by day for the item or requester `key`."""
     days = defaultdict(lambda: [0, 0])
     for event in events:
-        if getattr(event, one).pk == key and WINDOW.start <= event.created < WINDOW.end:
-            days[event.created.date()][0] += 1
-            days[event.created.date()][1] += event.reason is None
+        if getattr(event, one).pk == key and window.start <= event.created < window.end:
+            day = event.created.astimezone(window.zone).date()
+            days[day][0] += 1
+            days[day][1] += event.reason is None
     return days
 
 
@@ -76,6 +84,18 @@ def test_days_whose_decisions_were_purged_have_their_number_alone(account, event
     ]
 
 
+@pytest.mark.parametrize("zone_name", ["Asia/Kathmandu", "America/St_Johns"])
+def test_days_are_those_of_the_zone_unless_too_many_were_decided(account, events, monkeypatch, zone_name):
+    window, key = days_in(zone_name), events[0].requester.pk
+    found, wanted = usage_of_one("requester", account.pk, key, window), of(events, "requester", key, window)
+    assert {day.date: [day.requests, day.allowed] for day in found.days if day.requests} == wanted
+    assert (len(found.days), found.window) == (30, window)
+    monkeypatch.setattr(of_one, "MOST", 20)
+    found = usage_of_one("requester", account.pk, key, window)
+    assert (len(found.days), str(found.window.zone)) == (30, "UTC")
+    assert found.window.end in (utc("2026-02-14"), utc("2026-02-15"))
+
+
 def test_nothing_was_asked_for_is_a_chart_of_noughts(account):
     found = usage_of_one("requester", account.pk, requester(account, "quiet").pk, WINDOW)
     assert (len(found.days), found.requests, found.reasons, found.known_since) == (30, 0, [], None)
@@ -96,8 +116,11 @@ def test_revenue_is_by_currency_within_the_days(account, other_account, one):
     ):
         ledger.add(account, amount, currency=currency, occurred_at=utc(day), **mine)
         ledger.add(account, "50", currency=currency, occurred_at=utc(day), **other)
-    found = revenue_of_one(one, account.pk, mine[one].pk, WINDOW.start.date(), WINDOW.end.date())
+    found = revenue_of_one(one, account.pk, mine[one].pk, WINDOW)
     assert found == {"EUR": Decimal("3.749999"), "JPY": Decimal(7)}
+    berlin = days_in("Europe/Berlin")
+    moved = {"EUR": Decimal("103.749999") - Decimal("2.25"), "JPY": Decimal(7)}  # 23:59 UTC is the next day there
+    assert revenue_of_one(one, account.pk, mine[one].pk, berlin) == moved
 
 
 def test_a_charge_counts_before_and_after_the_roll_up(api, account):
@@ -105,9 +128,10 @@ def test_a_charge_counts_before_and_after_the_roll_up(api, account):
     held = factories.license(account, per_access="0.05")
     for _ in range(3):
         api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    today = held.created.date()
+    today = midnight(held.created)
+    window = Window(today - DAY, today + 2 * DAY, "day")
     for _ in range(2):
         for one, key in (("requester", held.requester_id), ("content", item.pk)):
-            found = revenue_of_one(one, account.pk, key, today - DAY, today + timedelta(2))
+            found = revenue_of_one(one, account.pk, key, window)
             assert found == {"USD": Decimal("0.15")}
         roll_up()

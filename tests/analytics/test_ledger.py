@@ -10,7 +10,8 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
 from analytics.ledger.entries import add_entries
-from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.models import ContentRevenue, LedgerEntry, RecentRevenue, RequesterRevenue, TierRevenue
+from analytics.rollups.roll_up import roll_up
 from kit.http.errors import ValidationFailed
 from tests import factories
 from tests.ledger import entry, requester
@@ -24,6 +25,8 @@ def test_entries_are_added_up_by_day_currency_and_whom_they_concern(account):
     add_entries([entry(account, "-0.000001", **about), entry(account, "5", currency="EUR"), entry(account, "7")])
     next_day = datetime(2026, 3, 5, tzinfo=UTC)
     add_entries([entry(account, "2", occurred_at=next_day)])
+
+    roll_up()
 
     def rows(model, key):
         return {(one.day.day, one.currency, getattr(one, key)): one.amount for one in model.objects.all()}
@@ -41,12 +44,14 @@ def test_entries_are_added_up_by_day_currency_and_whom_they_concern(account):
 
 def test_entries_of_accounts_are_kept_apart(account, other_account):
     add_entries([entry(account), entry(other_account, "2")])
+    roll_up()
     assert {one.account_id: one.amount for one in TierRevenue.objects.all()} == {account.pk: 1, other_account.pk: 2}
 
 
 def test_later_entries_are_added_to_the_same_total(account):
     add_entries([entry(account, "0.1")])
     add_entries([entry(account, "0.2")])
+    roll_up()
     assert [one.amount for one in TierRevenue.objects.all()] == [Decimal("0.3")]
 
 
@@ -69,7 +74,8 @@ def test_a_failed_transaction_rolls_its_entries_back(account):
 
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         add_and_fail()
-    assert (LedgerEntry.objects.count(), TierRevenue.objects.count()) == (0, 0)
+    counts = [model.objects.count() for model in (LedgerEntry, TierRevenue, RecentRevenue)]
+    assert counts == [0, 0, 0]
 
 
 def test_a_total_is_exact_at_any_size_or_refused(account):
@@ -80,6 +86,7 @@ def test_a_total_is_exact_at_any_size_or_refused(account):
         assert connection.vendor == "sqlite"
         assert LedgerEntry.objects.count() == 0
         add_entries([entry(account, str(largest)) for _ in range(9)])
+    roll_up()
     assert TierRevenue.objects.get().amount == LedgerEntry.objects.count() * largest
 
 
@@ -105,6 +112,7 @@ def test_entries_of_several_threads_are_all_counted(transactional_db):
     for thread in threads:
         thread.join()
     assert LedgerEntry.objects.count() == 4 * 15 * 4
+    roll_up()
     for model in (ContentRevenue, RequesterRevenue, TierRevenue):
         assert model.objects.aggregate(sum=Sum("amount"))["sum"] == Decimal(24)
         assert Counter(model.objects.values_list("day", flat=True)).keys() == {date(2026, 3, 4)}

@@ -131,5 +131,6 @@ def test_figures_agree_at_every_moment_while_threads_add_and_read(transactional_
     assert failures == []
     assert seen == sorted(seen)
     assert (seen[-1], LedgerEntry.objects.count()) == (Decimal("0.8"), 80)
+    roll_up()
     assert sum(one.amount for one in ContentRevenue.objects.all()) == Decimal("0.8")
     assert sum(one.amount for one in RequesterRevenue.objects.all()) == Decimal("0.4")

@@ -17,16 +17,11 @@ from tests.analytics.revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNI
 YEARS = {"startDate": "2024-05-10", "endDate": "2026-02-20"}
 # Starts of months and years, and times within days.
 MOMENTS = [
-    datetime(2024, 11, 1, tzinfo=UTC),
-    datetime(2024, 11, 17, 5, 30, tzinfo=UTC),
-    datetime(2025, 1, 1, tzinfo=UTC),
-    datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
-    datetime(2025, 8, 31, 23, 59, 59, 999999, tzinfo=UTC),
-    datetime(2025, 9, 1, tzinfo=UTC),
-    datetime(2025, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
-    datetime(2026, 1, 15, 12, tzinfo=UTC),
-    datetime(2026, 3, 1, tzinfo=UTC),
-]
+    datetime(2024, 11, 1, tzinfo=UTC), datetime(2024, 11, 17, 5, 30, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC),
+    datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC), datetime(2025, 8, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    datetime(2025, 9, 1, tzinfo=UTC), datetime(2025, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    datetime(2026, 1, 15, 12, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC),
+]  # fmt: skip
 
 
 class LongWorld(World):

@@ -12,12 +12,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from analytics.models import RecentRevenue, RecentUsage
+from analytics.ledger.entries import add_entries
+from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, RequesterRevenue, TierRevenue
 from analytics.rollups import roll_up as module
-from analytics.rollups.roll_up import roll_up
+from analytics.rollups.roll_up import revenue, roll_up
 from analytics.usage.report import content_stats, first_event, usage_report
 from analytics.windows import Window
-from tests import factories
+from tests import factories, ledger
 from tests.analytics.recording import recomputed, record_all, some_events, utc
 
 BEGIN, LAST = utc("2026-01-30"), utc("2026-02-03T23:59:59.999999")
@@ -83,6 +84,19 @@ def test_revenue_is_the_same_before_and_after(api, account):
     assert roll_up() == 6  # of each check, a row of decisions and one of charges
     assert not RecentRevenue.objects.exists()
     assert api.get("/v1/analytics/revenue", period="7d").body == before
+
+
+@on_postgresql
+def test_a_roll_up_of_the_previous_version_skips_entries_without_item_and_requester(account):
+    add_entries([ledger.entry(account, "5")])
+    statement = revenue()
+    for key in ("content_id", "requester_id"):
+        statement = statement.replace(f"WHERE {key} IS NOT NULL\n", "\n")  # yearly totals always left them out
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [100])
+        assert cursor.fetchone() == (1,)
+    counts = [model.objects.count() for model in (TierRevenue, ContentRevenue, RequesterRevenue, RecentRevenue)]
+    assert counts == [1, 0, 0, 0]
 
 
 @pytest.fixture

@@ -116,37 +116,27 @@ def test_plan_and_limits_of_an_account_are_changed(db):
         (["--visitor-addresses=none"], "invalid choice: 'none'"),
     ],
 )
-def test_a_change_of_an_account_needs_a_valid_option(account, arguments, message):
+def test_accounts_are_changed_with_valid_options_only(account, arguments, message):
     with pytest.raises(CommandError, match=message):
         run("change_account", account.pk, *arguments)
     with pytest.raises(CommandError, match="There is no"):
         run("change_account", NO_ACCOUNT, "--unlisted-signers=pay")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_invalid_plans_and_names_are_refused_by_the_option(db):
+    for arguments, message in (
         (["--plan=enterprise"], "needs limits of its own: add --requests-per-minute and --requests-per-day."),
         (["--plan=enterprise", "--requests-per-day=8"], "needs limits of its own: add --requests-per-minute."),
         (["--requests-per-day=8"], "--requests-per-day: only --plan enterprise has limits of its own."),
         (["--edge-requests-per-day=8"], "--edge-requests-per-day: only --plan enterprise has limits of its own."),
-    ],
-)
-def test_the_options_of_a_plan_are_named(db, arguments, message):
-    with pytest.raises(CommandError) as error:
-        run("create_account", "Big", *arguments)
-    assert message in str(error.value)
-
-
-def test_the_plans_are_named(db):
+    ):
+        with pytest.raises(CommandError) as error:
+            run("create_account", "Big", *arguments)
+        assert message in str(error.value)
     with pytest.raises(CommandError) as error:
         run("create_account", "Big", "--plan=gold")
     assert all(plan in str(error.value) for plan in ("starter", "professional", "enterprise"))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
+    for arguments in (
         ["Big", "--plan=enterprise"],
         ["Small", "--plan=starter", "--edge-requests-per-minute=7"],
         ["Big", "--plan=enterprise", "--requests-per-minute=7"],
@@ -156,45 +146,26 @@ def test_the_plans_are_named(db):
         ["Odd", "--plan=gold"],
         ["", "--plan=starter"],
         ["x" * 256, "--plan=starter"],
-    ],
-)
-def test_an_account_that_cannot_be_is_refused(db, arguments):
-    with pytest.raises(CommandError):
-        run("create_account", *arguments)
-    assert not Account.objects.exists()
-
-
-def test_a_refusal_names_its_field(db):
+    ):
+        with pytest.raises(CommandError):
+            run("create_account", *arguments)
+        assert not Account.objects.exists()
     with pytest.raises(CommandError, match=r"^name: This field cannot be blank\.$"):
         run("create_account", "")
-
-
-def test_without_json_a_sentence_names_the_account(db):
     assert run("create_account", "Publisher").strip() == f"Created the account {Account.objects.get().pk} (starter)."
 
 
-def test_a_created_key_works(account):
+def test_a_created_key_works_and_is_stored_and_printed_once(account):
     made = run_json("create_api_key", "--account", account.pk, "--name", "Backend", "--type", "secret")
     assert set(made) == FIELDS | {"key"}
     assert (made["name"], made["type"], made["permissions"]) == ("Backend", "secret", ["*"])
     assert ApiClient(made["key"]).get("/v1/content").status == 200
-
-
-def test_a_created_key_is_printed_once_for_people(account):
     printed = run("create_api_key", "--account", account.pk, "--name", "x", "--type", "public")
     text = printed.strip().splitlines()[-1]
     assert ApiClient(text).get("/v1/content").status == 200
-
-
-def test_a_key_is_created_with_all_its_grants(account):
-    made = run_json(
-        "create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", "--permission", "content:read",
-        "--permission", "access:check", "--allowed-ip", "10.0.0.0/8", "--allowed-ip", "::1",
-        "--expires-at", "2099-01-31",
-    )  # fmt: skip
-    assert made["permissions"] == ["content:read", "access:check"]
-    assert made["allowedIps"] == ["10.0.0.0/8", "::1"]
-    assert made["expiresAt"] == "2099-01-31T00:00:00.000000Z"
+    made = run_json("create_api_key", "--account", account.pk, "--name", "x", "--type", "secret")
+    key = ApiKey.objects.get(pk=made["id"])
+    assert made["key"][13:] not in str(key.__dict__)
 
 
 @pytest.mark.parametrize(
@@ -221,45 +192,44 @@ def test_a_key_that_cannot_be_is_refused_and_says_why(account, changes, named):
     assert not ApiKey.objects.exists()
 
 
-def test_a_key_is_created_with_a_limit_of_its_own(account):
+def test_a_key_is_created_with_all_its_grants_and_limit(account):
     run("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", "--rate-limit", "500/hour")
     assert ApiKey.objects.get().rate_limit == {"requests": 500, "period": "hour"}
+    made = run_json(
+        "create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", "--permission", "content:read",
+        "--permission", "access:check", "--allowed-ip", "10.0.0.0/8", "--allowed-ip", "::1",
+        "--expires-at", "2099-01-31",
+    )  # fmt: skip
+    assert made["permissions"] == ["content:read", "access:check"]
+    assert made["allowedIps"] == ["10.0.0.0/8", "::1"]
+    assert made["expiresAt"] == "2099-01-31T00:00:00.000000Z"
 
 
-def test_a_revoked_key_is_refused_at_once(account):
+def test_a_revoked_key_is_refused_at_once_and_named(account):
     key, text = factories.api_key(account)
     assert ApiClient(text).get("/v1/content").status == 200
     made = run_json("revoke_api_key", key.pk)
     assert (made["id"], set(made)) == (key.pk, FIELDS)
     assert made["revokedAt"] is not None
     assert ApiClient(text).get("/v1/content").status == 401
-
-
-def test_a_sentence_says_which_key_was_revoked(account):
     key, _ = factories.api_key(account)
     assert run("revoke_api_key", key.pk).strip() == f"Revoked {key.pk} ({key.prefix}…)."
 
 
-def test_a_rotated_key_is_replaced(account):
+def test_a_rotated_key_may_overlap_within_bounds(account):
+    for seconds in (-1, 604_801):
+        key, text = factories.api_key(account)
+        with pytest.raises(CommandError, match=r"^--overlap-seconds \(overlapSeconds\)"):
+            run("rotate_api_key", key.pk, f"--overlap-seconds={seconds}")
+        assert ApiClient(text).get("/v1/content").status == 200
+    key, text = factories.api_key(account)
+    run("rotate_api_key", key.pk, "--overlap-seconds", 60)
+    assert ApiClient(text).get("/v1/content").status == 200
     key, text = factories.api_key(account, permissions=["content:read"])
     made = run_json("rotate_api_key", key.pk)
     assert set(made) == FIELDS | {"key"}
     assert (made["name"], made["permissions"]) == (key.name, ["content:read"])
     assert [ApiClient(one).get("/v1/content").status for one in (text, made["key"])] == [401, 200]
-
-
-def test_a_rotated_key_may_overlap(account):
-    key, text = factories.api_key(account)
-    run("rotate_api_key", key.pk, "--overlap-seconds", 60)
-    assert ApiClient(text).get("/v1/content").status == 200
-
-
-@pytest.mark.parametrize("seconds", [-1, 604_801])
-def test_the_overlap_has_bounds(account, seconds):
-    key, text = factories.api_key(account)
-    with pytest.raises(CommandError, match=r"^--overlap-seconds \(overlapSeconds\)"):
-        run("rotate_api_key", key.pk, f"--overlap-seconds={seconds}")
-    assert ApiClient(text).get("/v1/content").status == 200
 
 
 @pytest.mark.parametrize("command", ["revoke_api_key", "rotate_api_key"])
@@ -278,9 +248,3 @@ def test_purging_deletes_only_records_older_than_24_hours(api):
     assert run_json("purge_idempotency_keys") == {"deleted": 1}
     assert [record.key for record in IdempotencyRecord.objects.all()] == ["new"]
     assert run("purge_idempotency_keys").strip() == "Deleted 0 idempotency records."
-
-
-def test_no_command_stores_a_key_in_the_clear(account):
-    made = run_json("create_api_key", "--account", account.pk, "--name", "x", "--type", "secret")
-    key = ApiKey.objects.get(pk=made["id"])
-    assert made["key"][13:] not in str(key.__dict__)

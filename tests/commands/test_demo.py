@@ -56,11 +56,15 @@ def test_its_account_has_something_of_everything(api: ApiClient, demo: Demo) -> 
     assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
 
-
-def test_the_example_of_a_check_in_the_reference_is_allowed_with_its_key(api: ApiClient) -> None:
-    assert CHECK["externalId"] == demo_account.SHOWN
-    reply = api.post("/v1/access/check", CHECK)
-    assert (reply.status, reply["allowed"]) == (200, True)
+    [site] = api.get("/v1/sites")["data"]
+    assert (site["host"], site["mode"]) == ("saltmarsh.example", "observe")
+    report = api.get("/v1/analytics/crawlers", period="30d")
+    assert {one["crawlerClass"] for one in report["byClass"]} == {"ai_training", "ai_index", "ai_input", "search"}
+    operators = {one["operator"]: one for one in report["byOperator"]}
+    assert operators["OpenAI"]["violations"] > 0
+    assert operators["OpenAI"]["crawlsPerReferral"] > operators["Google"]["crawlsPerReferral"] > 0
+    assert report["summary"]["revenueAtStake"][0]["amount"] > 0
+    assert len({one["date"] for one in report["timeSeries"]}) >= DAYS - 1
 
 
 def test_its_policies_have_examples_which_guard_them(api: ApiClient) -> None:
@@ -72,11 +76,18 @@ def test_its_policies_have_examples_which_guard_them(api: ApiClient) -> None:
     call_command("test_policies", stdout=io.StringIO())
 
 
-def test_its_keys_are_as_old_as_they_are_and_its_requesters_as_their_first_decision(demo: Demo) -> None:
+@pytest.mark.usefixtures("demo")
+def test_its_keys_and_requesters_are_as_old_as_their_first_use(demo: Demo) -> None:
     assert all(key.created_at >= demo.begun for key in ApiKey.objects.all())
     for requester in Requester.objects.all():
         first = AccessEvent.objects.filter(requester=requester).order_by("created").first()
         assert first is None or requester.created <= first.created
+    first = AccessEvent.objects.earliest("created").created
+    for model in (Content, Policy):
+        assert not model.objects.filter(created__gt=first).exists()
+    operator = demo.printed["operator"]
+    assert operator["address"].endswith("/admin/")
+    assert Client().login(username=operator["username"], password=operator["password"])
 
 
 def test_its_decisions_are_of_the_last_days_and_of_every_kind(api: ApiClient) -> None:
@@ -91,13 +102,6 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind(api: ApiClient) ->
         newest["created"]
         <= api.post("/v1/access/check", {"externalId": demo_account.SHOWN, "requester": "a"})["created"]
     )
-
-
-@pytest.mark.usefixtures("demo")
-def test_nothing_was_decided_before_it_was_there() -> None:
-    first = AccessEvent.objects.earliest("created").created
-    for model in (Content, Policy):
-        assert not model.objects.filter(created__gt=first).exists()
 
 
 def test_two_customers_paid_in_advance_and_one_has_nearly_used_it_up(api: ApiClient) -> None:
@@ -117,33 +121,15 @@ def test_two_customers_paid_in_advance_and_one_has_nearly_used_it_up(api: ApiCli
     assert [one["requesterId"] for one in low] == ["org_moorhen"]
 
 
-def test_its_site_has_crawlers_that_take_and_readers_whom_they_send(api: ApiClient) -> None:
-    [site] = api.get("/v1/sites")["data"]
-    assert (site["host"], site["mode"]) == ("saltmarsh.example", "observe")
-    report = api.get("/v1/analytics/crawlers", period="30d")
-    assert {one["crawlerClass"] for one in report["byClass"]} == {"ai_training", "ai_index", "ai_input", "search"}
-    operators = {one["operator"]: one for one in report["byOperator"]}
-    assert operators["OpenAI"]["violations"] > 0
-    assert operators["OpenAI"]["crawlsPerReferral"] > operators["Google"]["crawlsPerReferral"] > 0
-    assert report["summary"]["revenueAtStake"][0]["amount"] > 0
-    assert len({one["date"] for one in report["timeSeries"]}) >= DAYS - 1
-
-
-def test_it_earns_in_three_currencies_and_reports_them_in_one(api: ApiClient) -> None:
+def test_its_decisions_and_reports_agree_in_three_currencies(api: ApiClient) -> None:
+    report = api.get("/v1/analytics/usage", period="30d")
+    assert report["summary"]["totalRequests"] == api.get("/v1/access/decisions", limit=1)["totalCount"]
     entries = api.get("/v1/revenue", limit=100)["data"]
     assert {entry["currency"] for entry in entries} == {"EUR", "GBP", "USD"}
     assert {entry["type"] for entry in entries} == {"license", "usage"}
     report = api.get("/v1/analytics/revenue", currency="USD", period="30d")
     assert report["summary"]["total"] > 0
     assert set(report["byLicenseType"]) >= {"enterprise", "commercial", "academic"}
-
-
-def test_its_reports_agree_with_its_decisions(api: ApiClient) -> None:
-    report = api.get("/v1/analytics/usage", period="30d")
-    assert report["summary"]["totalRequests"] == api.get("/v1/access/decisions", limit=1)["totalCount"]
-
-
-def test_the_first_start_makes_somebody_who_can_sign_in_to_the_admin(demo: Demo) -> None:
-    operator = demo.printed["operator"]
-    assert operator["address"].endswith("/admin/")
-    assert Client().login(username=operator["username"], password=operator["password"])
+    assert CHECK["externalId"] == demo_account.SHOWN
+    reply = api.post("/v1/access/check", CHECK)
+    assert (reply.status, reply["allowed"]) == (200, True)

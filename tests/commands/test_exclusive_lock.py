@@ -24,7 +24,7 @@ def test_one_holds_it_until_it_releases_it(locks):
     assert [second.take(), first.take()] == [True, False]
 
 
-def test_who_has_lost_its_connection_has_lost_the_lock(locks):
+def test_a_holder_that_loses_its_connection_loses_the_lock(locks):
     if connection.vendor != "postgresql":
         pytest.skip("a file has no connection")
     first, second = locks

@@ -14,9 +14,11 @@ def test_invalid_host_names_are_refused(name, value, tmp_path):
     assert f"not {value!r}" in done.stderr
 
 
-@pytest.mark.parametrize("value", ["*", ".example.com,[::1]", "api.example.com, 127.0.0.1"])
-def test_host_names_addresses_and_wildcards_are_taken(value, tmp_path):
-    assert start(tmp_path, ALLOWED_HOSTS=value, ADMIN_HOST="admin.example.com").returncode == 0
+def test_host_names_addresses_and_wildcards_are_taken(tmp_path):
+    for value in ("*", ".example.com,[::1]", "api.example.com, 127.0.0.1"):
+        assert start(tmp_path, ALLOWED_HOSTS=value, ADMIN_HOST="admin.example.com").returncode == 0
+    for value in ("", " ", "0", "0, 5"):
+        assert start(tmp_path, WEBHOOK_RETRY_SCHEDULE=value).returncode == 0
 
 
 @pytest.mark.parametrize("value", ["0,,5", "0,5,", "0,x", "-1"])
@@ -24,8 +26,3 @@ def test_a_schedule_with_a_gap_or_without_numbers_is_refused(value: str, tmp_pat
     done = start(tmp_path, WEBHOOK_RETRY_SCHEDULE=value)
     assert done.returncode == 1
     assert f"WEBHOOK_RETRY_SCHEDULE must be seconds separated by commas, not {value!r}" in done.stderr
-
-
-@pytest.mark.parametrize("value", ["", " ", "0", "0, 5"])
-def test_a_schedule_of_seconds_is_taken(value: str, tmp_path):
-    assert start(tmp_path, WEBHOOK_RETRY_SCHEDULE=value).returncode == 0

@@ -41,7 +41,7 @@ def test_a_changed_row_updates_its_item_and_leaves_what_it_does_not_give(load: I
     assert after["1"]["updated"] > before["1"]["updated"]
 
 
-def test_true_in_place_of_1_is_a_change(load: Import, account: Account) -> None:
+def test_nulls_and_other_types_are_changes(load: Import, account: Account) -> None:
     load("a.jsonl", lines({"externalId": "1", "title": "A", "metadata": {"flag": 1}}))
     assert load("a.jsonl", lines({"externalId": "1", "title": "A", "metadata": {"flag": True}}))["updated"] == 1
     assert items(account)["1"].metadata_extra["flag"] is True
@@ -53,7 +53,7 @@ def test_a_json_null_clears_a_field_as_in_a_request(load: Import, account: Accou
     assert items(account)["1"].source is None
 
 
-def test_a_known_item_needs_no_title(load: Import, account: Account) -> None:
+def test_rows_change_known_items_of_their_account(load: Import, account: Account) -> None:
     factories.content(account, external_id="1", title="Kept")
     run = load("a.csv", "externalId,tags\n1,new\n2,new\n")
     assert (run["updated"], run.errors) == (1, ["line 3: title: This field is required."])

@@ -148,6 +148,6 @@ def test_a_sitemap_is_read(load: Import, account: Account, name: str, options: l
         ("", "Line 1 is not XML: no element found"),
     ],
 )
-def test_other_xml_is_refused_by_name(load: Import, text: str, problem: str) -> None:
+def test_broken_arrays_and_other_xml_are_refused_by_name(load: Import, text: str, problem: str) -> None:
     with pytest.raises(CommandError, match=problem):
         load("a.xml", text)

@@ -94,10 +94,7 @@ def test_an_invalid_line_is_reported(load: Import, row: bytes, problem: str) -> 
         ('{"s": ' + "[" * 40 + "]" * 40 + "}", "metadata: The cell is nested deeper than 32 levels."),
         ('{"s": ' + "[" * 20_000, "metadata: The cell is nested deeper than 32 levels."),
         ('{"s":', "metadata: The cell is not JSON: Expecting value (line 1, column 6). It ends too early."),
-        (
-            "[1]",
-            'metadata: Must be an object such as {"author": "Ada Byron", "wordCount": 1200}, not an array.',
-        ),
+        ("[1]", 'metadata: Must be an object such as {"author": "Ada Byron", "wordCount": 1200}, not an array.'),
     ],
 )
 def test_metadata_that_no_body_may_have_is_reported_and_the_others_go_in(
@@ -124,13 +121,10 @@ def test_a_csv_row_that_cannot_be_read_is_reported(load: Import, row: bytes, pro
     assert run.errors[0] == f"line 3: {problem}"
 
 
-def test_a_quote_that_is_never_closed_is_reported(load: Import) -> None:
+def test_unclosed_quotes_and_files_without_a_valid_row_are_reported(load: Import) -> None:
     run = load("a.csv", 'externalId,title\n1,A\n2,"B\n3,C\n')
     assert run["created"] == 1
     assert run.errors == ["line 3: Is not CSV, read up to line 4: unexpected end of data."]
-
-
-def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
     with pytest.raises(CommandError, match="No row could be loaded"):
         load("a.csv", "externalId,title,type\n1,A,book\n")
 

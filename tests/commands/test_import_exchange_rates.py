@@ -109,9 +109,8 @@ def test_without_json_it_says_a_sentence(load):
 GOOD = "2026-10-28,1,1,1,\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
+def test_an_invalid_or_missing_file_is_refused_with_its_faults(load):
+    for data, message in (
         ("", "line 1: The first column must be called Date"),
         (f"Day{HEADER[4:]}\n{GOOD}", "line 1: The first column must be called Date"),
         (f"{HEADER}\n", "has no day"),
@@ -131,14 +130,9 @@ GOOD = "2026-10-28,1,1,1,\n"
         (gzip.compress(FILE.encode(), mtime=0)[:-20], "cannot be unpacked"),
         (zipped(a_csv=FILE, b_csv=FILE), "The archive has 2 CSV files"),
         (b"PK\x03\x04 no archive", "cannot be unpacked"),
-    ],
-)
-def test_an_invalid_file_is_refused_with_its_faults(load, data, message):
-    with pytest.raises(CommandError, match=re.escape(message)):
-        load(data)
-    assert stored() == {}
-
-
-def test_a_file_that_is_not_there_is_named():
+    ):
+        with pytest.raises(CommandError, match=re.escape(message)):
+            load(data)
+        assert stored() == {}
     with pytest.raises(CommandError, match="There is no file"):
         call_command("import_exchange_rates", "/nowhere.csv")

@@ -41,7 +41,7 @@ def crawler_of(api, name):
     return crawler
 
 
-def test_published_addresses_are_loaded(api, load):
+def test_published_addresses_are_loaded_and_replaced(api, load):
     assert load("GPTBot", PUBLISHED) == "GPTBot: 2 address ranges, as of 2026-11-20.\n"
     assert crawler_of(api, "GPTBot")["addresses"] == ["198.51.100.0/28", "2001:db8:7::/48"]
     assert crawler_of(api, "ClaudeBot")["addresses"] == []
@@ -52,14 +52,8 @@ def test_published_addresses_are_loaded(api, load):
     assert table.is_at(gptbot, "::ffff:198.51.100.9")
     assert not table.is_at(gptbot, "198.51.100.16")
     assert not table.is_at(table.claimed_by("ClaudeBot"), "198.51.100.9")
-
-
-def test_the_command_can_print_json(load):
     told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, json=True))
     assert told == {"crawler": "GPTBot", "addresses": 3, "date": "2026-11-20"}
-
-
-def test_loading_again_replaces_the_loaded_addresses(api, load):
     load("GPTBot", PUBLISHED)
     load("GPTBot", {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]})
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]
@@ -76,31 +70,25 @@ def test_an_update_of_the_table_keeps_loaded_addresses(api, load, tmp_path):
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24", "198.51.100.0/28", "2001:db8:7::/48"]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    ["", "[]", "{}", {"prefixes": []}, {"prefixes": [{}]}, {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]},
-     {"prefixes": [{"ipv4Prefix": "0.0.0.0/0"}]}, {"prefixes": [{"ipv6Prefix": "::/0"}]},
-     {"prefixes": [{"ipv4Prefix": "10.0.0.0/7"}]}, {"prefixes": "198.51.100.0/24"}],
-)  # fmt: skip
-def test_a_file_that_is_wrong_changes_nothing(api, load, broken):
-    load("GPTBot", PUBLISHED)
-    with pytest.raises(CommandError):
-        load("GPTBot", PUBLISHED, broken)
-    assert len(crawler_of(api, "GPTBot")["addresses"]) == 2
-
-
-def test_a_file_that_is_too_long_is_refused(load, monkeypatch):
-    monkeypatch.setattr(published_addresses, "LONGEST_FILE", 10)
-    with pytest.raises(CommandError, match="larger"):
+def test_files_that_are_wrong_missing_or_too_long_change_nothing(api, load, tmp_path, monkeypatch):
+    for broken in (
+        "",
+        "[]",
+        "{}",
+        {"prefixes": []},
+        {"prefixes": [{}]},
+        {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]},
+        {"prefixes": [{"ipv4Prefix": "0.0.0.0/0"}]},
+        {"prefixes": [{"ipv6Prefix": "::/0"}]},
+        {"prefixes": [{"ipv4Prefix": "10.0.0.0/7"}]},
+        {"prefixes": "198.51.100.0/24"},
+    ):
         load("GPTBot", PUBLISHED)
-
-
-def test_a_crawler_that_the_table_does_not_know_is_refused(load):
+        with pytest.raises(CommandError):
+            load("GPTBot", PUBLISHED, broken)
+        assert len(crawler_of(api, "GPTBot")["addresses"]) == 2
     with pytest.raises(CommandError, match="NoBot"):
         load("NoBot", PUBLISHED)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
     path = str(tmp_path / "nowhere.json")
     with pytest.raises(CommandError) as error:
         call_command("load_crawler_addresses", "GPTBot", path)
@@ -108,3 +96,6 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CommandError) as error:
         call_command("load_crawler_addresses", "GPTBot", str(tmp_path))
     assert str(error.value) == f"{tmp_path} cannot be read: Is a directory."
+    monkeypatch.setattr(published_addresses, "LONGEST_FILE", 10)
+    with pytest.raises(CommandError, match="larger"):
+        load("GPTBot", PUBLISHED)

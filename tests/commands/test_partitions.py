@@ -40,9 +40,6 @@ def test_the_coming_months_have_their_partitions_after_the_command(db):
         if ON_POSTGRESQL
         else partitions.ensure_partitions(datetime.now(UTC)) == []
     )
-
-
-def test_making_them_again_changes_nothing(db):
     call_command("make_partitions")
     assert partitions.ensure_partitions(datetime.now(UTC)) == []
 

@@ -19,9 +19,19 @@ def taken() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-def test_an_occupied_port_is_reported(taken):
+def test_an_occupied_port_is_reported_before_anything_is_served(taken, settings, monkeypatch):
     with pytest.raises(CommandError, match=f"Port {taken} of 127.0.0.1 cannot be used: Address already in use"):
         check_free("127.0.0.1", taken)
+    settings.HOST, settings.PORT = "127.0.0.1", taken
+    out = io.StringIO()
+    with pytest.raises(CommandError):
+        Command(stdout=out).serve(0)
+    assert out.getvalue() == ""
+
+    monkeypatch.setenv("HOST", "127.0.0.1")
+    monkeypatch.setenv("PORT", str(taken))
+    with pytest.raises(run.RunError, match=f"Port {taken} of 127.0.0.1 cannot be used"):
+        run.serve()
 
 
 def test_a_port_that_is_given_back_is_free():
@@ -31,14 +41,6 @@ def test_a_port_that_is_given_back_is_free():
     check_free("127.0.0.1", port)
 
 
-def test_nothing_is_said_to_be_served_on_a_taken_port(taken, settings):
-    settings.HOST, settings.PORT = "127.0.0.1", taken
-    out = io.StringIO()
-    with pytest.raises(CommandError):
-        Command(stdout=out).serve(0)
-    assert out.getvalue() == ""
-
-
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # an address of others, a name of nobody
 def test_a_host_that_is_not_this_machine_is_named(host, monkeypatch):
     with pytest.raises(CommandError, match=f"Set HOST to an address of this machine, .*, not '{host}'"):
@@ -46,10 +48,3 @@ def test_a_host_that_is_not_this_machine_is_named(host, monkeypatch):
     monkeypatch.setenv("HOST", host)
     with pytest.raises(run.RunError, match="Set HOST to an address of this machine"):
         run.check_port()
-
-
-def test_nor_does_the_first_start_begin_with_one(taken, monkeypatch):
-    monkeypatch.setenv("HOST", "127.0.0.1")
-    monkeypatch.setenv("PORT", str(taken))
-    with pytest.raises(run.RunError, match=f"Port {taken} of 127.0.0.1 cannot be used"):
-        run.serve()

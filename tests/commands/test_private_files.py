@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from stat import S_IMODE
 
-import pytest
-
 from kit.private_files import is_open_to_others
 from launcher.testing import SETTINGS
 from run import ROOT
@@ -56,13 +54,10 @@ def test_a_database_that_was_open_to_all_is_closed_at_the_next_start(tmp_path):
     assert {modes[name] for name in names} == {"0o600"}
 
 
-def test_a_directory_that_somebody_chose_keeps_the_rights_that_they_gave_it(tmp_path):
+def test_a_chosen_directory_keeps_its_rights_and_any_right_of_others_is_open(tmp_path):
     tmp_path.chmod(0o750)
     use(tmp_path)
     assert S_IMODE(tmp_path.stat().st_mode) == 0o750
-
-
-@pytest.mark.parametrize(("mode", "is_open"), [(0o700, False), (0o600, False), (0o750, True), (0o604, True)])
-def test_any_right_of_the_group_or_of_all_is_open(tmp_path, mode, is_open):
-    tmp_path.chmod(mode)
-    assert is_open_to_others(tmp_path) == is_open
+    for mode, is_open in ((0o700, False), (0o600, False), (0o750, True), (0o604, True)):
+        tmp_path.chmod(mode)
+        assert is_open_to_others(tmp_path) == is_open

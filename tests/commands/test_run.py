@@ -58,16 +58,15 @@ class Shown(Progress):
         self.texts.append(text)
 
 
-def test_the_installation_counts_the_packages():
+def test_the_installation_counts_the_packages_while_it_runs():
     shown = Shown()
     count = PackageCount(shown, 2)
     for line in PIP.splitlines():
         count.read(line)
-    assert shown.texts == [
-        "Downloading: 1 of 2 packages",
-        "Downloading: 2 of 2 packages",
-        "Unpacking 2 packages",
-    ]
+    assert shown.texts == ["Downloading: 1 of 2 packages", "Downloading: 2 of 2 packages", "Unpacking 2 packages"]
+    lines = []
+    assert call(sys.executable, "-c", "print('one'); print('two')", read=lines.append) == (0, "")
+    assert lines == ["one\n", "two\n"]
 
 
 @pytest.mark.parametrize(("is_terminal", "ends_with"), [(True, "\r\033[K"), (False, " s)\n")])
@@ -82,12 +81,6 @@ def test_a_step_says_again_and_again_how_far_it_is(monkeypatch, is_terminal, end
         assert eventually(lambda: out.getvalue().count("  3 of 9 packages (0 s)") > 1)
     assert out.getvalue().startswith("Installing …\n")
     assert out.getvalue().endswith(ends_with)
-
-
-def test_output_is_read_while_the_command_runs():
-    lines = []
-    assert call(sys.executable, "-c", "print('one'); print('two')", read=lines.append) == (0, "")
-    assert lines == ["one\n", "two\n"]
 
 
 @pytest.fixture
@@ -172,20 +165,12 @@ def first_operator():
 
 
 @pytest.mark.django_db
-def test_the_first_operator_can_sign_in():
+def test_the_first_operator_is_made_once_with_the_admin_and_can_sign_in(settings):
     operator = first_operator()
     assert operator["address"].endswith("/admin/")
     assert Client().login(username=operator["username"], password=operator["password"])
-
-
-@pytest.mark.django_db
-def test_a_second_one_is_not_made():
     create_operator("anna", superuser=True)
     assert first_operator() is None
-
-
-@pytest.mark.django_db
-def test_no_first_operator_is_created_without_the_admin(settings):
     settings.ADMIN = False
     assert first_operator() is None
 
@@ -213,7 +198,7 @@ def test_named_tests_run_in_one_process_on_sqlite(commands, named):
     assert command[-3:] == ["-m", "pytest", named]
 
 
-def test_a_named_file_runs_in_one_process_on_the_leg_that_is_asked_for(commands):
+def test_named_tests_run_in_one_process_and_folders_whole(commands):
     assert run.main(["test", "--leg", "postgresql", "tests/commands/test_run.py"]) == 0
     [command] = commands
     assert "tests.services" in command
@@ -238,7 +223,7 @@ def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_wit
     assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 4
 
 
-def test_a_sample_of_the_gate_can_be_repeated(commands):
+def test_samples_can_be_repeated_and_fast_runs_have_some_cases(commands):
     assert run.main(["test", "--sample", "7", "--leg", "sqlite"]) == 0
     assert [command[command.index("--sample") + 1] for command in commands] == ["7", "7"]
 
@@ -320,12 +305,9 @@ def names(cases: list[Case]) -> str:
     return "".join(case.nodeid[-2] for case in cases)
 
 
-@pytest.mark.parametrize(("most", "chosen"), [(1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")])
-def test_cases_are_chosen_evenly(most, chosen):
-    assert names(some_cases(cases_of("commands/test_run.py"), most)) == chosen
-
-
-def test_samples_take_turns_with_the_cases_of_a_test():
+def test_cases_are_chosen_evenly_and_in_turn():
+    for most, chosen in ((1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")):
+        assert names(some_cases(cases_of("commands/test_run.py"), most)) == chosen
     cases = cases_of("conventions/test_openapi_fuzz.py")
     seen = "".join(names(sampled_cases(cases, sample)) for sample in range(3))
     assert (len(seen), set(seen)) == (12, set("abcdefghij"))

@@ -120,13 +120,19 @@ def test_if_empty_seeds_an_empty_database() -> None:
     assert seed("--if-empty")["seeded"] is True
 
 
-def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(demo_account, "record_visits", fail)
     with pytest.raises(RuntimeError):
         seed()
+    assert not Account.objects.exists()
+
+    other = tmp_path / "other.csv"
+    other.write_text("name,price\nBoat,3\n")
+    with pytest.raises(CommandError, match=r"acno.*article_url"):
+        seed("--items", str(other))
     assert not Account.objects.exists()
 
 
@@ -165,14 +171,6 @@ def test_items_can_come_from_files(tmp_path: Path) -> None:
     api = ApiClient(seed("--items", str(pictures), "--items", str(articles))["key"])
     assert api.get("/v1/content", type="image", externalId="A7")["totalCount"] == 1
     assert api.get("/v1/content", source="https://e.com/a")["data"][0]["title"] == "Polls"
-
-
-def test_a_file_of_another_kind_is_refused_by_its_columns(tmp_path: Path) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("name,price\nBoat,3\n")
-    with pytest.raises(CommandError, match=r"acno.*article_url"):
-        seed("--items", str(other))
-    assert not Account.objects.exists()
 
 
 def test_no_operator_is_created_if_one_exists() -> None:

@@ -52,22 +52,27 @@ def test_an_updated_file_takes_its_place(api, update):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [{**BOT, "hosts": ["."]}, {**BOT, "hosts": ["com"]}, {**BOT, "hosts": ["Bots.example"]},
-     {**BOT, "class": "spying"}, {**BOT, "addresses": ["203.0.113.1/24"]}, {**BOT, "userAgent": ""}, {"name": "x"},
-     {**BOT, "color": "red"}, {**BOT, "addressLists": ["http://ai.example/bots.json"]},
-     {**BOT, "evidence": [{"facts": ["age"], "url": "https://ai.example/", "date": "2026-12-01"}]}],
-)  # fmt: skip
-def test_a_file_that_is_wrong_changes_nothing(api, update, broken):
-    with pytest.raises(CommandError):
-        update(broken)
-    assert api.get("/v1/crawlers")["date"] == SHIPPED_DATE
-
-
-def test_a_crawler_twice_is_refused(update):
+def test_a_file_that_is_wrong_or_missing_changes_nothing(api, update, tmp_path):
+    for broken in (
+        {**BOT, "hosts": ["."]},
+        {**BOT, "hosts": ["com"]},
+        {**BOT, "hosts": ["Bots.example"]},
+        {**BOT, "class": "spying"},
+        {**BOT, "addresses": ["203.0.113.1/24"]},
+        {**BOT, "userAgent": ""},
+        {"name": "x"},
+        {**BOT, "color": "red"},
+        {**BOT, "addressLists": ["http://ai.example/bots.json"]},
+        {**BOT, "evidence": [{"facts": ["age"], "url": "https://ai.example/", "date": "2026-12-01"}]},
+    ):
+        with pytest.raises(CommandError):
+            update(broken)
+        assert api.get("/v1/crawlers")["date"] == SHIPPED_DATE
     with pytest.raises(CommandError, match="twice"):
         update(BOT, {**BOT, "userAgent": "Other"})
+    with pytest.raises(CommandError) as error:
+        call_command("update_crawlers", str(tmp_path / "nowhere.json"))
+    assert str(error.value) == f"There is no file {tmp_path / 'nowhere.json'}."
 
 
 @pytest.mark.parametrize(
@@ -79,9 +84,3 @@ def test_a_crawler_twice_is_refused(update):
 def test_a_user_agent_claims_a_crawler_by_its_token(user_agent, name):
     found = current_table.get().claimed_by(user_agent)
     assert (found and found.name) == name
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CommandError) as error:
-        call_command("update_crawlers", str(tmp_path / "nowhere.json"))
-    assert str(error.value) == f"There is no file {tmp_path / 'nowhere.json'}."

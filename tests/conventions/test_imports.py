@@ -14,7 +14,7 @@ FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 # The capabilities of licensing, likewise; those of one floor do not import each other.
 CAPABILITIES = [
     ["policies"], ["requesters"], ["content", "clients"], ["licenses", "imports", "sites"], ["access"],
-    ["customers", "drafts", "edge"], ["demo", "license_server"],
+    ["customers", "drafts", "edge"], ["demo", "license_server", "portal"],
 ]  # fmt: skip
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
 # above the keys and audit entries it works with. The longest matching name counts.

@@ -48,7 +48,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_url
 from licensing.edge.prices import IS_PRICE
 from licensing.edge.verification.published_addresses import parse_published
-from licensing.edge.verification.signatures import agents_of
+from licensing.edge.verification.signatures import read_agents
 from licensing.imports.dates import DateOrder
 from licensing.imports.mapping import columns_by_name
 from licensing.imports.rows import Lines, csv_rows, json_rows
@@ -249,7 +249,7 @@ CASES = {
     ),
     "Signature-Input": Case(parse_dictionary, MAX_HEAD_BYTES, ('a=("b");c=1,', "a=(", '"', ";a", "a=1;", '"\\"')),
     "Signature": Case(parse_dictionary, MAX_HEAD_BYTES, ("a=:AA==:,", ":AA", ":"), "a=:{}"),
-    "Signature-Agent": Case(agents_of, MAX_HEAD_BYTES, ('a="b",', "a;", '"\\'), 'a="{}'),
+    "Signature-Agent": Case(read_agents, MAX_HEAD_BYTES, ('a="b",', "a;", '"\\'), 'a="{}'),
     "price offered by a crawler": Case(IS_PRICE, MAX_HEAD_BYTES, ("9", "USD 1."), "USD {}"),
     "URL of a page, from a proxy": Case(lambda text: whole_url(text, "h"), MAX_HEAD_BYTES, frame="https://{}"),
     "path of a page, from a proxy": Case(escape_uri, MAX_HEAD_BYTES),

@@ -91,6 +91,7 @@ def test_operation_ids_are_unique_and_begin_with_the_verb_of_their_action():
     )
     verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}
     verbs |= {"check_batch": ("check",), "bulk": ("upsert",), "add_grant": ("create",), "find_by_text": ("find",)}
+    verbs["create_session"] = ("create",)
     verbs |= dict.fromkeys(lists.split(), ("list",)) | dict.fromkeys([*gets.split(), "get_grant", "access"], ("get",))
     for path, view in endpoints(get_resolver().url_patterns):
         for method, operation in DOCUMENT["paths"].get(path, {}).items():

@@ -9,8 +9,8 @@ from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, each_endpoint, each_read, each_with_body
 from tests.conventions.replies import RATE_LIMIT_HEADERS, assert_error, assert_has_all_headers
 
-# A requester's own id may have slashes, and so end in "/merge": such a one can be read, changed and erased.
-MERGE = "/v1/requesters/{requester}/merge"
+# A requester's own id may have slashes, and so end like these paths: such a one can be read, changed and erased.
+BELOW_REQUESTERS = ("/v1/requesters/{requester}/merge", "/v1/requesters/{requester}/portal-sessions")
 METHODS_BY_PATH = {
     path: {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path}
     for path in dict.fromkeys(endpoint.path for endpoint in ENDPOINTS)
@@ -45,7 +45,7 @@ def test_each_path_answers_other_methods_and_a_trailing_slash(api, anonymous, id
     patch_types = "application/json, application/merge-patch+json" if "PATCH" in methods else None
     assert options.headers.get("Accept-Patch") == patch_types
 
-    allowed = with_head(methods | {"GET", "PATCH", "DELETE"} if path == MERGE else methods)
+    allowed = with_head(methods | {"GET", "PATCH", "DELETE"} if path in BELOW_REQUESTERS else methods)
     for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"} - allowed:
         reply = api.request(method, address)
         assert reply.status == 405, method
@@ -57,7 +57,7 @@ def test_each_path_answers_other_methods_and_a_trailing_slash(api, anonymous, id
 
     for method in methods:
         reply = api.request(method, f"{address}/")
-        if path == MERGE:
+        if path in BELOW_REQUESTERS:
             assert_error(reply, 405, "method_not_allowed")
         else:
             assert_error(reply, 404, "resource_not_found")

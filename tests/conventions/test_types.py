@@ -132,6 +132,11 @@ BODIES: dict[str, dict[str, Values]] = {
     "POST /v1/policies/lint": DRAFT,
     "POST /v1/requesters": {**REQUESTER, "id": (*NOT_A_TEXT, None)},
     "PATCH /v1/requesters/{requester}": REQUESTER,
+    "POST /v1/requesters/{requester}/portal-sessions": {
+        "scopes": NOT_AN_ARRAY,
+        "scopes[0]": (*NOT_A_TEXT, None),
+        "returnUrl": NOT_A_TEXT,
+    },
     "POST /v1/requesters/{requester}/merge": fields("into", *NOT_A_TEXT, None),
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,

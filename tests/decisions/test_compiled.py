@@ -41,13 +41,10 @@ def test_an_entry_put_again_weighs_once_and_counts_as_new(compiled):
     assert (compiled.get(1), compiled.get(2), compiled.get(3)) == ("1234", None, "1234")
 
 
-def test_entries_above_the_bound_are_not_kept(compiled):
+def test_entries_above_the_bound_are_not_kept_and_evict_nothing(compiled):
     compiled.put(1, "12345678901")
     compiled.put(2, "1234567890")
     assert (compiled.get(1), compiled.get(2)) == (None, "1234567890")
-
-
-def test_entries_above_the_bound_evict_nothing(compiled):
     compiled.put(1, "12345")
     compiled.put(2, "12345678901")
     assert compiled.get(1) == "12345"

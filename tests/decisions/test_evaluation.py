@@ -27,14 +27,9 @@ RANGES = ("203.0.113.0/24", "0.0.0.0/0", "198.51.100.1", "2001:db8::/32")
 MOMENTS = ("2026-06-01T00:00:00+00:00", "2026-06-01T12:00:00+00:00", "2026-07-01T00:00:00+00:00")
 ATTRIBUTES = ({"country": "DE", "seats": 25}, {"seats": 10.0, "trial": False}, {"trial": True, "seats": "10"})
 ATTRIBUTE_CONDITIONS = (
-    {"country": ["DE", "AT"]},
-    {"seats": {"gte": 10}},
-    {"seats": {"gt": 10, "lte": 25}},
-    {"seats": [10, True]},
-    {"trial": False},
-    {"trial": 0},
-    {"country": {"exists": False}, "trial": {"exists": True}},
-)
+    {"country": ["DE", "AT"]}, {"seats": {"gte": 10}}, {"seats": {"gt": 10, "lte": 25}}, {"seats": [10, True]},
+    {"trial": False}, {"trial": 0}, {"country": {"exists": False}, "trial": {"exists": True}},
+)  # fmt: skip
 SCHEDULES: tuple[dict[str, Any], ...] = (
     {"days": ["mon", "tue"], "from": "02:00", "to": "14:00", "timeZone": "Europe/Berlin"},
     {"from": "14:00", "to": "02:00", "timeZone": "Europe/Berlin"},

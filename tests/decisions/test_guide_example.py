@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
@@ -27,36 +25,20 @@ def example() -> CompiledPolicy:
     return CompiledPolicy.of("pol_guide", 1, policy["defaultAction"], parse_rules(policy["rules"]))
 
 
-@pytest.mark.parametrize(
-    ("now", "facts", "decided"),
-    [
+def test_the_examples_are_valid_and_decided_as_told():
+    for now, facts, decided in [
         (JULY, {**COMMERCIAL, "permission": "read"}, (True, None, 1)),
         (JUNE, {**COMMERCIAL, "permission": "read", "tags": frozenset({"embargo"})}, (False, "policy_denied", 0)),
         (JULY, {**COMMERCIAL, "permission": "resale"}, (False, "permission_not_granted", 1)),
         (JULY, {"license_types": ("commercial",), "permission": "read"}, (False, "permission_not_granted", 2)),
         (JULY, {}, (True, None, 2)),
-    ],
-)
-def test_the_example_is_decided_as_told(now: datetime, facts: dict[str, Any], decided: tuple[bool, str | None, int]):
-    decision = decide(example(), Facts(now=now, requester_id="org_any", **facts))
-    assert (decision.allowed, decision.reason, decision.rule.index if decision.rule else None) == decided
-
-
-def shown(heading: str) -> list[Any]:
-    """Return the JSON in a section of the guide."""
-    section = re.search(rf"### {heading}\n(.*?)\n##", GUIDE, re.DOTALL)
-    assert section
-    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", section.group(1), re.DOTALL)]
-
-
-@pytest.mark.parametrize("heading", ["Attributes", "Schedules"])
-def test_the_conditions_that_are_shown_are_valid(heading: str):
-    conditions = shown(heading)[0]
-    [rule] = parse_rules([{"action": "deny", "conditions": conditions}])
-    assert [one.name for one in rule.conditions] == list(conditions)
-
-
-def test_staff_reads_for_free_in_working_hours_and_others_pay():
+    ]:
+        decision = decide(example(), Facts(now=now, requester_id="org_any", **facts))
+        assert (decision.allowed, decision.reason, decision.rule.index if decision.rule else None) == decided
+    for heading in ["Attributes", "Schedules"]:
+        conditions = shown(heading)[0]
+        [rule] = parse_rules([{"action": "deny", "conditions": conditions}])
+        assert [one.name for one in rule.conditions] == list(conditions)
     policy = CompiledPolicy.of("pol_guide", 1, "deny", parse_rules(shown("Schedules")[1]))
     working, weekend = datetime(2026, 6, 1, 8, tzinfo=UTC), datetime(2026, 6, 6, 8, tzinfo=UTC)
     staff, others = (
@@ -69,3 +51,10 @@ def test_staff_reads_for_free_in_working_hours_and_others_pay():
     ]
     assert [decide(policy, facts).allowed for facts in asked] == [True, False, False, False]
     assert [len(list(offers(policy, facts))) for facts in asked[1:]] == [1, 1, 1]
+
+
+def shown(heading: str) -> list[Any]:
+    """Return the JSON in a section of the guide."""
+    section = re.search(rf"### {heading}\n(.*?)\n##", GUIDE, re.DOTALL)
+    assert section
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", section.group(1), re.DOTALL)]

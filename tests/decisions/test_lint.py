@@ -4,7 +4,6 @@ import time
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -37,8 +36,14 @@ def findings(*rules, default="deny", types=None):
     return [(one.code, one.path) for one in lint(parse_rules(list(rules)), default, NOW, types)]
 
 
-def test_the_usual_policy_has_nothing_to_say_about():
+def test_usual_policies_have_no_findings_and_others_one_with_a_sentence():
     assert findings(ALLOW_LICENSED, DENY_ALL) == []
+    found = lint(parse_rules([allow(default=True), allow(licenseType="a")]), "allow", NOW)
+    assert {one.level for one in found} <= set(LEVELS) == set(CODES.values())
+    assert all(one.message.endswith(".") for one in found)
+    types = [f"type_{number}" for number in range(20)]
+    rules = [allow(licenseType=[*types, f"own_{number}"], **LICENSED) for number in range(100)]
+    assert findings(*rules) == []
 
 
 WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
@@ -57,9 +62,15 @@ NEVER_REACHED = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), [case[1:] for case in NEVER_REACHED], ids=[c[0] for c in NEVER_REACHED])
-def test_a_rule_that_an_earlier_one_covers_is_never_reached(first, second):
-    assert ("unreachable_rule", "rules[1]") in findings(first, second)
+def test_a_rule_is_unreachable_if_an_earlier_one_covers_it():
+    for first, second in [case[1:] for case in NEVER_REACHED]:
+        assert ("unreachable_rule", "rules[1]") in findings(first, second)
+    for first, second in [case[1:] for case in REACHED]:
+        assert not {code for code, _ in findings(first, second)} & {"unreachable_rule", "duplicate_rule"}
+    assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
+    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # a deny comes first among equals
+    assert findings(allow(**LICENSED), allow(**LICENSED)) == [("duplicate_rule", "rules[1]")]
+    assert findings(allow(**LICENSED), allow(**LICENSED, message="x")) == [("unreachable_rule", "rules[1]")]
 
 
 REACHED = [
@@ -77,65 +88,15 @@ REACHED = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), [case[1:] for case in REACHED], ids=[c[0] for c in REACHED])
-def test_a_rule_that_matches_more_than_an_earlier_one_is_reached(first, second):
-    assert not {code for code, _ in findings(first, second)} & {"unreachable_rule", "duplicate_rule"}
-
-
-def test_unreachable_rules_are_found_by_precedence_not_by_position():
-    assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
-    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # a deny comes first among equals
-
-
-def test_a_rule_that_says_the_same_is_a_duplicate():
-    assert findings(allow(**LICENSED), allow(**LICENSED)) == [("duplicate_rule", "rules[1]")]
-    assert findings(allow(**LICENSED), allow(**LICENSED, message="x")) == [("unreachable_rule", "rules[1]")]
-
-
-def test_times_that_exclude_each_other_or_have_passed():
+def test_conditions_that_never_hold_are_found():
     never = deny(before="2026-06-01", after="2026-06-01")
     assert ("contradictory_conditions", "rules[0].conditions") in findings(never)
     assert ("ended", "rules[0].conditions.before") in findings(deny(before="2026-03-01"))
     assert ("begun", "rules[0].conditions.after") in findings(deny(after="2026-03-01"))
     assert ("begun", "rules[0].conditions.after") not in findings(deny(after="2026-03-01T00:00:01Z"))
-
-
-def test_an_allow_that_asks_for_no_licence():
-    assert findings(allow(default=True)) == [("allow_without_license", "rules[0].conditions")]
-    assert findings(allow(hasValidLicense=False)) == [("allow_without_license", "rules[0].conditions")]
-    assert findings(allow(requesterId="org_a")) == [("allow_by_name_alone", "rules[0].conditions")]
-    assert findings(allow(licenseType="a")) == [("license_may_have_lapsed", "rules[0].conditions")]
-
-
-def test_a_licence_type_of_which_there_is_no_licence():
-    rules = [allow(licenseType=["a", "b"], **LICENSED), deny(licenseType="c")]
-    assert findings(*rules, types={"a"}) == [
-        ("unknown_license_type", "rules[0].conditions.licenseType[1]"),
-        ("unknown_license_type", "rules[1].conditions.licenseType"),
-    ]
-    assert findings(*rules, types=None) == []
-
-
-def test_a_permission_that_the_rule_is_for_and_does_not_grant():
-    both = allow(["read"], permission=["read", "print"], **LICENSED)
-    assert findings(both) == [("permission_never_granted", "rules[0].permissions")]
-    neither = allow([], permission="print", **LICENSED)
-    assert findings(neither) == [("permission_never_granted", "rules[0].permissions"), ("never_allows", "rules")]
-    assert findings(allow([])) == [("grants_nothing", "rules[0]")]
-
-
-def test_the_policy_as_a_whole():
-    assert findings() == findings(DENY_ALL) == [("never_allows", "rules")]
-    assert findings(default="allow") == [("default_allows", "defaultAction")]
-
-
-def test_bounds_between_which_no_number_lies():
     contradiction = deny(attributes={"seats": {"gt": 5, "lt": 5}})
     assert findings(contradiction, allow()) == [("contradictory_conditions", "rules[0].conditions.attributes")]
     assert findings(deny(attributes={"seats": {"gte": 5, "lte": 5}}), allow()) == []
-
-
-def test_days_and_hours_that_do_not_come_before_the_rule_ends():
     weekend = {"after": "2026-03-07", "before": "2026-03-09"}  # a Saturday and a Sunday
     assert findings(deny(schedule={**WORK, "timeZone": "UTC"}, **weekend), allow()) == [
         ("contradictory_conditions", "rules[0].conditions.schedule")
@@ -148,42 +109,44 @@ def test_days_and_hours_that_do_not_come_before_the_rule_ends():
     ]
 
 
-def test_attributes_name_whom_a_rule_is_about():
+def test_an_allow_rule_without_a_licence_or_permission_is_found():
+    assert findings(allow(default=True)) == [("allow_without_license", "rules[0].conditions")]
+    assert findings(allow(hasValidLicense=False)) == [("allow_without_license", "rules[0].conditions")]
+    assert findings(allow(requesterId="org_a")) == [("allow_by_name_alone", "rules[0].conditions")]
+    assert findings(allow(licenseType="a")) == [("license_may_have_lapsed", "rules[0].conditions")]
     assert findings(allow(attributes={"staff": True})) == [("allow_by_name_alone", "rules[0].conditions")]
-
-
-def test_every_finding_has_a_level_and_a_sentence():
-    found = lint(parse_rules([allow(default=True), allow(licenseType="a")]), "allow", NOW)
-    assert {one.level for one in found} <= set(LEVELS) == set(CODES.values())
-    assert all(one.message.endswith(".") for one in found)
+    rules = [allow(licenseType=["a", "b"], **LICENSED), deny(licenseType="c")]
+    assert findings(*rules, types={"a"}) == [
+        ("unknown_license_type", "rules[0].conditions.licenseType[1]"),
+        ("unknown_license_type", "rules[1].conditions.licenseType"),
+    ]
+    assert findings(*rules, types=None) == []
+    both = allow(["read"], permission=["read", "print"], **LICENSED)
+    assert findings(both) == [("permission_never_granted", "rules[0].permissions")]
+    neither = allow([], permission="print", **LICENSED)
+    assert findings(neither) == [("permission_never_granted", "rules[0].permissions"), ("never_allows", "rules")]
+    assert findings(allow([])) == [("grants_nothing", "rules[0]")]
+    assert findings() == findings(DENY_ALL) == [("never_allows", "rules")]
+    assert findings(default="allow") == [("default_allows", "defaultAction")]
 
 
 def priced(**fields):
     return {**allow(**fields), "pricePerAccess": {"amount": "0.015", "currency": "USD"}}
 
 
-def test_a_price_behind_rules_for_licence_holders_is_reached_by_paying():
+def test_a_price_is_quoted_unless_an_earlier_rule_keeps_it_from_everybody():
     for first in (allow(**LICENSED), allow(licenseType=["a", "b"], **LICENSED)):
         assert not unquoted(first, priced(permission="read"))
         assert not unquoted(first, priced(licenseType="a", **LICENSED))
         assert not unquoted(first, priced(hasValidLicense=False))
     assert not unquoted(deny(hasValidLicense=False), priced(permission="read"))
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
+    for first, second in [
         (deny(licenseType="a"), priced(licenseType=["a", "b"])),
         (deny(hasValidLicense=True), priced(permission="read")),
         (priced(hasValidLicense=False), priced(permission="read")),
         (priced(licenseType=["a", "c"], **LICENSED), priced(licenseType=["a", "b"], **LICENSED)),
-    ],
-)
-def test_a_price_that_an_earlier_rule_keeps_from_everybody_is_never_quoted(first, second):
-    assert unquoted(first, second) == [("price_never_quoted", "rules[1].pricePerAccess")]
-
-
-def test_a_price_behind_a_rule_for_everybody_is_unreachable():
+    ]:
+        assert unquoted(first, second) == [("price_never_quoted", "rules[1].pricePerAccess")]
     assert unquoted(allow(default=True), priced(permission="read")) == [("unreachable_rule", "rules[1]")]
     assert unquoted(deny(default=True), priced(permission="read")) == [("unreachable_rule", "rules[1]")]
 
@@ -194,15 +157,8 @@ def unquoted(*rules):
 
 MOMENTS = [(NOW + timedelta(days=days)).isoformat() for days in (-2, -1, 0, 1, 2)]
 NETWORKS = [
-    "10.0.0.0/8",
-    "10.0.0.0/9",
-    "10.128.0.0/9",
-    "10.1.0.0/16",
-    "10.1.2.3",
-    "0.0.0.0/0",
-    "::/0",
-    "2001:db8::/32",
-]
+    "10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9", "10.1.0.0/16", "10.1.2.3", "0.0.0.0/0", "::/0", "2001:db8::/32",
+]  # fmt: skip
 HOURS = ({}, {"from": "09:00", "to": "18:00"}, {"from": "18:00", "to": "09:00"})
 
 
@@ -317,12 +273,6 @@ def test_rules_with_too_many_values_are_not_all_compared_and_lint_says_so(monkey
     monkeypatch.setattr(linting, "MOST_COMPARED", 100)
     codes = [code for code, _ in findings(*rules)]
     assert (codes.count("unreachable_rule"), codes.count("not_compared")) == (1, 1)
-
-
-def test_the_rules_of_any_usual_policy_are_all_compared():
-    types = [f"type_{number}" for number in range(20)]
-    rules = [allow(licenseType=[*types, f"own_{number}"], **LICENSED) for number in range(100)]
-    assert findings(*rules) == []
 
 
 def with_licenses(facts):

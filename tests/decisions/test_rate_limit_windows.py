@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from licensing.policies.rate_limits import window
 
 WINDOWS = {
@@ -20,34 +18,21 @@ def unix(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
-@pytest.mark.parametrize("period", WINDOWS)
-def test_a_window_contains_the_moment(period):
-    begin, end = WINDOWS[period]
-    assert window(period, datetime(2026, 2, 18, 13, 45, 59, 999_999, UTC)) == (unix(begin), unix(end))
-
-
-@pytest.mark.parametrize("period", WINDOWS)
-def test_a_window_begins_with_its_first_second_and_ends_before_the_next_ones(period):
-    begin, end = map(unix, WINDOWS[period])
-    assert window(period, datetime.fromtimestamp(begin, UTC)) == (begin, end)
-    assert window(period, datetime.fromtimestamp(end, UTC) - timedelta(microseconds=1)) == (begin, end)
-    assert window(period, datetime.fromtimestamp(end, UTC))[0] == end
-
-
-def test_a_month_is_of_its_own_length_and_ends_with_the_year():
+def test_windows_contain_their_moment_and_adjoin():
+    for period, (begin, end) in WINDOWS.items():
+        assert window(period, datetime(2026, 2, 18, 13, 45, 59, 999_999, UTC)) == (unix(begin), unix(end))
+    for period, times in WINDOWS.items():
+        begin, end = map(unix, times)
+        assert window(period, datetime.fromtimestamp(begin, UTC)) == (begin, end)
+        assert window(period, datetime.fromtimestamp(end, UTC) - timedelta(microseconds=1)) == (begin, end)
+        assert window(period, datetime.fromtimestamp(end, UTC))[0] == end
     assert window("month", datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == (
         unix("2026-12-01T00:00:00"),
         unix("2027-01-01T00:00:00"),
     )
-
-
-@pytest.mark.parametrize("period", WINDOWS)
-@pytest.mark.parametrize("moment", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
-def test_the_ends_of_time_have_a_window(period, moment):
-    begin, end = window(period, moment)
-    assert begin <= moment.timestamp() <= end
-
-
-def test_a_window_does_not_depend_on_the_time_zone_of_the_moment():
+    for period in WINDOWS:
+        for moment in [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]:
+            begin, end = window(period, moment)
+            assert begin <= moment.timestamp() <= end
     moment = datetime(2026, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=2)))  # still February in UTC
     assert window("month", moment) == tuple(map(unix, WINDOWS["month"]))

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from licensing.policies.facts import HeldLicense
 from licensing.policies.standing import Standing, Term, standing_at, vouched_for
 
@@ -15,22 +13,14 @@ SILVER = HeldLicense("silver", "service", "lic_silver")
 TERM = Term(GOLD, BEGIN)
 
 
-@pytest.mark.parametrize(
-    ("moment", "is_valid"), [(BEGIN - INSTANT, False), (BEGIN, True), (END - INSTANT, True), (END, False)]
-)
-def test_a_licence_is_valid_from_its_start_until_its_end(moment: datetime, is_valid: bool) -> None:
-    assert TERM.is_valid(moment) is is_valid
-    standing = standing_at([TERM], moment)
-    assert (standing is not None and standing.is_valid) is is_valid
-
-
-def test_a_revoked_licence_is_never_valid_and_has_not_lapsed() -> None:
+def test_a_licence_is_valid_from_its_start_until_its_end_or_revocation():
+    for moment, is_valid in [(BEGIN - INSTANT, False), (BEGIN, True), (END - INSTANT, True), (END, False)]:
+        assert TERM.is_valid(moment) is is_valid
+        standing = standing_at([TERM], moment)
+        assert (standing is not None and standing.is_valid) is is_valid
     revoked = Term(GOLD, BEGIN, revoked=True)
     assert not revoked.is_valid(BEGIN)
     assert standing_at([revoked], END) == Standing()
-
-
-def test_a_licence_has_lapsed_only_while_none_is_valid() -> None:
     assert standing_at([TERM], END) == Standing(has_lapsed=True)
     assert standing_at([TERM, Term(SILVER, BEGIN)], END) == Standing(("silver",), True, licenses=(SILVER,))
 
@@ -41,16 +31,11 @@ def test_a_presented_licence_is_used_alone_while_it_is_valid() -> None:
     assert standing_at(terms, END, "lic_gold") == Standing(("silver",), True, licenses=(SILVER,))
 
 
-@pytest.mark.parametrize(
-    ("said", "standing"),
-    [
+def test_a_caller_vouches_for_a_type_for_validity_or_for_both():
+    for said, standing in [
         (("gold", True), Standing(("gold",), True, by_service=False, licenses=(HeldLicense("gold"),))),
         (("gold", False), Standing(("gold",), False, by_service=False, licenses=(HeldLicense("gold"),))),
         ((None, True), Standing((), True, by_service=False, licenses=(HeldLicense(None),))),
         ((None, False), Standing(by_service=False)),
-    ],
-)
-def test_a_caller_vouches_for_a_type_for_validity_or_for_both(
-    said: tuple[str | None, bool], standing: Standing
-) -> None:
-    assert vouched_for(*said) == standing
+    ]:
+        assert vouched_for(*said) == standing

@@ -17,10 +17,10 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.policies import rate_limits
 from licensing.sites.models import Site
-from licensing.sites.services import delete_site
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.edge.documents import replace_site
 from tests.edge.signers import directories  # noqa: F401 - a fixture
 from tests.ways import Response
 
@@ -151,9 +151,7 @@ def site(account: Account) -> Callable[..., Site]:
     """Create pub.example, whose pages under /premium/ have a policy with these rules; replace an earlier one."""
 
     def create(*rules: dict[str, Any], **fields: Any) -> Site:
-        for earlier in Site.objects.filter(account=account, host="pub.example"):
-            delete_site(earlier)
-        return factories.site(account, {"/premium/*": factories.policy(account, *rules)}, host="pub.example", **fields)
+        return replace_site(account, {"/premium/*": factories.policy(account, *rules)}, **fields)
 
     return create
 

@@ -21,14 +21,7 @@ from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
 from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.documents import (
-    ROBOTS,
-    RSL,
-    SEARCH_ONLY,
-    TDMREP,
-    get,
-    moment,
-)
+from tests.edge.documents import ROBOTS, RSL, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
 from tests.examples import examples
 
@@ -70,41 +63,30 @@ def test_license_xml_and_robots_txt_state_the_uses_promised_to_everybody(site):
 
 def statements(account, *rules, **options):
     """Return the robots.txt rules for the whole host."""
-    patterns = {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}
-    factories.site(account, patterns, host="pub.example", **options)
+    replace_site(
+        account, {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}, **options
+    )
     group = get(ROBOTS).content.decode().partition("\n\n")[0]
     first, second, *stated, last = [line for line in group.splitlines() if ": /" not in line]
     assert (first, second.partition(":")[0], last) == ("User-agent: *", "License", "Disallow:")
     return stated
 
 
-def test_documents_state_terms_of_the_whole_host_only_if_a_policy_covers_it(account):
+def test_documents_state_the_terms_that_hold_for_the_whole_host(account):
     assert statements(account, ("/free/*", [factories.ALLOW_ALL])) == []
-
-
-def test_a_policy_about_every_page_speaks_for_the_host(account):
     assert statements(account, ("/*", [SEARCH_ONLY])) == [
         "Content-Signal: search=yes, ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n, search=y",
     ]
-
-
-def test_uses_that_differ_between_pages_are_not_stated_for_the_host(account):
     assert statements(account, ("/*", [SEARCH_ONLY]), ("/private/*", [factories.DENY_ALL])) == [
         "Content-Signal: ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n",
     ]
-
-
-def test_a_site_that_denies_unknown_pages_says_so(account):
     assert statements(account, ("/private/*", [factories.DENY_ALL]), unknown="deny") == [
         "Content-Signal: search=no, ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n, search=n",
     ]
-
-
-def test_tdmrep_reserves_uses_that_are_not_promised(account):
-    factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    replace_site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)})
     assert get(TDMREP).json() == [
         {"location": "/free/*", "tdm-reservation": 0},
         {"location": "/", "tdm-reservation": 1},
@@ -164,20 +146,14 @@ def test_pages_of_one_item_have_one_entry_each_under_same_page(account, site, se
     assert uses_of(account, "/open/a", "/open/a/", "/open/a/index.html", "/open/ab") == [[], [], [], ["search"]]
 
 
-def test_patterns_of_equal_length_do_not_affect_each_other(account):
-    factories.site(
+def test_patterns_do_not_affect_each_other_even_by_queries(account):
+    replace_site(
         account,
         {"/open/*": factories.policy(account, SEARCH_ONLY), "/free/*": factories.policy(account, factories.DENY_ALL)},
-        host="pub.example",
     )
     assert uses_of(account, "/open/a", "/free/a") == [["search"], []]
-
-
-def test_no_query_makes_a_page_match_an_open_pattern(account):
-    factories.site(
-        account,
-        {"/*.pdf$": factories.policy(account, factories.ALLOW_ALL), "/p/": factories.policy(account)},
-        host="pub.example",
+    replace_site(
+        account, {"/*.pdf$": factories.policy(account, factories.ALLOW_ALL), "/p/": factories.policy(account)}
     )
     assert uses_of(account, "/x.pdf", "/p/x?file=.pdf", "/p/x?file=.pdf?") == [sorted(USES), [], []]
 
@@ -289,7 +265,7 @@ def compiled_path(url):
 
 @pytest.mark.parametrize("path", READERS)
 def test_documents_permit_the_uses_allowed_to_everybody(account, path):
-    factories.site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    replace_site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)})
     for read in READERS[path]:
         uses = read(get(path).content, "/free/a?x")
         assert uses == ({"ai_input", "ai_training"} if path == TDMREP else set(USES))
@@ -297,20 +273,22 @@ def test_documents_permit_the_uses_allowed_to_everybody(account, path):
 
 @pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])
 def test_a_site_without_policies_has_no_documents(account, path):
-    factories.site(account, host="pub.example")
+    replace_site(account, {})
     assert get(path).status_code == 404
 
 
-def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(account):
-    factories.site(account, host="pub.example", unknown="deny")
+def test_a_site_without_policies_publishes_only_denials_of_unknown_pages(account):
+    replace_site(account, {}, unknown="deny")
     [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
+    replace_site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)})
+    assert get("/.well-known/tdm-policy.json").status_code == 404
 
 
 def test_the_odrl_policy_names_the_conditions_of_mining(account):
     price = {"amount": "0.01", "currency": "USD"}
     priced = {**factories.ALLOW_LICENSED, "pricePerAccess": price}
-    factories.site(
+    replace_site(
         account,
         {
             "/freely/*": factories.policy(account, factories.ALLOW_ALL),
@@ -318,7 +296,6 @@ def test_the_odrl_policy_names_the_conditions_of_mining(account):
             "/paid/*": factories.policy(account, priced),
             "/never/*": factories.policy(account, factories.DENY_ALL),
         },
-        host="pub.example",
     )
     policy = "https://pub.example/.well-known/tdm-policy.json"
     assert get(TDMREP).json() == [
@@ -337,11 +314,6 @@ def test_the_odrl_policy_names_the_conditions_of_mining(account):
     }  # fmt: skip
     assert paid["target"] == "https://pub.example/paid/*"
     assert paid["duty"][0]["action"][0]["refinement"][0]["rightOperand"]["@value"] == "0.01"
-
-
-def test_without_conditions_of_mining_there_is_no_odrl_policy(account):
-    factories.site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
-    assert get("/.well-known/tdm-policy.json").status_code == 404
 
 
 def test_a_policy_that_opens_everything_promises_every_use(account):

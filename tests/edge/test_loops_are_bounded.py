@@ -28,7 +28,7 @@ from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
-from licensing.edge.site_published import MOST_BYTES, of_robots
+from licensing.edge.site_published import MOST_BYTES, lint_robots
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
@@ -136,7 +136,7 @@ def published_robots_txt(size: int) -> Loop:
     body = "".join(map(line.format, range(size // len(line)))).encode()
     terms = [Terms(f"/items/{number}$") for number in range(3 * MAX_ITEM_TERMS)]
     publication = Publication("pub.example", terms, "Example Media")
-    return lambda: list(of_robots(body, publication))
+    return lambda: list(lint_robots(body, publication))
 
 
 def match_page(patterns: list[str], path: str) -> Loop:

@@ -17,7 +17,7 @@ from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
 from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.documents import RSL, SEARCH_ONLY, get, moment
+from tests.edge.documents import RSL, SEARCH_ONLY, get, moment, replace_site
 from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, SEEKERS, policies_at, read_prices
 from tests.edge.tokens import ask_token
@@ -35,7 +35,7 @@ PRICED_POLICIES = st.one_of(POLICIES.filter(prices_of), POLICIES)
 def sell(account, *rules, **others):
     policy = factories.policy(account, *rules)
     others = {pattern: factories.policy(account, *of_other) for pattern, of_other in others.items()}
-    return factories.site(account, {"/premium/*": policy, **others}, host="pub.example")
+    return replace_site(account, {"/premium/*": policy, **others})
 
 
 def test_a_price_for_everybody_without_a_licence_is_published(account):
@@ -59,9 +59,13 @@ def test_a_price_for_everybody_without_a_licence_is_published(account):
     ]
 
 
-def test_free_uses_are_in_a_licence_of_their_own(account):
+def test_free_uses_and_patterns_have_prices_of_their_own(account):
     sell(account, FOR_SALE, SEARCH_ONLY)
     assert b'<license><permits type="usage">search</permits></license>\n  ' + PRICED in get(RSL).content
+    sell(account, FOR_SALE, **{"/archive/*": [factories.DENY_ALL], "/ab/*": [FOR_SALE]})
+    assert get(RSL).content.count(b"<payment") == 2
+    sell(account, FOR_SALE, **{"/premium*/": [factories.DENY_ALL]})
+    assert get(RSL).content.count(b"<payment") == 1
 
 
 def test_a_token_is_given_for_the_free_licence_and_for_the_one_for_sale(account):
@@ -105,16 +109,6 @@ def test_an_items_published_entry_is_a_resource_of_the_licence_server(account):
         token = ask_token(*client, license=own, resource=url).json()["access_token"]
         claims = jwt.decode(token, options={"verify_signature": False})
         assert claims["aud"] == ["https://pub.example/premium/a", "http://pub.example/premium/a"]
-
-
-def test_patterns_of_equal_length_keep_their_prices(account):
-    sell(account, FOR_SALE, **{"/archive/*": [factories.DENY_ALL], "/ab/*": [FOR_SALE]})
-    assert get(RSL).content.count(b"<payment") == 2
-
-
-def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_have_none(account):
-    sell(account, FOR_SALE, **{"/premium*/": [factories.DENY_ALL]})
-    assert get(RSL).content.count(b"<payment") == 1
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
+from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
 from tests.examples import examples
@@ -33,37 +33,31 @@ LIMITED = {"action": "allow", "conditions": {"default": True}, "permissions": ["
 
 
 def robots(account, patterns, **options):
-    factories.site(
-        account,
-        {pattern: rules and factories.policy(account, *rules) for pattern, rules in patterns.items()},
-        host="pub.example",
-        **options,
-    )
-    return get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()[2:]
+    policies = {pattern: rules and factories.policy(account, *rules) for pattern, rules in patterns.items()}
+    replace_site(account, policies, **options)
+    lines = get(ROBOTS).content.decode().partition("\n\n")[0].splitlines()
+    return [line for line in lines[2:] if line != "Disallow:"]
 
 
-def test_search_by_verified_crawlers_is_neither_promised_nor_refused(account):
+def test_uses_of_some_visitors_are_neither_promised_nor_refused(account):
     assert robots(account, {"/*": LICENSEES_AND_SEARCH}) == [
         "Content-Signal: ai-input=no, ai-train=no",
         "Content-Usage: train-ai=n, ai-use=n",
         "Content-Usage: /* train-ai=n, ai-use=n",
     ]
-
-
-def test_a_use_for_sale_needs_a_payment_and_is_refused(account):
+    assert robots(account, {"/*": [LIMITED]}) == []
     assert robots(account, {"/a/*": [LICENSEES, AI_AT_A_PRICE, REST]}) == [
         "Content-Usage: /a/* train-ai=n, ai-use=n, search=n"
     ]
-
-
-def test_a_rule_behind_one_that_decides_for_everybody_opens_nothing(account):
     assert robots(account, {"/a/*": [{**factories.DENY_ALL, "priority": 1}, VERIFIED_SEARCH]}) == [
         "Content-Usage: /a/* train-ai=n, ai-use=n, search=n"
     ]
-
-
-def test_uses_within_a_limit_are_not_mentioned(account):
-    assert robots(account, {"/*": [LIMITED]}) == []
+    lines = robots(account, {"/*": [SEARCH_ONLY], "/*.pdf$": [REST]})
+    assert refused_content_usage("\n".join(lines).encode(), "/a?file=.pdf") == {"ai_input", "ai_training"}
+    assert robots(account, {"/": [REST], "/*": [LIMITED]}) == []
+    assert [one["location"] for one in get(TDMREP).json()] == ["/*"]
+    robots(account, {"/a/*": [factories.ALLOW_ALL]}, unknown="deny")
+    assert [one["location"] for one in get(TDMREP).json()] == ["/a/*", "/"]
 
 
 @pytest.mark.parametrize("rest", [SEARCH_ONLY, REST], ids=["promised", "refused"])
@@ -81,21 +75,11 @@ def test_pages_of_a_pattern_without_a_policy_are_refused_only_where_unknown_page
     assert [line for line in robots(account, {"/a/*": None}, unknown=unknown) if "/a/" in line] == refused
 
 
-def test_a_pattern_that_a_longer_one_for_every_page_overrides_is_not_published(account):
-    assert robots(account, {"/": [REST], "/*": [LIMITED]}) == []
-    assert [one["location"] for one in get(TDMREP).json()] == ["/*"]
-
-
 @pytest.mark.parametrize("unknown", ["allow", "deny"])
 def test_a_pattern_that_unknown_pages_override_promises_nothing(account, unknown):
     said = {"/": [factories.ALLOW_ALL], "/*": None}
     refused = "Content-Signal: search=no, ai-input=no, ai-train=no"
     assert robots(account, said, unknown=unknown)[:1] == ([refused] if unknown == "deny" else [])
-
-
-def test_a_query_does_not_bring_a_page_under_a_pattern_that_refuses(account):
-    lines = robots(account, {"/*": [SEARCH_ONLY], "/*.pdf$": [REST]})
-    assert refused_content_usage("\n".join(lines).encode(), "/a?file=.pdf") == {"ai_input", "ai_training"}
 
 
 def test_an_item_that_differs_only_in_this_has_an_entry(account):
@@ -112,11 +96,6 @@ def test_an_item_that_differs_only_in_this_has_an_entry(account):
 def test_tdmrep_names_a_location_once(account, options):
     robots(account, {"/": [REST]}, **options)
     assert get(TDMREP).json() == [{"location": "/", "tdm-reservation": 1}]
-
-
-def test_tdmrep_names_the_root_once_where_unknown_pages_are_denied(account):
-    robots(account, {"/a/*": [factories.ALLOW_ALL]}, unknown="deny")
-    assert [one["location"] for one in get(TDMREP).json()] == ["/a/*", "/"]
 
 
 FREE, SILENT, *OTHERS = (

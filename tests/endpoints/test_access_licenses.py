@@ -140,14 +140,6 @@ def test_the_licence_that_counts_is_charged(check, account):
     assert [entry.license_id for entry in ledger()] == [held.pk]
 
 
-def test_an_access_that_any_licence_allows_is_charged_to_the_first(api, account):
-    open_item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
-    factories.license(account, per_access="0.05")
-    body = {"contentId": open_item.pk, "requester": "org_acme"}
-    assert api.post("/v1/access/check", body)["charge"] == {"amount": 0.05, "currency": "USD"}
-    assert api.post("/v1/access/check", {**body, "requester": "org_b"})["charge"] is None
-
-
 def test_beyond_the_rules_limit_nothing_is_charged(api, account):
     item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk)
     factories.license(account, per_access="0.05")
@@ -167,10 +159,15 @@ def test_a_batch_is_charged_check_by_check(api, account, item):
     assert {entry.decision_id for entry in ledger()} == charged
 
 
-def test_a_dry_run_shows_the_price_and_charges_nothing(check, account):
+def test_a_priced_access_is_shown_exactly_and_a_dry_run_charges_nothing(check, account, api):
     factories.license(account, per_access="0.05")
     assert check(dryRun=True)["charge"] == {"amount": 0.05, "currency": "USD"}
     assert ledger() == []
+    open_item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    factories.license(account, per_access="0.05")
+    body = {"contentId": open_item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", body)["charge"] == {"amount": 0.05, "currency": "USD"}
+    assert api.post("/v1/access/check", {**body, "requester": "org_b"})["charge"] is None
 
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])

@@ -182,13 +182,10 @@ def test_after_a_rotation_tokens_of_both_keys_verify_for_the_overlap(check, item
     assert [one["kid"] for one in published()] == [key["kid"]]
 
 
-def test_the_key_before_a_rotation_is_published_only_for_the_overlap(check):
+def test_a_rotation_without_an_overlap_or_before_the_first_signature(check, api):
     check()
     key = rotate("--overlap-seconds", "0")
     assert [one["kid"] for one in published()] == [key["kid"]]
-
-
-def test_a_rotation_before_the_first_signature_makes_the_key(check, api):
     key = rotate()
     assert jwt.get_unverified_header(check()["token"])["kid"] == key["kid"]
     with pytest.raises(CommandError, match="overlap-seconds"):
@@ -246,15 +243,12 @@ def test_a_batch_whose_checks_are_all_to_be_signed_is_a_503(check, api, item):
     assert api.post("/v1/access/check/batch", body).status == 503
 
 
-def test_an_uncacheable_decision_is_signed_for_5_seconds(api, account):
+def test_uncacheable_decisions_are_signed_for_5_seconds(api, account):
     policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month"}}).pk
     item = factories.content(account, policy_id=policy).pk
     reply = api.post("/v1/access/check", {"contentId": item, "requester": "org", "sign": True})
     claims = verified(reply["token"], item)
     assert (reply["cacheFor"], claims["exp"] - claims["iat"]) == (0, 5)
-
-
-def test_an_access_that_a_quota_pays_for_is_signed_for_5_seconds(api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk).pk
     factories.license(account, "org")
     wallet = api.post("/v1/wallets", {"requesterId": "org", "unit": "access"})["id"]

@@ -47,15 +47,6 @@ def test_values_within_bounds_are_stored(api):
         assert reply[name] == value
 
 
-def test_an_item_begins_with_the_sent_status(api):
-    made = api.post("/v1/content", {"title": "x", "status": "archived"})
-    assert api.get(f"/v1/content/{made['id']}")["status"] == made["status"] == "archived"
-    checked = api.post("/v1/access/check", {"contentId": made["id"], "requester": "org_acme"})
-    assert (checked["allowed"], checked["reason"]) == (False, "content_archived")
-    assert api.post("/v1/content", {"title": "x", "status": "active"})["status"] == "active"
-    assert api.post("/v1/content", {"title": "x", "status": "deleted"}).error["param"] == "status"
-
-
 WITHIN_BOUNDS: list[tuple[str, Any]] = [
     ("title", "x"), ("title", "x" * 500), ("title", "  kept as it is  "), ("title", "𝔘nicode — ünd \n mehr"),
     ("externalId", "x" * 255), ("source", "http://example.com"), ("source", "https://example.com/" + "x" * 2028),
@@ -94,12 +85,18 @@ def test_a_policy_must_exist_in_the_account(api, other_account, account):
     assert (reply.status, reply.error["param"]) == (422, "policyId")
 
 
-def test_an_external_id_is_taken_once(api):
+def test_an_external_id_is_taken_once_in_an_account(api):
     api.post("/v1/content", {"title": "first", "externalId": "a"})
     reply = api.post("/v1/content", {"title": "second", "externalId": "a"})
     assert reply.status == 409
     assert (reply.error["code"], reply.error["type"]) == ("resource_already_exists", "conflict_error")
     assert api.get("/v1/content")["totalCount"] == 1
+    made = api.post("/v1/content", {"title": "x", "status": "archived"})
+    assert api.get(f"/v1/content/{made['id']}")["status"] == made["status"] == "archived"
+    checked = api.post("/v1/access/check", {"contentId": made["id"], "requester": "org_acme"})
+    assert (checked["allowed"], checked["reason"]) == (False, "content_archived")
+    assert api.post("/v1/content", {"title": "x", "status": "active"})["status"] == "active"
+    assert api.post("/v1/content", {"title": "x", "status": "deleted"}).error["param"] == "status"
 
 
 def test_an_external_id_is_unique_among_the_items_of_an_account(api):

@@ -23,8 +23,8 @@ def test_a_deleted_item_is_not_found(api, item, method):
 
 
 def test_access_to_a_deleted_item_cannot_be_checked(api, item):
-    for named in [{"externalId": "a"}, {"source": "https://example.com/a"}, {"contentId": item.pk}]:
-        api.delete(f"/v1/content/{item.pk}")
+    api.delete(f"/v1/content/{item.pk}")
+    for named in ({"externalId": "a"}, {"source": "https://example.com/a"}, {"contentId": item.pk}):
         assert api.post("/v1/access/check", {**named, "requester": "org"}).status == 404
 
 

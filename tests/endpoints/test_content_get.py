@@ -36,16 +36,13 @@ def test_a_policy_is_embedded_only_on_request_and_with_permission(api, account):
         assert api.get(f"/v1/content/{id}").status == 404
 
 
-def test_stats_count_allowed_and_denied_requests(api, account):
+def test_stats_count_allowed_and_denied_requests_of_the_item_alone(api, account):
     policy = factories.policy(account)
     item = factories.content(account, policy_id=policy.pk)
     for requester in (factories.LICENSED_REQUESTER, factories.LICENSED_REQUESTER, "org_nobody"):
         api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
     stats = api.get(f"/v1/content/{item.pk}")["stats"]
     assert stats == {"totalRequests": 3, "allowedRequests": 2, "deniedRequests": 1}
-
-
-def test_stats_are_of_the_item_alone(api, account):
     asked, other = factories.content(account), factories.content(account)
     api.post("/v1/access/check", {"contentId": asked.pk, "requester": "org"})
     assert api.get(f"/v1/content/{other.pk}")["stats"]["totalRequests"] == 0

@@ -42,17 +42,11 @@ def test_a_program_gets_json(client):
             assert (reply.status_code, reply.json()["error"]["code"]) == (404, "resource_not_found")
 
 
-def test_under_v1_a_browser_gets_json_too(client):
-    for path in ["/v1", "/v1/", "/v1/nope", "/v1/content"]:
-        assert get(client, path, FIREFOX).json()["error"]["code"] in ("resource_not_found", "missing_api_key")
-
-
-def test_a_page_repeats_no_markup_and_no_endless_path(client):
+def test_pages_repeat_no_markup_and_tell_no_hidden_admin(client, settings):
     assert b"<script>" not in get(client, "/<script>alert(1)</script>", FIREFOX).content
     assert len(get(client, "/" + "x" * 5_000, FIREFOX).content) < 5_000
-
-
-def test_without_the_admin_its_address_is_any_other(client, settings):
+    for path in ["/v1", "/v1/", "/v1/nope", "/v1/content"]:
+        assert get(client, path, FIREFOX).json()["error"]["code"] in ("resource_not_found", "missing_api_key")
     settings.ADMIN_HOST = "admin.example"
     assert "Not found" in get(client, "/admin/nope/", FIREFOX).content.decode()
     assert get(client, "/admin/nope/", "*/*").json()["error"]["code"] == "resource_not_found"

@@ -144,14 +144,6 @@ def test_the_second_synchronisation_writes_nothing(api):
     assert state(api) == before
 
 
-def test_a_change_needs_only_the_external_id(api):
-    api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})
-    assert sync(api, [{"externalId": "crm-1", "tags": ["a"]}]) == [200]
-    reply = api.post("/v1/licenses/bulk", {"items": [{"externalId": "crm-2"}]})["data"][0]
-    assert (reply["status"], reply["error"]["param"]) == (422, "requesterId")
-    assert [one["param"] for one in reply["error"]["errors"]] == ["requesterId", "licenseType"]
-
-
 def test_the_same_external_id_twice_is_a_conflict_of_the_later_row(api):
     row = {**LICENSE, "externalId": "crm-1"}
     for _ in range(2):
@@ -167,10 +159,15 @@ def test_a_row_can_take_the_external_id_that_an_earlier_row_gives_up(api):
     assert sync(api, [{"id": held, "externalId": "crm-1"}]) == [409]
 
 
-def test_it_is_never_matched_in_another_account(api, other_api):
+def test_a_row_needs_only_the_external_id_that_is_free_in_its_account(api, other_api):
     theirs = other_api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"}).body
     assert sync(api, [{**LICENSE, "externalId": "crm-1", "tags": ["mine"]}]) == [201]
     assert other_api.get(f"/v1/licenses/{theirs['id']}").body == theirs
+    api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})
+    assert sync(api, [{"externalId": "crm-1", "tags": ["a"]}]) == [200]
+    reply = api.post("/v1/licenses/bulk", {"items": [{"externalId": "crm-2"}]})["data"][0]
+    assert (reply["status"], reply["error"]["param"]) == (422, "requesterId")
+    assert [one["param"] for one in reply["error"]["errors"]] == ["requesterId", "licenseType"]
 
 
 def test_the_external_ids_of_rows_hold_where_each_is_written_alone(api, monkeypatch):

@@ -8,6 +8,7 @@ from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.rollups.roll_up import roll_up
 from kit.http.errors import ValidationFailed
 from licensing.licenses import bulk, charges
 from licensing.licenses.models import License
@@ -35,6 +36,7 @@ def params(reply):
 def booked():
     """Return the ledger's entries, after checking that its daily totals match."""
     total = LedgerEntry.objects.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    roll_up()
     for totals in (TierRevenue, RequesterRevenue):
         assert (totals.objects.aggregate(sum=Sum("amount"))["sum"] or 0) == total
     return total

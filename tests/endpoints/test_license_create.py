@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from analytics.models import LedgerEntry, TierRevenue
+from analytics.rollups.roll_up import roll_up
 from licensing.requesters.models import Requester
 from tests import factories
 
@@ -138,6 +139,7 @@ def test_the_price_enters_the_ledger_once_at_the_start(create, account):
         "2026-01-31T00:00:00+00:00",
     )
     assert entry.requester.requester_id == "org_acme"
+    roll_up()
     total = TierRevenue.objects.get(account=account)
     assert (str(total.day), total.license_type, total.amount) == ("2026-01-31", "commercial", Decimal("1200.1"))
 

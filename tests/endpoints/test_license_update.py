@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.rollups.roll_up import roll_up
 from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
@@ -128,6 +129,7 @@ def test_the_ledger_adds_up_to_the_terms_of_the_licence(change, fields, expected
     change(**fields)
     assert booked() == expected
     assert LedgerEntry.objects.earliest("id") == first
+    roll_up()
     totals = TierRevenue.objects.values_list("day", "currency", "license_type").annotate(Sum("amount"))
     assert {(str(day), currency, tier): str(total) for day, currency, tier, total in totals if total} == expected
 
@@ -156,6 +158,7 @@ def test_a_revoked_licence_says_so_and_stays_as_it_is(revoke, api, held, clock, 
     assert api.get(f"/v1/licenses/{held['id']}").body == revoked
     revoke()
     assert booked() == {("2026-01-31", "EUR", "commercial"): "12.500000"}
+    roll_up()
     assert RequesterRevenue.objects.get().amount == Decimal("12.5")
 
 

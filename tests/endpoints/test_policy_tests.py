@@ -91,13 +91,18 @@ def test_a_rollback_to_a_version_that_fails_its_tests_is_refused(api, account, p
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
 
 
-def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
+def test_tests_are_those_of_the_guide_and_tried_in_no_time(api):
     policy, test = (
         orjson.loads(block("docs/reference/policies.md", first)) for first in ('{"defaultAction"', '{"name"')
     )
     assert api.post("/v1/policies", {"name": "Guide", **policy, "tests": [test]}).status == 201
     broken = {**test, "expect": {"allowed": True}}
     assert_refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
+    # Each test matches the last of a hundred rules.
+    rules = [{"action": "deny", "conditions": {"requesterId": f"org_{number}"}} for number in range(99)]
+    tests = [{**READS, "content": {"tags": ["t" * 100] * 4}}] * 100
+    assert len(orjson.dumps(tests)) <= MAX_TESTS_BYTES
+    assert make(api, *tests, rules=[*rules, {**ALLOW_LICENSED, "priority": 9}]).status == 201
 
 
 def test_a_test_can_say_all_that_a_rule_looks_at(api, account):
@@ -177,23 +182,12 @@ def test_invalid_tests_are_refused_by_name(api, policy):
         assert_refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
 
 
-def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
-    """Each test matches the last of a hundred rules."""
-    rules = [{"action": "deny", "conditions": {"requesterId": f"org_{number}"}} for number in range(99)]
-    tests = [{**READS, "content": {"tags": ["t" * 100] * 4}}] * 100
-    assert len(orjson.dumps(tests)) <= MAX_TESTS_BYTES
-    assert make(api, *tests, rules=[*rules, {**ALLOW_LICENSED, "priority": 9}]).status == 201
-
-
-def test_a_change_of_tests_is_in_the_audit_log(api, account, policy):
-    api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
-    entry = api.get("/v1/audit", resourceId=policy["id"])["data"][0]
-    assert entry["changes"]["tests"] == [TESTS, [READS]]
-
-
-def test_a_check_does_not_load_them(policy):
+def test_a_check_does_not_load_tests_which_are_audited(policy, api, account):
     with CaptureQueriesContext(connection) as seen:
         CompiledPolicies().get([(policy["id"], 1)])
     [query] = seen.captured_queries
     assert '"tests"' not in query["sql"]
     assert '"rules"' in query["sql"]
+    api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
+    entry = api.get("/v1/audit", resourceId=policy["id"])["data"][0]
+    assert entry["changes"]["tests"] == [TESTS, [READS]]

@@ -23,13 +23,10 @@ def test_a_rollback_creates_a_new_version_with_the_old_content(api, policy):
     assert api.get(f"/v1/policies/{policy['id']}/versions")["totalCount"] == 4
 
 
-def test_a_rollback_can_itself_be_undone(api, policy):
+def test_a_rollback_decides_the_next_check_and_can_be_undone(api, policy, account):
     api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
     reply = api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 3})
     assert (reply["version"], reply["name"], reply["defaultAction"]) == (5, "Second", "allow")
-
-
-def test_a_check_after_a_rollback_is_decided_by_it(api, account):
     policy = factories.policy(account, factories.ALLOW_ALL)
     item = factories.content(account, policy_id=policy.pk)
     api.patch(f"/v1/policies/{policy.pk}", {"rules": []})

@@ -128,13 +128,17 @@ def test_each_entry_is_converted_at_the_rate_of_its_own_day(api, account):
     assert body["summary"]["total"] == 285
 
 
-def test_other_currencies_cross_through_the_euro(api, account):
+def test_rates_cross_through_the_euro_and_top_lists_are_sorted_after_it(api, account):
     publish("USD", d0304="1.2")
     publish("JPY", d0304="180")
     ledger.add(account, "3000", currency="JPY")
     assert report(api)["summary"]["total"] == 20
     assert report(api, currency="EUR")["summary"]["total"] == 16.67
     assert report(api, currency="JPY")["summary"]["total"] == 3000
+    first, second = factories.content(account), factories.content(account)
+    ledger.add(account, "150", currency="JPY", content=first)
+    ledger.add(account, "1.01", content=second)
+    assert [(one["id"], one["revenue"]) for one in report(api)["byContent"]] == [(second.pk, 1.01), (first.pk, 1)]
 
 
 def test_half_a_cent_is_rounded_to_even_however_many_conversions_add_up_to_it(api, account):
@@ -214,10 +218,14 @@ def test_figures_are_rounded_to_the_currencys_minor_unit(api, account, currency,
     assert report(api, currency=currency)["summary"]["total"] == total
 
 
-def test_a_report_sends_exact_numbers(api, account):
+def test_a_report_sends_exact_numbers_also_of_deleted_content(api, account):
     ledger.add(account, "999999999999.99")
     ledger.add(account, "999999999999.99")
     assert b'"total":1999999999999.98,' in api.get("/v1/analytics/revenue").content
+    item = factories.content(account, title="Gone")
+    ledger.add(account, "5", content=item)
+    api.delete(f"/v1/content/{item.pk}")
+    assert report(api)["byContent"] == [{"id": item.pk, "title": "Gone", "revenue": 5}]
 
 
 def test_the_lists_have_the_ten_best_equals_by_id(api, account):
@@ -228,22 +236,6 @@ def test_the_lists_have_the_ten_best_equals_by_id(api, account):
     body = report(api)
     assert [one["id"] for one in body["byContent"]] == [items[11], *items[:9]]
     assert [one["id"] for one in body["byRequester"]] == ["org_11", *(f"org_{n:02}" for n in range(9))]
-
-
-def test_top_lists_are_sorted_after_conversion(api, account):
-    publish("USD", d0304="1.2")
-    publish("JPY", d0304="180")
-    first, second = factories.content(account), factories.content(account)
-    ledger.add(account, "150", currency="JPY", content=first)
-    ledger.add(account, "1.01", content=second)
-    assert [(one["id"], one["revenue"]) for one in report(api)["byContent"]] == [(second.pk, 1.01), (first.pk, 1)]
-
-
-def test_deleted_content_keeps_its_revenue(api, account):
-    item = factories.content(account, title="Gone")
-    ledger.add(account, "5", content=item)
-    api.delete(f"/v1/content/{item.pk}")
-    assert report(api)["byContent"] == [{"id": item.pk, "title": "Gone", "revenue": 5}]
 
 
 @pytest.mark.parametrize(
@@ -280,11 +272,14 @@ def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_a
     assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
 
 
-def test_revenue_without_a_licence_type_is_other(api, account):
-    ledger.add(account, "7", license_type=None)
-    assert report(api)["byLicenseType"] == {"other": 7}
+def test_a_licence_type_called_other_is_separate_from_revenue_without_a_type(api, account):
     ledger.add(account, "5", license_type="other")
     ledger.add(account, "7", license_type=None)
     body = report(api)
     assert body["byLicenseType"] == {"": 7, "other": 5}
     assert body["summary"]["total"] == sum(body["byLicenseType"].values())
+
+
+def test_revenue_without_a_licence_type_is_reported_as_other(api, account):
+    ledger.add(account, "7", license_type=None)
+    assert report(api)["byLicenseType"] == {"other": 7}

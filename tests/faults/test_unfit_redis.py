@@ -25,17 +25,19 @@ def refusal_of(url: str) -> str:
     return str(refusal.value)
 
 
-def test_a_primary_that_sentinels_watch_is_fit(watched: Watched):
+def test_a_primary_is_fit_and_a_replica_a_sentinel_and_a_wrong_name_are_refused(watched: Watched):
     for url in (watched.url, watched.url.removesuffix("/0"), watched.primary.url):
         with override_settings(REDIS_URL=url):
             check_redis()
-
-
-def test_a_replica_a_sentinel_and_a_wrong_name_are_refused(watched: Watched):
     assert "leads to a read-only replica" in refusal_of(watched.replica.url)
     assert "Write redis+sentinel://host:26379/NAME/0" in refusal_of(watched.sentinels[0].url)
     assert "watches a primary of this name" in refusal_of(watched.url.replace("mymaster", "other"))
     assert "no Sentinels" in refusal_of(f"redis+sentinel://127.0.0.1:{watched.primary.port}/mymaster")
+
+    with override_settings(REDIS_URL=watched.replica.url):
+        limiter = Limiter()
+        limiter.inspect()
+        assert limiter.state() == "replica"
 
 
 def test_a_server_that_evicts_keys_is_refused():
@@ -59,10 +61,3 @@ def test_a_cluster_that_is_none_or_evicts_keys_is_refused():
             client.config_set("maxmemory", "100mb")
             client.config_set("maxmemory-policy", "allkeys-lru")
         assert "Set maxmemory-policy noeviction" in refusal_of(cluster.url)
-
-
-def test_readyz_names_the_fault(watched: Watched):
-    with override_settings(REDIS_URL=watched.replica.url):
-        limiter = Limiter()
-        limiter.inspect()
-        assert limiter.state() == "replica"

@@ -204,10 +204,10 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
 
     outcomes = record_now(entries)
 
-    assert not outcomes[-1].stale
-    refused = [outcome.stale for outcome in outcomes[:-1]]
+    assert outcomes[-1].is_stored
+    refused = [not outcome.is_stored for outcome in outcomes[:-1]]
     assert refused == [connection.vendor == "sqlite"] * 10
-    assert LedgerEntry.objects.count() == sum(not outcome.stale for outcome in outcomes)
+    assert LedgerEntry.objects.count() == sum(outcome.is_stored for outcome in outcomes)
 
 
 def test_changed_metadata_decides_the_next_check_in_another_process(account, application):

@@ -20,6 +20,8 @@ from kit.http.admission import admit
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.decisions import decide_checks
+from licensing.access.event_loop import gateway as gateway_module
 from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services
@@ -168,7 +170,7 @@ RELATED = {name: CHANGES[name][0] for name in CHANGES if {URL, "org_acme"} & set
 def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[..., int]:
     """Return a function that counts how often one check is decided if a change comes before its record."""
     gateway, times = application.gateway, []
-    write, decide = gateway.commits.write, gateway.decide
+    write = gateway.commits.write
 
     async def write_after(change, entries):
         monkeypatch.setattr(gateway.commits, "write", write)
@@ -177,12 +179,12 @@ def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[...
 
     def noted(*arguments):
         times.append(arguments)
-        return decide(*arguments)
+        return decide_checks(*arguments)
 
     def decided(change: Callable[[SimpleNamespace], object]) -> int:
         before = AccessEvent.objects.count()
         monkeypatch.setattr(gateway.commits, "write", partial(write_after, change))
-        monkeypatch.setattr(gateway, "decide", noted)
+        monkeypatch.setattr(gateway_module, "decide_checks", noted)
         answer = ask(Check(BY_URL, "org_acme"))
         assert AccessEvent.objects.count() == before + isinstance(answer, Answer)
         return len(times)

@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.plans import epochs
+from licensing.access.event_loop import gateway
 from licensing.policies import rules
 from tests import factories
 
@@ -14,7 +15,7 @@ TESTS = [{"requester": {"id": "org_acme"}, "expect": {"allowed": False}}]
 def calls(application, monkeypatch):
     """The number of rules that were parsed, and of decisions that were made."""
     counts = {"parsed": 0, "decided": 0}
-    parse, decide = rules.parse_rule, application.gateway.decide
+    parse, decide = rules.parse_rule, gateway.decide_checks
 
     def parse_rule(value, index):
         counts["parsed"] += 1
@@ -25,7 +26,7 @@ def calls(application, monkeypatch):
         return decide(*arguments)
 
     monkeypatch.setattr(rules, "parse_rule", parse_rule)
-    monkeypatch.setattr(application.gateway, "decide", decide_checks)
+    monkeypatch.setattr(gateway, "decide_checks", decide_checks)
     return counts
 
 

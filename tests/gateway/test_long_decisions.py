@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from licensing.access.event_loop.gateway import MOST_COMPARISONS, Gateway
+from licensing.access.event_loop import gateway
+from licensing.access.event_loop.gateway import MOST_COMPARISONS
 from licensing.policies.matching.schedules import CurrentSchedule, parse_schedule
 from tests import factories
 
@@ -15,13 +16,13 @@ NIGHT = {"days": ["fri", "sun"], "from": "22:00", "to": "06:00", "timeZone": "Eu
 @pytest.fixture
 def decided(monkeypatch):
     """The numbers of checks that were decided on the event loop at once."""
-    numbers, original = [], Gateway.decide
+    numbers, original = [], gateway.decide_checks
 
-    def decide(gateway, grant, checks, *more):
+    def decide_checks(checks, *more):
         numbers.append(len(checks))
-        return original(gateway, grant, checks, *more)
+        return original(checks, *more)
 
-    monkeypatch.setattr(Gateway, "decide", decide)
+    monkeypatch.setattr(gateway, "decide_checks", decide_checks)
     return numbers
 
 

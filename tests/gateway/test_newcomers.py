@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import Account
 from analytics.models import AccessEvent
 from analytics.recording import recorder
+from analytics.recording.outcomes import RETRY, STALE, Unstored
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.event_loop.gateway import Gateway
@@ -106,14 +107,14 @@ def test_a_record_that_fails_leaves_no_requester_behind(account, item):
 def test_a_record_that_a_change_has_overtaken_leaves_no_requester_behind(account, item):
     entries = entries_of(account, check(item))
     content_services.update_content(item, {"title": "Changed"})
-    assert [outcome.stale for outcome in recorder.record(entries)] == [True]
+    assert recorder.record(entries) == [STALE]
     assert names(account) == {}
 
 
 def test_of_two_records_that_make_one_requester_the_later_is_left_to_be_decided_again(account, item):
     first, second = entries_of(account, check(item, name="First")), entries_of(account, check(item, name="Second"))
     outcomes = [*recorder.record(first), *recorder.record(second)]
-    assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+    assert [outcome.unstored for outcome in outcomes] == [None, Unstored.RETRY]
     [event] = AccessEvent.objects.all()
     assert (event.requester_id, names(account)) == (account.requester_set.get().pk, {"org_new": "First"})
     assert used(account) == {"org_new": 1}
@@ -123,7 +124,7 @@ def test_of_two_requests_of_a_batch_too(account, item, application):
     gateway: Gateway = application.gateway
     requests = [entries_of(account, check(item, name=name)) for name in ("First", "Second")]
     outcomes = list(chain(*async_to_sync(gateway.commits.record)(requests)))
-    assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+    assert [outcome.unstored for outcome in outcomes] == [None, Unstored.RETRY]
     assert (names(account), used(account)) == ({"org_new": "First"}, {"org_new": 1})
 
 
@@ -136,8 +137,8 @@ def test_a_request_whose_requester_is_somebody_elses_by_now_takes_nothing_of_ano
     alone = entries_of(account, check(item, "org_known"))
     gateway: Gateway = application.gateway
     first, second = async_to_sync(gateway.commits.record)([mixed, alone])
-    assert [outcome.retry for outcome in first] == [True, True]
-    while second[0].retry:
+    assert first == [RETRY, RETRY]
+    while second[0] == RETRY:
         [second] = async_to_sync(gateway.commits.record)([alone])
     assert (second[0].room, used(account)) == (100, {"org_known": 1})
     assert AccessEvent.objects.count() == 1
@@ -149,7 +150,7 @@ def test_of_the_names_that_two_requests_of_a_batch_give_the_first_is_written(acc
     requests = [entries_of(account, check(free, "org_known", name)) for name in ("Acme", "Ajax", None)]
     gateway: Gateway = application.gateway
     outcomes = async_to_sync(gateway.commits.record)(requests)
-    assert not any(outcome.stale for of_request in outcomes for outcome in of_request)
+    assert all(outcome.is_stored for of_request in outcomes for outcome in of_request)
     assert names(account) == {"org_known": "Acme"}
 
 

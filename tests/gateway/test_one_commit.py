@@ -14,7 +14,7 @@ from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording import outcomes
 from analytics.recording.entries import KeyClaim, Reply
-from analytics.recording.outcomes import RECORDED_WITHIN
+from analytics.recording.outcomes import LATE, RECORDED_WITHIN, STALE, TAKEN, UNAWAITED
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit
@@ -23,6 +23,7 @@ from kit.storage.outages import OutageLog
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access
+from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
@@ -57,7 +58,7 @@ def entries_of(gateway, grant, account):
     def made(checks: list[Check], moment: datetime):
         items = find_items(account.pk, {check.selector for check in checks})
         found = LookupResult(current_epoch(account.pk), items, keep_requesters(account.pk, {"org_acme": None}))
-        return gateway.decide(grant, checks, found, moment).entries
+        return decide_checks(checks, found, grant.account_key, moment, grant).entries
 
     return made
 
@@ -75,8 +76,8 @@ def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gatewa
     first = entries_of(checks[1:], MOMENT)
     second = entries_of(checks, moment)
     [one], others = async_to_sync(gateway.commits.record)([first, second])
-    assert not one.stale
-    assert all(outcome.stale for outcome in others)
+    assert one.is_stored
+    assert not any(outcome.is_stored for outcome in others)
     assert (AccessEvent.objects.count(), LedgerEntry.objects.filter(type="usage").count()) == (1, 1)
 
 
@@ -106,8 +107,8 @@ def test_stale_decisions_do_not_affect_later_ones_of_the_same_commit(gateway, ac
     factories.license(account, "somebody_else")
     new = entries_of(checks, NEXT[0])
     before, after = async_to_sync(gateway.commits.record)([old, new])
-    assert all(outcome.stale for outcome in before)
-    assert not any(outcome.stale for outcome in after)
+    assert before == [STALE, STALE]
+    assert all(outcome.is_stored for outcome in after)
     assert AccessEvent.objects.count() == 2
 
 
@@ -115,8 +116,8 @@ def test_of_a_client_that_has_left_nothing_is_stored_in_a_shared_commit(gateway,
     waiting = [replace(entry, is_awaited=lambda: True) for entry in entries_of(checks, NEXT[0])]
     left = [replace(entry, is_awaited=lambda: False) for entry in entries_of(checks, NEXT[0])]
     stored, refused = async_to_sync(gateway.commits.record)([waiting, left])
-    assert [outcome.stale for outcome in stored] == [False, False]
-    assert all(outcome.unawaited for outcome in refused)
+    assert [outcome.is_stored for outcome in stored] == [True, True]
+    assert refused == [UNAWAITED, UNAWAITED]
     assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 2
 
 
@@ -124,8 +125,8 @@ def test_a_late_decision_is_dropped_from_the_commit_without_the_others(gateway, 
     waited, other = entries_of(checks[:1], MOMENT), entries_of(checks[:1], MOMENT + timedelta(seconds=2))
     clock.now = MOMENT + RECORDED_WITHIN + timedelta(seconds=1)
     refused, stored = async_to_sync(gateway.commits.record)([waited, other])
-    assert [outcome.late for outcome in refused] == [True]
-    assert [outcome.stale for outcome in stored] == [False]
+    assert refused == [LATE]
+    assert [outcome.is_stored for outcome in stored] == [True]
     assert AccessEvent.objects.count() == 1
 
 
@@ -170,7 +171,7 @@ def test_decisions_on_facts_that_have_changed_are_not_counted(gateway, account, 
     stale = alike()
     bump(account.pk, None)
     [outcomes] = async_to_sync(gateway.commits.record)([stale])
-    assert outcomes[0].stale
+    assert outcomes[0] == STALE
     assert (counted(account), AccessEvent.objects.count()) == (0, 0)
 
 
@@ -181,5 +182,5 @@ def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alik
         created = (now + timedelta(seconds=age)).isoformat()
         reply = Reply(KeyClaim(ids.hex_of("acc", account.pk), "a-key", "00", created), b"sealed")
         [[outcome]] = async_to_sync(gateway.commits.record)([[replace(entry, reply=reply) for entry in alike()]])
-        assert outcome.taken is taken
+        assert (outcome == TAKEN) is taken
         assert counted(account) == AccessEvent.objects.count() == stored

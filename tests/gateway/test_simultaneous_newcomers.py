@@ -18,7 +18,7 @@ from accounts.plans import epochs
 from analytics.models import AccessEvent
 from analytics.recording import recorder
 from analytics.recording.entries import Entry, KeyClaim, Reply
-from analytics.recording.outcomes import Outcome
+from analytics.recording.outcomes import RETRY, Outcome, Unstored
 from analytics.recording.statement import postgresql
 from kit.storage.microbatch import InThread
 from kit.storage.postgresql.async_postgres import Session, Sessions
@@ -85,9 +85,9 @@ if connection.vendor == "postgresql":
                 return recorder.record(entries_of(account, *(check(item, one, f"By {number}") for one in ordered)))
 
             outcomes = in_threads(4, act)
-            stored = [of_record for of_record in outcomes if not any(outcome.stale for outcome in of_record)]
+            stored = [of_record for of_record in outcomes if all(outcome.is_stored for outcome in of_record)]
             assert stored
-            assert all(outcome.retry for of_record in outcomes if of_record not in stored for outcome in of_record)
+            assert all(outcome == RETRY for of_record in outcomes if of_record not in stored for outcome in of_record)
             assert AccessEvent.objects.filter(requester__requester_id__in=requesters).count() == 4 * len(stored)
             assert {used(account).get(one, 0) for one in requesters} == {len(stored)}
             assert account.requester_set.filter(requester_id__in=requesters).count() == 4
@@ -100,8 +100,8 @@ if connection.vendor == "postgresql":
         known = entries_of(account, check(item, "org_known"))
         with held(account):
             outcomes = recorder.record([*new, *known])
-        assert not outcome.stale
-        assert [(one.stale, one.retry) for one in outcomes] == [(True, True), (False, False)]
+        assert outcome.is_stored
+        assert [outcome.unstored for outcome in outcomes] == [Unstored.RETRY, None]
         assert (names(account), used(account)) == ({"org_known": None, "org_new": "Written"}, {"org_known": 2})
 
     @together
@@ -115,7 +115,7 @@ if connection.vendor == "postgresql":
 
         late = keyed("late")
         outcomes = [*recorder.record(keyed("first")), *recorder.record(late)]
-        assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+        assert [outcome.unstored for outcome in outcomes] == [None, Unstored.RETRY]
         assert list(IdempotencyRecord.objects.values_list("key", flat=True)) == ["first"]
         assert (AccessEvent.objects.count(), names(account)) == (1, {"org_new": None})
 

@@ -52,14 +52,8 @@ def test_with_a_token_everybody_needs_it(settings):
     assert read(Authorization="Bearer another") == 404
     assert read(Authorization=f"Bearer {TOKEN}") == 200
     assert read("203.0.113.9", Authorization=f"Bearer {TOKEN}", **{"X-Forwarded-For": "198.51.100.1"}) == 200
-
-
-def test_a_token_of_other_characters_is_only_wrong(settings):
     settings.METRICS_TOKEN = TOKEN
     assert read(Authorization="Bearer ü") == 404
-
-
-def test_with_a_token_any_host_may_be_asked_for(settings):
     settings.METRICS_TOKEN, settings.ALLOWED_HOSTS = TOKEN, ["api.pub.example"]
     assert read(Host="10.2.3.4:8000", Authorization=f"Bearer {TOKEN}") == 200
     assert read(Host="10.2.3.4:8000") == 400

@@ -113,21 +113,11 @@ def test_public_addresses_are_public(text):
     assert is_public(ip_address(text))
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.com/a?b=c",
-        "https://EXAMPLE.com:443",
-        "https://8.8.8.8/hook",
-        "https://1e100.net/",
-        "https://7.example/",
-        "https://0x7f.example/",
-        "https://xn--bcher-kva.example/",
-        "https://local.example/",
-        "https://notlocalhost.example/",
-        "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
-    ],
-)
+@pytest.mark.parametrize("url", [
+    "https://example.com/a?b=c", "https://EXAMPLE.com:443", "https://8.8.8.8/hook", "https://1e100.net/",
+    "https://7.example/", "https://0x7f.example/", "https://xn--bcher-kva.example/", "https://local.example/",
+    "https://notlocalhost.example/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
+])  # fmt: skip
 def test_an_ordinary_url_is_taken(url):
     check_url(url)
 
@@ -152,15 +142,12 @@ def test_a_certificate_of_another_name_is_refused(tmp_path):
         assert there.requests == []
 
 
-def test_a_redirect_is_an_answer_and_not_followed():
+def test_redirects_and_proxies_of_the_environment_are_not_followed(monkeypatch):
     with receiver() as inside:
         to = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n" % inside.port
         with receiver(to) as there:
             assert send(f"http://127.0.0.1:{there.port}/", Client(allow_private=True)).status == 302
         assert inside.connections == 0
-
-
-def test_a_proxy_of_the_environment_is_not_asked(monkeypatch):
     with receiver() as proxy, receiver() as there:
         for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")

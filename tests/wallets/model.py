@@ -1,7 +1,7 @@
 """A wallet in plain Python, as docs/guides/wallets.md describes it. Imports nothing from the service."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
@@ -50,7 +50,8 @@ class Model:
     refill: Refill | None = None
     anchor: datetime | None = None
     next_refill: datetime | None = None
-    every: timedelta = DAY
+    every: timedelta = DAY  # the length of a period, on the wall clock of `zone`
+    zone: tzinfo = UTC
     refilled: bool = False
     entries: list[tuple[str, Decimal]] = field(default_factory=list)
     thresholds: list[dict[str, Any]] = field(default_factory=list)
@@ -82,6 +83,10 @@ class Model:
         self.exhausted = self.exhausted and (floor >= before or not self.available)
         return 200
 
+    def period_after(self, moment: datetime) -> datetime:
+        local = moment.astimezone(self.zone).replace(tzinfo=None) + self.every
+        return local.replace(tzinfo=self.zone).astimezone(UTC)
+
     def set_refill(self, refill: Refill | None, now: datetime) -> None:
         """Refill each period, starting now."""
         self.refill = refill
@@ -89,7 +94,7 @@ class Model:
             self.anchor = self.next_refill = None
         elif self.anchor is None:
             self.anchor = now
-            self.next_refill = now + self.every if self.refilled else now
+            self.next_refill = self.period_after(now) if self.refilled else now
             for one in self.counting:
                 one.ends = self.next_refill if one.id is None else one.ends
         self.roll_to(now)
@@ -164,7 +169,7 @@ class Model:
             rolled = min(one.left, rest)
             rest -= rolled
             self.take_out(one, "expire", rolled)
-        self.refilled, self.next_refill = True, moment + self.every
+        self.refilled, self.next_refill = True, self.period_after(moment)
         made = Portion(None, carried + self.refill.amount, moment, self.next_refill)
         self.portions.append(made)
         self.start(made)

@@ -33,15 +33,10 @@ class Shop:
     def check(self, *requesters: Any, **fields: Any) -> list[Any]:
         headers = {"Host": "localhost", "Content-Type": "application/json", **self.client.headers}
         scope = {
-            "type": "http",
-            "scheme": "http",
-            "method": "POST",
-            "path": "/v1/access/check",
-            "query_string": b"",
+            "type": "http", "scheme": "http", "method": "POST", "path": "/v1/access/check", "query_string": b"",
             "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "client": ("127.0.0.1", 12345),
-            "server": ("localhost", 80),
-        }
+            "client": ("127.0.0.1", 12345), "server": ("localhost", 80),
+        }  # fmt: skip
         bodies = [orjson.dumps({"contentId": self.item, "requester": one, **fields}) for one in requesters]
 
         async def send() -> list[Any]:

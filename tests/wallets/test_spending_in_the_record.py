@@ -7,11 +7,12 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from accounts.plans.epochs import bump
-from analytics.models import AccessEvent, LedgerEntry, WalletEntry
+from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
 from analytics.recording import recorder
 from analytics.recording.entries import Entry
 from analytics.recording.naming import Naming
 from analytics.recording.outcomes import RETRY, STALE, UNPAID, Outcome
+from analytics.wallets.services import update_wallet
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
@@ -103,3 +104,14 @@ def test_a_change_of_others_is_no_reason_to_spend_otherwise(shop):
     bump(shop.account.pk, {"9999999"})
     assert record(request) == [Outcome(available=950_000, behind=True)]
     assert shop.balance("org_a") == Decimal("0.95")
+
+
+def test_a_wallet_of_a_former_version_needs_one_transaction_that_computes_its_next_notice(shop):
+    shop.licensee("org_a", 1, thresholds=[{"value": 0.33}, {"percent": 7}, {"value": 2}])
+    wallet = Wallet.objects.get()
+    assert wallet.notice_at == Decimal("0.33")
+    Wallet.objects.update(notice_at=None)
+    assert record(shop.request("org_a")) == [UNPAID]
+    update_wallet(wallet, {"thresholds": [{"percent": 7}]})
+    assert Wallet.objects.get().notice_at == Decimal("0.07")
+    assert record(shop.request("org_a")) == [Outcome(available=950_000)]

@@ -27,8 +27,9 @@ def found(world: World) -> None:
 
 
 def create_account(world: World) -> None:
+    zone = ("--time-zone", publisher.ZONE.key)
     made, _ = world.run(
-        "create_account", "The Publisher", "--plan", "enterprise", "--visitor-addresses", "full", *LIMITS
+        "create_account", "The Publisher", "--plan", "enterprise", "--visitor-addresses", "full", *LIMITS, *zone
     )
     world.account = made["id"]
     world.diary.deed("account.created", world.account, "command")
@@ -92,6 +93,8 @@ def sell(world: World) -> None:
     shown = issue("org_vandelay", "commercial", policies=policies, pricePerAccess=("0.03", "EUR"))
     client, _ = create(world, "/v1/license-clients", {"requesterId": "org_vandelay"}, "license_client.created")
     world.clients["org_vandelay"] = {"id": client["id"], "secret": client["secret"], "license": shown}
+    issue("org_wonka", "commercial", requesterName="Wonka", fee=("19.000001", "EUR", "month"))
+    issue("org_oscorp", "commercial", fee=("300", "JPY", "quarter"))
     issue("crawler:gptbot", "ai", pricePerAccess=("0.002", "USD"))
     issue("org_piper", "payg", pricePerAccess=("0.02", "USD"))
     issue("org_piper", "commercial", price=("10", "JPY"), policies=["limited"])

@@ -34,7 +34,8 @@ SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.2))
 LIVED = range(DAYS) if IS_WHOLE else (0, 1, 2, 3, 5, 6, 7, 9, 11, 12, 13, 16, 17, 21, 23, 24, 27, 30)
 KILLS = {6, 20}
 ROLLED_BACK = 18
-ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
+# Traffic across midnight, at these hours of UTC. Day 16 is the end of March in Berlin, then that of the embargo.
+ACROSS_MIDNIGHT = {4: [23], 16: [21, 23], 25: [23]}
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
 LOG_IS_IMPORTED = 13  # a Sunday, so that reports are compared with decisions in the same night
@@ -156,9 +157,9 @@ def live(world: World, report: Callable[[str], object]) -> None:
         for planned in (*skipped_days(day, before), day):
             prepare(world, planned)
         Traffic(world, day).run(deeds(world, day, before), kill=day in KILLS)
-        if day in ACROSS_MIDNIGHT:
-            world.clock.move_to(at(day, 23, 59, 59))
-            Traffic(world, day, share=0.5).run()
+        for hour in ACROSS_MIDNIGHT.get(day, []):
+            world.clock.move_to(at(day, hour, 59, 59))
+            Traffic(world, day, share=0.5 / len(ACROSS_MIDNIGHT[day])).run()
         world.clock.move_to(at(day + 1, 2))
         if day == LOG_IS_IMPORTED:  # before the warehouse takes over the day's decisions
             access_log.take_in(world, day_of(day))

@@ -3,10 +3,12 @@
 import os
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from tests.examples import ALL
 
 HOST = "pub.example"
+ZONE = ZoneInfo("Europe/Berlin")  # of its months; its clocks change on 28 March
 CAMPUS = "127.0.7.0/24"  # whose readers get what licensees get
 CRAWLER_NETWORKS = {"GPTBot": "127.0.9.0/28", "PerplexityBot": "127.0.9.16/28"}  # as their operators publish them
 EMBARGO_ENDS = "2027-04-01T00:00:00Z"

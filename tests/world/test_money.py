@@ -40,9 +40,20 @@ def test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else
     assert found == expected
 
 
+def test_every_fee_is_charged_once_at_its_hour_on_the_publishers_clock(month: Expected) -> None:
+    found = sorted(
+        (row["occurredAt"], row["licenseId"], row["amount"], row["currency"])
+        for row in month.rows("ledger")
+        if row["type"] == "fee"
+    )
+    expected = [(f"{one.counts:%Y-%m-%dT%H:%M:%S.%fZ}", one.license, one.amount, one.currency) for one in month.fees]
+    assert found == sorted(expected)
+    assert len(found) == 3  # two of a month, across a change of the clocks, and one of a quarter
+
+
 def test_every_statement_adds_up_its_month_and_carries_its_balance_on(month: Expected) -> None:
     names = (
-        "opening", "licenses", "usage", "adjustments", "total", "charges", "refunds", "payments", "payouts",
+        "opening", "licenses", "fees", "usage", "adjustments", "total", "charges", "refunds", "payments", "payouts",
         "paidForCredit", "closing", "decisions", "lines", "credits",
     )  # fmt: skip
     found = {
@@ -105,7 +116,7 @@ REFUNDED = {"org_acme", "org_stark"}  # customers whose licence's price was refu
 
 
 def test_every_month_that_is_over_is_closed_and_this_one_is_open(month: Expected) -> None:
-    current = f"{month.now:%Y-%m}"
+    current = money.month_of(month.now)
     wrong = [
         row for row in month.rows("statements") if row["status"] != ("open" if row["month"] == current else "closed")
     ]
@@ -119,7 +130,7 @@ def test_every_statement_line_adds_up_the_accesses_of_a_licence_to_an_item(month
         own = [
             one
             for one in month.bookings
-            if (one.requester, f"{one.booked:%Y-%m}", one.currency)
+            if (one.requester, money.month_of(one.booked), one.currency)
             == (row["requesterId"], row["month"], row["currency"])
         ]
         assert shown(lines) == expected_lines(own), row

@@ -71,6 +71,15 @@ def forgotten_price(found: Found) -> Found:
     return with_rows(found, "ledger", [row for row in rows if row is not price])
 
 
+def fee_at_an_hour_of_utc(found: Found) -> Found:
+    """Charge each fee at the hour at which its licence started in UTC."""
+    rows = [
+        {**row, "occurredAt": f"{row['occurredAt'][:11]}08{row['occurredAt'][13:]}"} if row["type"] == "fee" else row
+        for row in found["lists"]["ledger"]["rows"]
+    ]
+    return with_rows(found, "ledger", rows)
+
+
 def wrong_balance(found: Found) -> Found:
     first, *rest = found["lists"]["statements"]["rows"]
     return with_rows(found, "statements", [{**first, "closing": first["closing"] + 1}, *rest])
@@ -148,6 +157,7 @@ FAULTS: dict[Callable[[Found], Found], Comparison] = {
     uncovered_access: test_wallets.test_a_wallet_pays_for_a_decision_if_and_only_if_it_covers_it,
     unspent_grant: test_wallets.test_every_grant_has_left_what_was_not_spent_of_it_in_the_order_of_spending,
     wrong_wallet: test_wallets.test_every_wallet_has_the_balance_of_its_entries,
+    fee_at_an_hour_of_utc: test_money.test_every_fee_is_charged_once_at_its_hour_on_the_publishers_clock,
     wrong_balance: test_money.test_every_statement_adds_up_its_month_and_carries_its_balance_on,
     truncated_file: lambda month: test_exports.test_every_csv_export_has_every_row_of_the_list_in_its_order(
         month, "ledger"

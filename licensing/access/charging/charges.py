@@ -7,7 +7,7 @@ from kit.values import ids
 from licensing.policies.decision import Decision
 
 
-def charge_of(decision: Decision) -> Charge | None:
+def build_charge(decision: Decision) -> Charge | None:
     """Return the decision's charge, unless its rule's limit later denies it."""
     price, held = decision.price, decision.license
     if price is None or held is None:

@@ -36,6 +36,8 @@ def with_fact(case: Case, **facts: object) -> Case:
 
 def foresee_answers(made: Decisions) -> Sequence[Answer | ApiError]:
     """Return the answers that the record will confirm, with a mark in place of the credit that remains."""
+    if not made.spends:
+        return made.answers
     answers = list(made.answers)
     for number, spends in made.spends.items():
         [place] = made.shared[number].places
@@ -95,7 +97,7 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
         if lacking is None and entry.claim is not None:  # whether it spends depends on the rule's limit
             outcomes += recorder.record(waiting)
             waiting = []
-            if outcomes[-1].stale:
+            if not outcomes[-1].is_stored:
                 return made, outcomes
             if not outcomes[-1].counted(0).granted:
                 answers[shared.places[0]] = replace(answer, credits=None)

@@ -1,6 +1,6 @@
 """ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
@@ -33,10 +33,8 @@ from licensing.access.checks import check_once
 from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import Head
-from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
+from licensing.access.event_loop.head import FOR_OTHER_ORIGINS, Head, header_lines, is_served, list_deprecations
 from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request
-from licensing.access.event_loop.outcomes import outcomes_of
 from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
@@ -44,9 +42,9 @@ from licensing.access.tokens.unsigned import decidable, with_unsigned
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
+JSON_TYPE = JSON.encode()
 MAX_QUICK_BYTES = 32 * 1024  # of a body: 100 checks take 15 kB; the slowest JSON of this size parses in 10 ms
 MAX_BYTES_AHEAD = 1024  # of a body that is parsed before rate limiting
-Parse = Callable[..., list[Check]]  # called with the fields of a body
 
 
 class Request(Sender):
@@ -71,7 +69,7 @@ class Request(Sender):
         self.plain = parse_plain(body) if is_keyed else None
         fields = self.plain if is_keyed else parse_object(body)
         if fields is not None and not has_draft(fields) and fields.get("explain") is not True:
-            self.checks = parse_one(fields)
+            self.checks = [parse_check(fields)]
 
     def check_query(self) -> None:
         if self.head.query:
@@ -81,8 +79,9 @@ class Request(Sender):
 
     async def read_body(self) -> None:
         key = self.head.headers.get(IDEMPOTENCY_KEY)
-        self.idempotency_key = check_key(None if key is None else key.decode("latin-1"))
-        check_media_type(self.head.header(b"content-type"))
+        self.idempotency_key = None if key is None else check_key(key.decode("latin-1"))
+        if self.head.headers.get(b"content-type") != JSON_TYPE:
+            check_media_type(self.head.header(b"content-type"))
         if self.head.body is None:
             self.head.body = await read_body(self.head.scope, self.receive, MAX_BYTES)
         check_length(len(self.head.body))
@@ -96,6 +95,32 @@ async def respond(scope: Scope, send: Send, status: int, head: bytes, body: byte
     headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+class EarlyReply:
+    """The reply to a single check, rendered while its record is under way."""
+
+    def __init__(self, checks: Sequence[Check], sign: Sign | None) -> None:
+        self.checks, self.sign = checks, sign
+        self.made: Decisions | None = None  # what was rendered
+        self.body = b""
+
+    def render(self, made: Decisions) -> None:
+        """Render the decision, unless its record may change more of it than the credit that remains."""
+        if not made.claims:
+            self.body = render_reply(foresee_answers(made), self.checks, self.sign, is_batch=False)
+            self.made = made
+
+    def body_for(self, answers: Sequence[Answer | ApiError]) -> bytes | None:
+        """Return the reply with this answer; None if another decision was rendered."""
+        if self.made is None:
+            return None
+        [answer], [rendered] = answers, self.made.answers
+        if answer is rendered:
+            return self.body
+        # A wallet paid: the same decision, with the credit that remains.
+        is_same = isinstance(answer, Answer) and isinstance(rendered, Answer) and answer.id == rendered.id
+        return fill_remaining(self.body, answer) if is_same else None
 
 
 class CheckApplication:
@@ -118,7 +143,8 @@ class CheckApplication:
             headers: dict[str, str] = {}
             media_type = JSON
             try:
-                head.check_lengths()
+                if head.too_long or head.query:
+                    head.check_lengths()
                 if not is_served(head.host):
                     raise unknown_host(head.host)
                 decide = self.decide_keyed if IDEMPOTENCY_KEY in head.headers else self.decide
@@ -133,11 +159,11 @@ class CheckApplication:
                 forget_frames(exc)
             if hot_setting("DEPRECATIONS"):
                 grant = getattr(request, "grant", None)
-                headers = {**headers, **deprecation_of(head.path, head.query, head.body or b"", grant)}
+                headers = {**headers, **list_deprecations(head.path, head.query, head.body or b"", grant)}
             state = request.limit_state or await self.gateway.callers.limit_of_address(head.address)
             lines = header_lines(state, headers, len(body), is_secure=head.is_secure)
             if media_type != JSON:
-                lines = lines.replace(JSON.encode(), media_type.encode(), 1)
+                lines = lines.replace(JSON_TYPE, media_type.encode(), 1)
             if b"origin" in head.headers:
                 lines += FOR_OTHER_ORIGINS
             await respond(scope, send, status, lines, body)
@@ -155,42 +181,36 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) <= MAX_QUICK_BYTES:
             request.plain = request.plain or parse_plain(body)
-            digest = digest_of(request, body)
+            digest = request_fingerprint(request, body)
         else:
-            digest = await self.gateway.parse(request.grant.account_id, partial(digest_of, request, body))
+            digest = await self.gateway.parse(request.grant.account_id, partial(request_fingerprint, request, body))
         act = partial(self.decide_once, request, key, digest.hex())
         return await self.gateway.retries.once(request, key, digest, act)
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
-        checks = request.checks or await self.checks_of(request)
-        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        checks = request.checks or await self.read_checks(request)
+        sign, error = await self.find_signer(request) if [check for check in checks if check.sign] else (None, None)
         decided = checks if error is None else decidable(checks, error)
         is_batch = request.head.path != CHECK
-        ahead: tuple[Decisions, bytes] | None = None
-
-        def render(made: Decisions) -> None:
-            nonlocal ahead
-            if not made.claims:
-                foreseen = foresee_answers(made) if made.spends else made.answers
-                ahead = made, render_reply(foreseen, checks, sign, is_batch=is_batch)
-
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
-        early = None if is_batch else render
-        answers = await self.gateway.check(request, decided, moment(), render=early)
-        count_checks(outcomes_of(answers))
-        if ahead is None or not is_of(answers[0], ahead[0]):  # it was decided again
+        ahead = None if is_batch else EarlyReply(checks, sign)
+        render = None if ahead is None else ahead.render
+        answers = await self.gateway.check(request, decided, moment(), render)
+        count_checks(answers)
+        body = None if ahead is None else ahead.body_for(answers)
+        if body is None:
             given = answers if error is None else with_unsigned(answers, checks, error)
-            return render_reply(given, checks, sign, is_batch=is_batch), {}
-        return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
+            body = render_reply(given, checks, sign, is_batch=is_batch)
+        return body, {}
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> KeyedReply:
         """Decide with an Idempotency-Key, and store the reply under it: with the record, or else in a transaction.
 
         `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
         """
-        checks = request.checks or await self.checks_of(request)
-        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        checks = request.checks or await self.read_checks(request)
+        sign, error = await self.find_signer(request) if [check for check in checks if check.sign] else (None, None)
         decided, now = checks if error is None else decidable(checks, error), moment()
         claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
         is_batch = request.head.path != CHECK
@@ -219,47 +239,33 @@ class CheckApplication:
                 body, headers = await self.gateway.in_transaction(request, now, act)
             except ApiError as refusal:
                 if refusal in answers:  # of a single check, which `render` raises
-                    count_checks(outcomes_of([refusal]))
+                    count_checks([refusal])
                 raise
-        count_checks(outcomes_of(recorded or answers))
+        count_checks(recorded or answers)
         return body, headers
 
-    async def checks_of(self, request: Request) -> list[Check]:
+    async def read_checks(self, request: Request) -> list[Check]:
         """Parse the request's checks: small bodies on the event loop, others in a thread."""
         account_id, body = request.grant.account_id, request.head.body or b""
-        parse: Parse = parse_one if request.head.path == CHECK else parse_batch
-        claims = None
+        fields, claims = request.plain, None
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
-            parse = partial(parse, requester=claims.sub)
-        grant = request.grant
-
-        def parse_permitted(fields: JsonObject) -> list[Check]:
-            require_policy_access(grant, fields)
-            return parse(fields)
-
-        fields = request.plain
+        requester = None if claims is None else claims.sub
         if fields is None and len(body) <= MAX_QUICK_BYTES:
             fields = parse_object(body)
         if fields is None or has_draft(fields):
-            checks = await self.gateway.parse(account_id, lambda: parse_permitted(parse_object(body)))
+            checks = await self.gateway.parse(account_id, lambda: parse_checks(request, parse_object(body), requester))
         else:
-            checks = parse_permitted(fields)
+            checks = parse_checks(request, fields, requester)
         return checks if claims is None else attach_license(checks, claims)
 
-    async def signer_of(self, request: Request) -> tuple[Sign | None, ApiError | None]:
+    async def find_signer(self, request: Request) -> tuple[Sign | None, ApiError | None]:
         """Return the function that signs decisions, or why none can be signed."""
         signer = await self.gateway.signers.current()
         return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
 
 
-def is_of(answer: Answer | ApiError, made: Decisions) -> bool:
-    """Return whether the answer to a check is one of these decisions."""
-    [own] = made.answers
-    return isinstance(answer, Answer) and isinstance(own, Answer) and answer.id == own.id
-
-
-def digest_of(request: Request, body: bytes) -> bytes:
+def request_fingerprint(request: Request, body: bytes) -> bytes:
     """Return the fingerprint of a request with an Idempotency-Key.
 
     Raises InsufficientPermissions if the key may not read policies and the request needs it, also for a replay.
@@ -269,5 +275,12 @@ def digest_of(request: Request, body: bytes) -> bytes:
     return fingerprint("POST", request.head.path, fields, request.license_token)
 
 
-def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
-    return [parse_check(fields, requester)]
+def parse_checks(request: Request, fields: JsonObject, requester: str | None) -> list[Check]:
+    """Parse a body. `requester` is the default requester.
+
+    Raises ValidationFailed, or InsufficientPermissions if the body needs access to policies that the key lacks.
+    """
+    require_policy_access(request.grant, fields)
+    if request.head.path == CHECK:
+        return [parse_check(fields, requester)]
+    return parse_batch(fields, requester)

@@ -1,7 +1,7 @@
 """Group commits: the decisions of many requests are recorded by one statement."""
 
 from asyncio import Future, sleep, wait
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from time import perf_counter
 
@@ -11,7 +11,7 @@ from analytics.recording.batch import conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import AsyncRecorder
-from kit.storage.microbatch import MicroBatch, Work
+from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.event_loop.calls import Calls
@@ -52,10 +52,6 @@ class Commits:
         self.spending_commits = 0  # under way
         self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
 
-    def result_of(self, entries: Sequence[Entry], work: Work | None, *, spends: bool) -> Awaitable[Sequence[Outcome]]:
-        """Queue the entries of a request for a commit. Await the result at once; `work` may run during the commit."""
-        return (self.spending if spends else self.records).result_of(entries, work)
-
     def count_waiting(self) -> int:
         """Return the number of requests that wait for their commit to begin."""
         return sum(len(records.waiting) for records in {self.records, self.spending})
@@ -84,14 +80,14 @@ class Commits:
         await self.gather_into(self.spending)
 
     async def gather_into(self, records: Records) -> None:
-        if sum(len(entry.ids) for entries, _, _ in records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
+        if count_decisions([entries for entries, _, _ in records.waiting]) >= ENOUGH_TO_COMMIT:
             return
         if expected := self.next_decisions():
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """Record many requests in one commit, and count their decisions while it is under way."""
-        size = sum(len(entry.ids) for entries in many for entry in entries)
+        size = count_decisions(many)
         self.being_written += size
         try:
             return await self.write_all(many)
@@ -127,3 +123,12 @@ class Commits:
         ]
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
+
+
+def count_decisions(many: Sequence[Sequence[Entry]]) -> int:
+    """Return the number of decisions of these requests."""
+    decisions = 0
+    for entries in many:
+        for entry in entries:
+            decisions += len(entry.ids)
+    return decisions

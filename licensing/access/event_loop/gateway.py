@@ -11,17 +11,17 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
+from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
-from analytics.recording.outcomes import Outcome
-from kit.http.errors import ApiError
+from analytics.recording.outcomes import Outcome, Unstored, too_late
+from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import MicroBatch, Turns, Work
 from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
 from licensing.access.checks import check_for_caller
-from licensing.access.deciding import comparisons_of
+from licensing.access.deciding import count_comparisons
 from licensing.access.decisions import Decisions, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
@@ -34,11 +34,9 @@ from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.commits import MAX_SECONDS_TO_GATHER, Commits
-from licensing.access.event_loop.outcomes import stale_outcomes
 from licensing.access.event_loop.retries import Retries
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import LicenseKeys, Signers
-from licensing.access.lookup.request import LookupResult
 
 R = TypeVar("R")
 Keep = Callable[[Decisions], Reply]
@@ -72,7 +70,7 @@ class Gateway:
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began
 
-    # --- What is asked -----------------------------------------------------------------------------------------------
+    # --- Checks ------------------------------------------------------------------------------------------------------
 
     async def parse(self, account_id: str, parse: Callable[[], R]) -> R:
         """Parses in a thread what may take long. Raises ApiError."""
@@ -121,20 +119,21 @@ class Gateway:
                 await sender.readmit()
                 continue
             # The decision of a single check about one page is always short.
-            if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
+            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, found) > MOST_COMPARISONS:
                 return None
-            made = self.decide(sender.grant, checks, found, now)
+            made = decide_checks(checks, found, sender.grant.account_key, now, sender.grant)
             if made.need_transaction(keep_reply=keep is not None):
                 return None
             outcomes = await self.record(sender, made, now, keep, render)
-            stale = stale_outcomes(self.snapshot, account_id, found.epoch, outcomes)
-            if not stale:
+            unstored = self.reason_not_stored(account_id, found.epoch, outcomes)
+            if unstored is None:
                 sender.is_confirmed = True
-                self.facts.remember(account_id, found.epoch, made.unwritten)
+                if made.unwritten:
+                    self.facts.remember(account_id, found.epoch, made.unwritten)
                 return made.settle(outcomes)
-            if stale[0].unpaid:
+            if unstored is Unstored.UNPAID:
                 return None
-            in_record = not (made.unwritten and stale[0].retry)
+            in_record = not (made.unwritten and unstored is Unstored.RETRY)
         return None
 
     def record(
@@ -142,7 +141,7 @@ class Gateway:
     ) -> Awaitable[Sequence[Outcome]]:
         """Record the decisions with their spending, and with the reply that `keep` makes of them.
 
-        Await it at once.
+        Await it at once. `render` may be called during the commit.
         """
         if made.spends:
             made = spend_in_record(made)
@@ -151,23 +150,34 @@ class Gateway:
         if sender.is_awaited is not None:
             made = made.while_awaited(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
-        return self.commits.result_of(made.entries, render and partial(render, made), spends=bool(made.spends))
+        records = self.commits.spending if made.spends else self.commits.records
+        return records.result_of(made.entries, render and partial(render, made))
+
+    def reason_not_stored(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> Unstored | None:
+        """Return why a request was not stored, None if it was; note the account's epoch.
+
+        Raises KeyTaken, ClientGone, or ServiceUnavailable if it came too late.
+        """
+        if outcomes[0].behind:
+            self.snapshot.note(account_id, epoch + 1)
+        unstored = {outcome.unstored for outcome in outcomes if outcome.unstored is not None}
+        if not unstored:
+            return None
+        if Unstored.TAKEN in unstored:
+            raise KeyTaken
+        if Unstored.UNAWAITED in unstored:
+            raise ClientGone()
+        if Unstored.LATE in unstored:
+            raise too_late()
+        if Unstored.STALE in unstored:
+            self.snapshot.note(account_id, epoch + 1)
+            return Unstored.STALE
+        return Unstored.UNPAID if Unstored.UNPAID in unstored else Unstored.RETRY
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
         await sender.readmit()
         return self.snapshot.vouches(sender.grant, epoch)
-
-    def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> Decisions:
-        return decide_checks(
-            checks,
-            found,
-            grant.account_key,
-            now,
-            grant.key_id,
-            unlisted_signers_pay=grant.unlisted_signers_pay,
-            stores_full_addresses=grant.stores_full_addresses,
-        )
 
     async def in_transaction(self, sender: Sender, now: datetime, act: Callable[[Caller], R]) -> R:
         """Decide in the account's turn, in a transaction, on facts read in it.

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
 from analytics.recording.outcomes import Outcome
+from kit.http.errors import ApiError
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, refused
+from licensing.access.answers import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
@@ -59,10 +61,16 @@ REFUSED_HERE = REFUSED_AT["gateway"]
 # --- On the event loop -----------------------------------------------------------------------------------------------
 
 
-def count_checks(outcomes: Iterable[str]) -> None:
-    """Count outcomes of checks: ALLOWED, a denial's reason, DRY_RUN or ERROR."""
+def count_checks(answers: Iterable[Answer | ApiError]) -> None:
+    """Count the answers to checks by outcome."""
     counts = checks.values
-    for outcome in outcomes:
+    for answer in answers:
+        if isinstance(answer, ApiError):
+            outcome = ERROR
+        elif answer.dry_run:
+            outcome = DRY_RUN
+        else:
+            outcome = answer.decision.reason or ALLOWED
         counts[OUTCOME_AT[outcome]] += 1
 
 
@@ -81,8 +89,8 @@ def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[in
     commits.observe(0, seconds)
     batches.observe(0, sum(sizes))
     for outcome, size in zip(outcomes, sizes, strict=True):
-        if outcome.stale:
-            (postponed if outcome.retry else stale).values[0] += size
+        if outcome.unstored is not None:
+            (postponed if outcome.may_hold else stale).values[0] += size
 
 
 async def sample(note_state: Callable[[], None], every: float = 1.0) -> None:

@@ -78,8 +78,8 @@ class Description(Struct, frozen=True):
     def groups(self) -> list[tuple[Entry, list[str]]]:
         """Return the entries in groups of neighbours that differ in their expressions only."""
         alike = groupby(self.entries, lambda one: (one.access, one.is_whole))
-        found = [list(group) for _, group in alike]
-        return [(group[0], [one.expression for one in group]) for group in found]
+        groups = [list(group) for _, group in alike]
+        return [(group[0], [one.expression for one in group]) for group in groups]
 
 
 def describe(site: Site) -> Description:
@@ -119,7 +119,7 @@ class Pages:
         self.rules: list[tuple[str, Pattern, Access]] = []
         self.items: dict[str, Access] = {}
 
-    def access_of(self, policy: CompiledPolicy | None) -> Access:
+    def access_for(self, policy: CompiledPolicy | None) -> Access:
         """Return what people need for pages with this policy; those without one are unknown pages."""
         if policy is None:
             return self.open if self.site.unknown == Unknown.ALLOW else self.default
@@ -131,10 +131,10 @@ class Pages:
 
     def may_refuse_crawlers(self, policy: CompiledPolicy) -> bool:
         """Whether pages with this policy stay open to people, but perhaps not to crawlers."""
-        return policy.mode == Mode.ENFORCE and self.access_of(policy) != Access.CLOSED
+        return policy.mode == Mode.ENFORCE and self.access_for(policy) != Access.CLOSED
 
     def add_pattern(self, text: str, policy: CompiledPolicy | None) -> None:
-        self.rules.append((text, compiled(text), self.access_of(policy)))
+        self.rules.append((text, compiled(text), self.access_for(policy)))
 
     def add_unknown_pages(self, rules: Sequence[tuple[str, CompiledPolicy | None]]) -> None:
         """Add the pages without a pattern if they are open to everybody."""
@@ -145,7 +145,7 @@ class Pages:
     def add_items(self, registered: Iterable[Item]) -> None:
         """Add the items that are not open to everybody. Of several at one page, the strictest counts."""
         for item in registered:
-            access = self.default if item.policy is None else self.access_of(item.policy)
+            access = self.default if item.policy is None else self.access_for(item.policy)
             if access != self.open:
                 strictest = min(access, self.items.get(item.page.path, access), key=lambda one: one.strictness)
                 self.items[item.page.path] = strictest

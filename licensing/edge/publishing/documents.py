@@ -57,8 +57,8 @@ def site_at(host: str, key: str | None) -> Site | None:
     verified = sites.filter(host=host, verified_at__isnull=False).order_by("verified_at", "pk").first()
     if verified is not None:
         return verified
-    found = list(sites[:2])
-    return found[0] if len(found) == 1 else None
+    unverified = list(sites[:2])
+    return unverified[0] if len(unverified) == 1 else None
 
 
 # Matches hosts in unusual spellings: with userinfo, escapes or another script.
@@ -116,7 +116,7 @@ def registered_at(
             yield Item(source or "", page, policies.get((policy, version)) if status == Status.ACTIVE else None)
 
 
-def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
+def policies_by_id(site: Site) -> dict[str | None, CompiledPolicy]:
     """Return the policies of the site's patterns by id."""
     wanted = {(rule.policy.pk, rule.policy.version) for rule in site.ordered_rules if rule.policy is not None}
     return {policy.id: policy for policy in compiled_policies.get(wanted).values()}
@@ -124,26 +124,26 @@ def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
 
 def compiled_rules(site: Site) -> list[tuple[str, CompiledPolicy | None]]:
     """Return the site's patterns with their policies, in the given order."""
-    policies = revisions_of(site)
+    policies = policies_by_id(site)
     return [(rule.pattern, policies.get(rule.policy_id)) for rule in site.ordered_rules]
 
 
-def rsl(told: Publication) -> bytes | None:
+def rsl(publication: Publication) -> bytes | None:
     """Render the RSL document; None without terms, because a document without any page would be invalid.
 
     Pages without a matching pattern are left out, and so are not licensed.
     """
-    if not told.terms:
+    if not publication.terms:
         return None
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    entries = arrange(told.terms)
+    entries = arrange(publication.terms)
     for_licensees = entries_for_licensees(entries)
     for one in entries:
         server = ""
-        if told.server is not None and one.url in for_licensees:
-            server = f" server={quoteattr(told.server)}"
-        lines.append(f" <content url={quoteattr(f'https://{told.netloc}{one.url}')}{server}>")
+        if publication.server is not None and one.url in for_licensees:
+            server = f" server={quoteattr(publication.server)}"
+        lines.append(f" <content url={quoteattr(f'https://{publication.netloc}{one.url}')}{server}>")
         lines += [f"  <license>{terms}</license>" for terms in license_terms(one)]
         lines.append(" </content>")
     return "\n".join([*lines, "</rsl>", ""]).encode()
@@ -172,21 +172,21 @@ def payment(price: Price) -> str:
     return f'<payment type="crawl"><amount currency="{price.currency}">{amount}</amount></payment>'
 
 
-def tdmrep(told: Publication) -> bytes | None:
+def tdmrep(publication: Publication) -> bytes | None:
     """Render TDMRep; None without terms. The first matching location applies.
 
     Mining is reserved unless both training and input are promised. Where a licence or payment allows it, the location
     links to the policy.
     """
-    if not told.terms:
+    if not publication.terms:
         return None
     locations = []
-    for one in told.terms:
+    for one in publication.terms:
         location: dict[str, object] = {"location": one.url, "tdm-reservation": int(is_reserved(one))}
         if is_reserved(one) and one.duties:
-            location["tdm-policy"] = f"https://{told.netloc}{TDM_POLICY}"
+            location["tdm-policy"] = f"https://{publication.netloc}{TDM_POLICY}"
         locations.append(location)
-    if not told.covers_every_page:
+    if not publication.covers_every_page:
         locations.append({"location": "/", "tdm-reservation": 1})
     return orjson.dumps(locations)
 
@@ -195,15 +195,15 @@ def is_reserved(terms: Terms) -> bool:
     return not terms.uses >= MINING
 
 
-def tdm_policy(told: Publication) -> bytes | None:
+def tdm_policy(publication: Publication) -> bytes | None:
     """Render the ODRL offer for pages where a licence or payment allows mining; None if there are none."""
     permissions = [
         {
-            "target": f"https://{told.netloc}{one.url}",
+            "target": f"https://{publication.netloc}{one.url}",
             "action": "tdm:mine",
             "duty": odrl_duties(one),
         }
-        for one in told.terms
+        for one in publication.terms
         if is_reserved(one) and one.duties
     ]
     if not permissions:
@@ -213,11 +213,11 @@ def tdm_policy(told: Publication) -> bytes | None:
             "@context": ["http://www.w3.org/ns/odrl.jsonld", "http://www.w3.org/ns/tdmrep.jsonld"],
             "@type": "Offer",
             "profile": "http://www.w3.org/ns/tdmrep",
-            "uid": f"https://{told.netloc}{TDM_POLICY}",
+            "uid": f"https://{publication.netloc}{TDM_POLICY}",
             "assigner": {
-                "uid": f"https://{told.netloc}/",
-                "vcard:fn": told.publisher,
-                "vcard:hasURL": f"https://{told.netloc}/license.xml",
+                "uid": f"https://{publication.netloc}/",
+                "vcard:fn": publication.publisher,
+                "vcard:hasURL": f"https://{publication.netloc}/license.xml",
             },
             "permission": permissions,
         }
@@ -248,9 +248,9 @@ DOCUMENTS: dict[str, tuple[Writer, str]] = {
 }
 
 
-def write_documents(told: Publication) -> dict[str, bytes]:
+def write_documents(publication: Publication) -> dict[str, bytes]:
     """Return the documents by path."""
-    bodies = ((path, write(told)) for path, (write, _) in DOCUMENTS.items())
+    bodies = ((path, write(publication)) for path, (write, _) in DOCUMENTS.items())
     return {path: body for path, body in bodies if body is not None}
 
 

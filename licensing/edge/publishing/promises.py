@@ -100,8 +100,8 @@ def may_match(rule: Rule, permission: str) -> bool:
 
 def prices_of(policy: CompiledPolicy | None) -> Prices:
     """Return the prices at which everybody without a licence can buy an access, at any time."""
-    found = ((use, quote_price(policy, use)) for use in USES if policy is not None)
-    return {use: price for use, price in found if price is not None}
+    quoted = ((use, quote_price(policy, use)) for use in USES if policy is not None)
+    return {use: price for use, price in quoted if price is not None}
 
 
 def quote_price(policy: CompiledPolicy, use: str) -> Price | None:
@@ -143,7 +143,7 @@ def opening_rules(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
             yield rule
 
 
-def duties_of(policy: CompiledPolicy | None) -> tuple[str, ...]:
+def mining_duties(policy: CompiledPolicy | None) -> tuple[str, ...]:
     """Return the duties under which mining is allowed to some: a licence, plus payment if a rule has a price."""
     rules = [rule for use in sorted(MINING) for rule in opening_rules(policy, use)]
     if not rules:

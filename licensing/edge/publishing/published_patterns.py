@@ -51,7 +51,7 @@ def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: 
     """
     known = compiled(pattern)
     is_published = policy is not None or not unknown.open_to_some or not known.matches_every_path
-    terms = policies.of_policy(policy) if policy is not None else unknown
+    terms = policies.get(policy) if policy is not None else unknown
     urls = tuple(pattern_spellings(pattern))
     return Ruled(known, terms, (-known.length, place), urls, query_guards(known), is_published)
 

@@ -13,8 +13,8 @@ from licensing.edge.publishing.promises import (
     USES,
     Prices,
     Promise,
-    duties_of,
     free_to_some,
+    mining_duties,
     prices_of,
     promised_uses,
     reachable_uses,
@@ -48,7 +48,7 @@ class Terms(Struct, frozen=True):
             url,
             promised_uses(policy),
             free_to_some(policy),
-            duties_of(policy),
+            mining_duties(policy),
             prices_of(policy),
             reachable=reachable_uses(policy),
         )
@@ -87,7 +87,7 @@ class PolicyTerms:
     def __init__(self) -> None:
         self.known: dict[int, tuple[CompiledPolicy | None, Terms]] = {}  # by identity, which lasts while it is kept
 
-    def of_policy(self, policy: CompiledPolicy | None) -> Terms:
+    def get(self, policy: CompiledPolicy | None) -> Terms:
         known = self.known.get(id(policy))
         if known is None:
             known = self.known[id(policy)] = policy, Terms.from_policy(policy)
@@ -134,10 +134,10 @@ class TermsTable:
 
     def numbers(self, many: Iterable[Terms]) -> int:
         """Return the set of the terms."""
-        found = 0
+        numbers = 0
         for terms in many:
-            found |= self.number(terms)
-        return found
+            numbers |= self.number(terms)
+        return numbers
 
     def intersect(self, terms: Terms, others: int) -> Terms:
         """Return what `Terms.intersect` returns with the terms of the set."""

@@ -24,7 +24,7 @@ UNKNOWN = ", ".join(
 )  # the vocabulary: neither `y` nor `n`
 
 
-def robots(told: Publication) -> bytes | None:
+def robots(publication: Publication) -> bytes | None:
     """Render the groups; None without terms.
 
     The first one is for every crawler, and does not change which pages may be fetched. Its empty rule ends it: without
@@ -33,41 +33,41 @@ def robots(told: Publication) -> bytes | None:
 
     They state a use for the whole host only if all pages agree and a policy is about all of them.
     """
-    if not told.terms:
+    if not publication.terms:
         return None
-    lines = statements(told)
+    lines = statements(publication)
     groups = [["User-agent: *", *lines, "Disallow:"]]
-    for rules, tokens in rules_by_agents(told).items():
+    for rules, tokens in rules_by_agents(publication).items():
         groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
 
 
-def statements(told: Publication) -> list[str]:
+def statements(publication: Publication) -> list[str]:
     """Return the lines that state uses, for the whole host and for its pages."""
-    lines = [f"License: https://{told.netloc}/license.xml"]
-    allowed, refused = signalled(told.everywhere), told.nowhere & NAMES_IN_SIGNAL.keys()
+    lines = [f"License: https://{publication.netloc}/license.xml"]
+    allowed, refused = signalled(publication.everywhere), publication.nowhere & NAMES_IN_SIGNAL.keys()
     if allowed or refused:
         said = [use for use in NAMES_IN_SIGNAL if use in allowed | refused]
         signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in said)
         lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(allowed, refused)}"]
-    return [*lines, *usage_lines(told)]
+    return [*lines, *usage_lines(publication)]
 
 
-def rules_by_agents(told: Publication) -> dict[tuple[str, ...], list[str]]:
+def rules_by_agents(publication: Publication) -> dict[tuple[str, ...], list[str]]:
     """Return the tokens of the crawlers that are kept out of some pages, by the lines that do so."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for agents in told.agents:
-        if rules := tuple(rules_of(told, agents)):
-            found.setdefault(rules, []).extend(agents.tokens)
-    return found
+    tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
+    for agents in publication.agents:
+        if rules := tuple(rules_of(publication, agents)):
+            tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
+    return tokens_by_rules
 
 
-def rules_of(told: Publication, agents: Agents) -> list[str]:
+def rules_of(publication: Publication, agents: Agents) -> list[str]:
     """Return the lines for these crawlers; none if no page is closed to them.
 
     Crawlers use the longest matching path, and `Allow` among equally long ones.
     """
-    is_open = {one.url: agents.may_have(one) for one in told.terms}
+    is_open = {one.url: agents.may_have(one) for one in publication.terms}
     closed = [path for path, may in is_open.items() if not may]
     if not closed:
         return []
@@ -84,14 +84,14 @@ def is_closed(is_open: Mapping[str, bool], path: str) -> bool:
     return not next((may for url, may in is_open.items() if url_pattern(url).matches(path)), True)
 
 
-def usage_lines(told: Publication) -> Iterator[str]:
+def usage_lines(publication: Publication) -> Iterator[str]:
     """Yield the AIPREF lines of the entries, in their order.
 
     Crawlers use the longest matching path. So an entry that leaves out every use overrides shorter ones with the
     preference `unknown`, and has no line if they state nothing.
     """
     lines: list[str] = []
-    for one in reversed(told.terms):  # the shortest first
+    for one in reversed(publication.terms):  # the shortest first
         if stated := usage(signalled(one.uses), one.refused) or (lines and UNKNOWN):
             lines.append(f"Content-Usage: {one.url} {stated}")
     yield from reversed(lines)

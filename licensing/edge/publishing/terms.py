@@ -134,7 +134,7 @@ def pages_of_items(items: Iterable[Item], policies: PolicyTerms) -> Iterable[Pag
     pages: dict[str, PageOfItems] = {}
     for item in items:
         page = pages.setdefault(item.page.path, PageOfItems(item.page.path))
-        terms = replace(policies.of_policy(item.policy), item=item.source)
+        terms = replace(policies.get(item.policy), item=item.source)
         if item.page.parameters:
             page.queried.append(terms)
         else:

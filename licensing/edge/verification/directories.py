@@ -178,8 +178,8 @@ def keys_of(reply: Reply) -> Keys:
     if len(reply.body) > MOST_BYTES:
         raise ValueError(f"It is larger than {MOST_BYTES:,} bytes.")
     try:
-        told = msgspec.json.decode(reply.body, type=dict[str, Any])
-        entries = msgspec.convert(told.get("keys"), list[dict[str, Any]])
+        document = msgspec.json.decode(reply.body, type=dict[str, Any])
+        entries = msgspec.convert(document.get("keys"), list[dict[str, Any]])
     except msgspec.DecodeError:
         raise ValueError("It is no JWK set.") from None
     return dict(filter(None, map(key_of, entries[:MOST_KEYS])))

@@ -67,15 +67,15 @@ stored_lists = StoredLists()
 def claim(urls: Iterable[str]) -> list[str]:
     """Return the lists that this process is to fetch now, so that no other process fetches them, too."""
     now = timezone.now()
-    wanted = sorted(set(urls))
+    distinct = sorted(set(urls))
     old = Q(attempted_at=None) | Q(attempted_at__lte=now - FRESH)
     due = old | (~Q(failure="") & Q(attempted_at__lte=now - RETRY))
-    known = set(AddressList.objects.filter(url__in=wanted).values_list("url", flat=True))
+    known = set(AddressList.objects.filter(url__in=distinct).values_list("url", flat=True))
     with turn_to_write():
         AddressList.objects.bulk_create(
-            [AddressList(url=url) for url in wanted if url not in known], ignore_conflicts=True
+            [AddressList(url=url) for url in distinct if url not in known], ignore_conflicts=True
         )
-        return [url for url in wanted if AddressList.objects.filter(due, url=url).update(attempted_at=now)]
+        return [url for url in distinct if AddressList.objects.filter(due, url=url).update(attempted_at=now)]
 
 
 def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[FetchResult]:
@@ -116,10 +116,10 @@ def ranges_of(reply: Reply) -> tuple[str, ...]:
 
 def keep(one: FetchResult) -> None:
     """Store the list, or why it could not be fetched; a failure leaves the last good copy as it is."""
-    found = AddressList.objects.filter(url=one.url)
+    stored = AddressList.objects.filter(url=one.url)
     with turn_to_write():
         if one.failure:
-            found.update(failure=one.failure, failed_at=timezone.now())
+            stored.update(failure=one.failure, failed_at=timezone.now())
             logger.warning("The address list %s could not be fetched: %s", one.url, one.failure)
         else:
-            found.update(ranges=list(one.ranges), fetched_at=timezone.now(), failure="")
+            stored.update(ranges=list(one.ranges), fetched_at=timezone.now(), failure="")

@@ -67,10 +67,10 @@ async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name,
     """Return whether the name resolves to the address."""
     kind = "A" if address.version == 4 else "AAAA"
     try:
-        found = await resolver.resolve(name, kind, search=False)
+        records = await resolver.resolve(name, kind, search=False)
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return False
-    return any(one.address == str(address) for one in found)
+    return any(one.address == str(address) for one in records)
 
 
 class CachedName(Struct, frozen=True):

@@ -116,7 +116,7 @@ class Signatures:
             return None
         check_size(head)
         invalid: InvalidSignature | None = None
-        agents = agents_of(head.header(AGENT))
+        agents = read_agents(head.header(AGENT))
         for claim in claims_of(head):
             try:
                 found = await self.verify(claim, agents, head, original)
@@ -131,8 +131,8 @@ class Signatures:
 
     async def verify(self, claim: Claim, agents: Agents, head: Head, original: Original) -> VerifiedSignature | None:
         """Verify one signature; None if it cannot be verified. Raises InvalidSignature."""
-        member, component = agent_of(claim, agents)
-        origin = directory_of(member)
+        member, component = read_agent(claim, agents)
+        origin = find_directory(member)
         keyid = claim.parameters.get("keyid")
         if origin is None or not isinstance(keyid, str) or not claim.covers_only(head.headers):
             return None
@@ -192,7 +192,7 @@ def claims_of(head: Head) -> list[Claim]:
     return tagged
 
 
-def agents_of(text: str) -> Agents:
+def read_agents(text: str) -> Agents:
     """Return the members of Signature-Agent; the bare string of older senders is the member None.
 
     Raises InvalidSignature.
@@ -206,7 +206,7 @@ def agents_of(text: str) -> Agents:
     return agents
 
 
-def agent_of(claim: Claim, agents: Agents) -> tuple[Member, str]:
+def read_agent(claim: Claim, agents: Agents) -> tuple[Member, str]:
     """Return the member of Signature-Agent that the signature covers, and its component.
 
     A signature may cover other signers' members, too. Its own one then has its label. Otherwise the key of the member
@@ -230,7 +230,7 @@ def agent_of(claim: Claim, agents: Agents) -> tuple[Member, str]:
     return agents[key], f'"signature-agent";key="{key}"'
 
 
-def directory_of(member: Member) -> str | None:
+def find_directory(member: Member) -> str | None:
     """Return the origin whose key directory a member of Signature-Agent names.
 
     None for other types and values, which the draft lets verifiers ignore.

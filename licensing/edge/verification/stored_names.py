@@ -26,8 +26,8 @@ class VerifiedName(Struct, frozen=True):
 def find_names_now(addresses: Sequence[str]) -> list[VerifiedName | None]:
     """Return the stored names of the addresses; None for unknown or outdated ones."""
     rows = AddressName.objects.filter(address__in=set(addresses), looked_up_at__gt=timezone.now() - VALID)
-    found = {row.address: VerifiedName(row.address, row.name, row.looked_up_at) for row in rows}
-    return [found.get(address) for address in addresses]
+    by_address = {row.address: VerifiedName(row.address, row.name, row.looked_up_at) for row in rows}
+    return [by_address.get(address) for address in addresses]
 
 
 @on_own_connection

@@ -1,6 +1,6 @@
 """The last 30 days of an item or requester on its page: decisions, denials, revenue, licences, and buttons."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import ClassVar
 from urllib.parse import urlencode
 
@@ -13,17 +13,18 @@ from django.utils import timezone
 from msgspec import Struct
 from unfold.decorators import action
 
+from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.of_one import revenue_of_one
 from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
-from analytics.windows import DAY, USAGE, Window
+from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.decision import Reason
 from operators.base.checking import may_try
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.terms import money, scope, term
-from operators.base.figures.windows import BarRow, days_of
+from operators.base.figures.windows import BarRow, days_in_words, days_of
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
@@ -82,13 +83,14 @@ class OfOne(ScopedAdmin[ModelT]):
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
-        window = USAGE.parse({"period": "30d", "groupBy": "day"}, now, lambda: None)
-        account_id: str = getattr(obj, "account_id", "")
+        account: Account = getattr(obj, "account")  # noqa: B009 - of both models
+        window, account_id = last_30_days(account.zone, now), account.pk
         key: Key = obj.pk
         of_it = {f"{self.one}__id__exact": str(key)}
-        shown: dict[str, object] = {"window": window, "last_day": window.end - DAY}
+        shown: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
             usage = usage_of_one(self.one, account_id, key, window)
+            window = usage.window
             listed = {**of_it, **days_of("created", window)}
             shown |= {
                 "usage": usage,
@@ -97,7 +99,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 "all_decisions": list_url(AccessEvent, **listed),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = revenue_of_one(self.one, account_id, key, window.start.date(), window.end.date())
+            earned = revenue_of_one(self.one, account_id, key, window)
             shown["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
@@ -111,7 +113,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 "shows_holder": self.one != "requester",
                 "all_licenses": list_url(License, **of_it) if self.one == "requester" else "",
             }
-        return {"of_one": shown}
+        return {"of_one": {**shown, **days_in_words(window)}}
 
     def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
         """Link to the ledger entries of a requester; the ledger has no filter by item."""
@@ -136,6 +138,11 @@ class OfOne(ScopedAdmin[ModelT]):
     def check_access(self, request: HttpRequest, object_id: str) -> HttpResponse:
         obj = self.found(request, object_id)
         return filled_in("admin:check_access", obj, self.check_fields(obj))
+
+
+def last_30_days(zone: tzinfo, now: datetime) -> Window:
+    end = end_of_day(now, zone)
+    return Window(start_of_period(end, "30d", zone), end, "day", zone)
 
 
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:

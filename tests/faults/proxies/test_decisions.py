@@ -6,12 +6,24 @@ from http.client import HTTPConnection
 from tests.faults.proxies.pages import FORGED
 
 
-def test_visitors_get_the_status_of_the_decision(visit, proxy):
+def test_denials_have_a_status_a_body_and_what_would_help(visit, proxy):
     assert visit.get("/open/a").status_code == 200
     assert visit.get("/about").status_code == 200
     assert visit.get("/licensed/a").status_code == 402
     assert visit.get("/searched/a").status_code == 403
     assert visit.get("/licensed/a", headers={"Authorization": "License nope"}).status_code == 401
+
+    denied = [visit.get("/licensed/a"), visit.get("/searched/a")]
+    denied.append(visit.get("/licensed/a", headers={"Authorization": "License nope"}))
+    assert [reply.status_code for reply in denied] == [402, 403, 401]
+    assert {reply.headers["Content-Type"] for reply in denied} == {"application/json"}
+    assert all(reply.json()["error"]["message"] for reply in denied)
+    assert denied[0].json()["error"]["message"] == "Not for you."
+
+    licensed = visit.get("/licensed/a")
+    assert licensed.headers["Link"] == '<http://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
+    assert licensed.headers["WWW-Authenticate"].startswith("License error=")
+    assert visit.get("/priced/a").headers["crawler-price"] == "USD 0.01"
 
 
 def test_a_used_up_limit_is_429_with_a_time_to_come_again(visit, proxy):
@@ -37,22 +49,6 @@ def test_each_reader_has_five_articles_by_its_cookie(visit, proxy):
     assert [read(number, "").status_code for number in range(1, 6)] == [200] * 5  # the next readers at this address
 
 
-def test_a_denial_has_a_body_for_the_visitor(visit):
-    denied = [visit.get("/licensed/a"), visit.get("/searched/a")]
-    denied.append(visit.get("/licensed/a", headers={"Authorization": "License nope"}))
-    assert [reply.status_code for reply in denied] == [402, 403, 401]
-    assert {reply.headers["Content-Type"] for reply in denied} == {"application/json"}
-    assert all(reply.json()["error"]["message"] for reply in denied)
-    assert denied[0].json()["error"]["message"] == "Not for you."
-
-
-def test_a_denial_says_what_would_help(visit):
-    licensed = visit.get("/licensed/a")
-    assert licensed.headers["Link"] == '<http://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
-    assert licensed.headers["WWW-Authenticate"].startswith("License error=")
-    assert visit.get("/priced/a").headers["crawler-price"] == "USD 0.01"
-
-
 def test_visitors_are_not_told_the_limits_of_the_site(visit):
     for path, status in {"/open/a": 200, "/license.xml": 200, "/licensed/a": 402, "/searched/a": 403}.items():
         reply = visit.get(path)
@@ -70,19 +66,13 @@ def test_assets_are_not_asked_about(visit):
         assert (path, visit.get(path).status_code) in ((path, 402), (path, 403))
 
 
-def test_no_spelling_of_a_page_is_a_way_around(visit):
+def test_forgeries_and_spellings_open_no_closed_page_and_spare_no_price(visit):
     for path in ("//licensed/a", "/open/%2e%2e/licensed/a", "/%6cicensed/a", "/licensed%2Fa", "/licensed/a?x=/open/"):
         address = f"{str(visit.base_url).removesuffix('/')}{path}"  # joined by httpx, // would begin a host
         assert (path, visit.get(address).status_code) in ((path, 402), (path, 400))  # some refuse %2F
-
-
-def test_forged_headers_open_no_closed_page(visit):
     assert visit.get("/licensed/a", headers=FORGED).status_code == 402
     for name, value in FORGED.items():
         assert (name, visit.get("/licensed/a", headers={name: value}).status_code) == (name, 402)
-
-
-def test_a_forged_method_does_not_spare_the_price(visit):
     assert visit.get("/priced/a", headers=FORGED).headers["crawler-price"] == "USD 0.01"
 
 
@@ -115,11 +105,16 @@ def test_no_visitor_changes_the_protocol_to_the_origin(visit):
     assert reply.status_code != 200 or not {"upgrade", "http2-settings"} <= reply.json().keys()
 
 
-def test_the_terms_are_published_under_the_sites_host(visit):
+def test_the_terms_are_published_under_the_sites_host_without_the_visitors_headers(visit):
     reply = visit.get("/license.xml", headers={"X-Forwarded-Host": "other.example"})
     assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
     assert b"https://pub.example/licensed/" in reply.content
     assert visit.get("/.well-known/tdmrep.json").json()[-1] == {"location": "/", "tdm-reservation": 1}
+
+    for headers in ({"Authorization": "License nope"}, {"Authorization": "Bearer svc_sk_nope"}, {"Cookie": "a=b"}):
+        assert visit.get("/license.xml", headers=headers).status_code == 200
+    tag = visit.get("/license.xml").headers["ETag"]
+    assert visit.get("/license.xml", headers={"If-None-Match": tag}).status_code == 304
 
 
 def test_no_spelling_of_the_terms_reaches_another_endpoint_of_the_service(port, visit):
@@ -135,13 +130,6 @@ def test_no_spelling_of_the_terms_reaches_another_endpoint_of_the_service(port, 
             body = reply.read()
         assert reply.status >= 400 or b"<rsl " in body or b"of the origin" in body, target
         assert "ratelimit" not in str(reply.headers).lower(), target
-
-
-def test_the_terms_are_asked_for_without_the_visitors_headers(visit):
-    for headers in ({"Authorization": "License nope"}, {"Authorization": "Bearer svc_sk_nope"}, {"Cookie": "a=b"}):
-        assert visit.get("/license.xml", headers=headers).status_code == 200
-    tag = visit.get("/license.xml").headers["ETag"]
-    assert visit.get("/license.xml", headers={"If-None-Match": tag}).status_code == 304
 
 
 def test_from_observing_to_enforcing(visit, site, publisher):

@@ -32,14 +32,12 @@ def test_a_browser_gets_a_page_and_the_status_and_headers_of_the_decision(visit,
     assert page.text("p").startswith("Not for you." if path.startswith("/licensed") else "")
 
 
-def test_a_used_up_limit_has_a_page(visit, proxy, texts):
+def test_a_used_up_limit_and_a_bad_token_have_a_page(visit, proxy, texts):
     replies = [visit.get(f"/paged/{proxy.name}/a", headers={"Accept": BROWSER}) for _ in range(2)]
     assert [reply.status_code for reply in replies] == [200, 429]
     assert int(replies[-1].headers["Retry-After"]) > 0
     assert Parsed(replies[-1].text).text("h1") == texts["name"]
 
-
-def test_a_bad_token_has_a_page_with_its_challenge(visit, texts):
     visit.get("/licensed/a")  # a decision reads the new texts; a refused token alone may be answered with older facts
     reply = visit.get("/licensed/a", headers={"Accept": BROWSER, "Authorization": "License nope"})
     assert (reply.status_code, reply.headers["WWW-Authenticate"][:14]) == (401, "License error=")
@@ -69,12 +67,9 @@ def test_no_visitor_puts_words_into_the_page(visit, texts):
         assert "x-access-body" not in reply.headers
 
 
-def test_the_body_travels_in_no_header_to_visitors(visit):
+def test_the_body_travels_in_no_header_and_head_and_post_are_refused_as_before(visit):
     for headers in ({}, {"Accept": BROWSER}):
         assert not [name for name in visit.get("/licensed/a", headers=headers).headers if "body" in name.lower()]
-
-
-def test_head_and_post_are_refused_as_before(visit):
     assert visit.head("/searched/a", headers={"Accept": BROWSER}).content == b""
     posted = visit.post("/licensed/a", headers={"Accept": BROWSER}, content=b"a" * 5_000)
     assert (posted.status_code, Parsed(posted.text).text("h1")) == (402, "pub.example")

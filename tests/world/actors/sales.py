@@ -11,7 +11,7 @@ from tests.world.world import World
 
 
 def issue(world: World, requester: str, kind: str, **terms: Any) -> str:
-    """Issue a licence and return its id. Terms are the API's; `policies` by name, both prices as pairs."""
+    """Issue a licence and return its id. Terms are the API's; `policies` by name, prices and fee as tuples."""
     reply = world.act("POST", "/v1/licenses", body_of(world, requester, kind, terms))
     return note(world, reply.body, reply, name=terms.get("requesterName"))
 
@@ -30,6 +30,8 @@ def body_of(world: World, requester: str, kind: str, terms: Mapping[str, Any]) -
     for name in ("price", "pricePerAccess"):
         if name in body:
             body[name] = dict(zip(("amount", "currency"), body[name], strict=True))
+    if "fee" in body:
+        body["fee"] = dict(zip(("amount", "currency", "every"), body["fee"], strict=True))
     return body
 
 
@@ -54,6 +56,7 @@ def state_of(world: World, shown: Mapping[str, Any]) -> dict[str, Any]:
         "startsAt": moment(shown["startsAt"]),
         "expiresAt": shown["expiresAt"] and moment(shown["expiresAt"]),
         "perAccess": amount_of(shown["pricePerAccess"]),
+        "fee": shown["fee"],
     }
 
 

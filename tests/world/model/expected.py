@@ -11,6 +11,7 @@ from tests.world.diary import Booking, Diary, Question
 from tests.world.model.decisions import right_answers
 from tests.world.model.evaluator import Verdict
 from tests.world.model.matching import Decision, Matches, match
+from tests.world.model.money import fees
 from tests.world.model.usage import Use
 from tests.world.model.wallets import Bank, Spending, Spends
 
@@ -143,7 +144,13 @@ class Expected:
     @cached_property
     def bookings(self) -> list[Booking]:
         """Return the expected ledger entries."""
-        return [*self.diary.entries, *self.charges]
+        return [*self.diary.entries, *self.charges, *self.fees]
+
+    @cached_property
+    def fees(self) -> list[Booking]:
+        """Return the recurring fees that were due."""
+        licenses = self.diary.licenses.items()
+        return [one for id_, known in licenses for one in fees(id_, known.latest, self.now)]
 
 
 def crawler_name(requester: str) -> str | None:

@@ -1,7 +1,7 @@
 """Expected revenue and statements, from sales, charges and refunds."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +10,7 @@ from typing import Any
 from tests.world.diary import Booking, Paid
 from tests.world.model.wallets import Book, Entry
 from tests.world.model.windows import DAY, TICK, Window, midnight
+from tests.world.publisher import ZONE
 
 PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
 WITHOUT_RATES = {"CHF"}
@@ -108,7 +109,7 @@ def stripped(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, **kept}
 
 
-KINDS = {"license": "licenses", "usage": "usage", "adjustment": "adjustments"}
+KINDS = {"license": "licenses", "fee": "fees", "usage": "usage", "adjustment": "adjustments"}
 Account = tuple[str | None, str]  # a requester and a currency
 
 
@@ -118,8 +119,28 @@ CREDITS = {
 }  # fmt: skip
 
 
-def month_of(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m}"
+def month_of(at: float | datetime) -> str:
+    """Return the publisher's month."""
+    moment = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+    return f"{moment.astimezone(ZONE):%Y-%m}"
+
+
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def fees(id_: str, state: Mapping[str, Any], now: datetime) -> Iterator[Booking]:
+    """Yield a licence's fees: at its start, and then on the same day and hour of the publisher's clock."""
+    if not state["fee"]:
+        return
+    fee, first = state["fee"], state["startsAt"].astimezone(ZONE)
+    due, number = first, 0
+    while due <= min(now, state["expiresAt"] or now, state.get("revokedAt") or now):
+        about = (state["requester"], id_, state["type"], None, None)
+        at = due.astimezone(UTC)
+        yield Booking("fee", Decimal(str(fee["amount"])), fee["currency"], *about, at, at)
+        number += MONTHS[fee["every"]]
+        years, month = divmod(first.month - 1 + number, 12)
+        due = first.replace(year=first.year + years, month=month + 1)
 
 
 def counted(paid: Paid, month: str) -> Decimal:
@@ -145,7 +166,7 @@ def statements(
     """
     accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
     for one in bookings:
-        accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
+        accounts[one.requester, one.currency][month_of(one.booked)].append(one)
     moved_in = credits_by_month(books)
     active = [(one.requester, one.currency, month_of(at)) for one in payments for at in (one.begun, one.voided) if at]
     active += [(*account, month) for account, months in moved_in.items() for month in months]
@@ -199,7 +220,7 @@ def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str,
     entries: dict[Account, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for book in books:
         for owner, one in with_moves(book):
-            entries[owner, book.purse.unit][f"{one.at:%Y-%m}"].append(one)
+            entries[owner, book.purse.unit][month_of(one.at)].append(one)
     found: dict[Account, dict[str, dict[str, Decimal]]] = {}
     for account, months in entries.items():
         balance, found[account] = Decimal(0), {}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tests.wallets.model import Model, Portion, Refill
 from tests.world.diary import Diary, Granted, Purse, Question
 from tests.world.model.evaluator import Verdict
+from tests.world.publisher import ZONE
 
 ACCESS = "access"
 REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
@@ -55,7 +56,7 @@ class Book:
     def __init__(self, purse: Purse, granted: dict[str, Granted]) -> None:
         self.purse, self.granted = purse, granted
         self.entries: list[Entry] = []
-        self.wallet = Model(purse.unit, every=WEEK)
+        self.wallet = Model(purse.unit, every=WEEK, zone=ZONE)
         for id_, one in granted.items():
             entry = "refund" if one.refunds else "grant"
             self.wallet.portions.append(Portion(id_, one.amount, one.begins, one.ends, one.priority, entry=entry))

@@ -1,0 +1,86 @@
+"""What a printed statement shows: its figures, lines and payments as text."""
+
+from decimal import Decimal
+
+from analytics.models import ClosedLine, Payment, Statement, StatementLine
+from analytics.payments.models import PaymentKind
+from analytics.statements.lines import lines_of, month_bounds, payments_of
+from analytics.statements.serializers import counted_amount, voided_by
+from analytics.wallets.units import ACCESS, in_units
+from kit.values.currencies import in_places
+
+MOST_LINES = 500  # lines shown; the export has all
+
+
+def sum_of(amount: Decimal, statement: Statement) -> str:
+    return in_units(amount, statement.currency)
+
+
+def is_quota(statement: Statement) -> bool:
+    return statement.currency == ACCESS
+
+
+def credit_changes(statement: Statement) -> list[tuple[str, str]]:
+    """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
+    if not statement.has_wallet:
+        return []
+    amounts = {
+        "opening": statement.credit_opening,
+        "granted": statement.credit_granted,
+        "spent": 0 - statement.credit_spent,
+        "expired": 0 - statement.credit_expired,
+        "refunded": statement.credit_refunded,
+        "closing": statement.credit_closing,
+    }
+    return [(name, sum_of(amount, statement)) for name, amount in amounts.items()]
+
+
+def printed(statement: Statement) -> dict[str, object]:
+    """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
+    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
+    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
+    paid_for_credit = statement.paid_for_credit
+    figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
+    return {
+        "statement": statement,
+        "lines": [shown_line(line) for line in lines],
+        "more": max(0, statement.lines - MOST_LINES),
+        **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
+        "fees": in_places(statement.fees or Decimal(0), statement.currency),
+        "credits": credit_changes(statement),
+        "is_quota": is_quota(statement),
+        "zone": statement.account.zone,
+        "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
+        "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
+        "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
+        "paid_lines": [shown_payment(payment, statement) for payment in payments],
+    }
+
+
+def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
+    """Return a payment, payout or void with its date and what the statement counts of it."""
+    begin, end = month_bounds(statement)
+    voided_at = voided_by(payment, end)
+    what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
+    return {
+        "at": payment.received_at,
+        "what": f"{what} for credit" if payment.grant_id else what,
+        "voided_at": voided_at,
+        "about": payment.external_id or "",
+        "counted": in_places(counted_amount(payment, begin, voided_at), payment.currency),
+    }
+
+
+def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
+    """Return a line with the name and id of its subject."""
+    about = line.description or ""
+    if not about and line.content is not None:
+        about = line.content.title
+    if not about and line.license_type:
+        about = f"Licence of type {line.license_type}"
+    return {
+        "line": line,
+        "about": about,
+        "id": line.content_id or line.license_id or "",
+        "amount": in_places(line.amount, line.currency),
+    }

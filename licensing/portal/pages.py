@@ -1,0 +1,181 @@
+"""The pages of the portal. They work without the admin, and need no script."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+from msgspec import Struct
+
+from analytics.ledger.due import book_due
+from analytics.models import Statement, Wallet
+from analytics.statements.printing import is_quota, printed, sum_of
+from analytics.wallets.rows import as_of
+from analytics.wallets.units import in_units
+from kit.http.content_security import content_security_policy
+from kit.values import ids
+from kit.values.currencies import in_full
+from licensing.licenses.models import License
+from licensing.portal import services
+from licensing.portal.models import PortalSession
+from licensing.portal.serializers import LICENSES, STATEMENTS, WALLETS
+
+COOKIE, PATH = "portal_session", "/portal/"
+MOST_LICENSES, MOST_STATEMENTS = 100, 60
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": content_security_policy(),
+    "Referrer-Policy": "no-referrer",  # the address of a link is a secret
+    "X-Robots-Tag": "noindex",
+}
+Page = Callable[..., HttpResponse]
+
+
+class LicenseRow(Struct, frozen=True):
+    license_type: str
+    state: str
+    starts_at: datetime
+    expires_at: datetime | None
+    prices: list[str]
+
+
+class WalletRow(Struct, frozen=True):
+    available: str
+    next_refill_at: datetime | None
+
+
+class StatementRow(Struct, frozen=True):
+    id: str
+    month: str
+    closing: str
+    status: str
+
+
+def with_headers(view: Page) -> Page:
+    """Let no cache, frame, search engine or other site have the page."""
+
+    @csrf_exempt  # a link's token is in its address, and the cookie is not sent with forms of other sites
+    @wraps(view)
+    def guarded(request: HttpRequest, **arguments: str) -> HttpResponse:
+        response = view(request, **arguments)
+        for name, value in HEADERS.items():
+            response[name] = value
+        return response
+
+    return guarded
+
+
+def in_session(view: Page) -> Page:
+    """Give the view its session; without one, say that it has ended."""
+
+    @wraps(view)
+    def with_session(request: HttpRequest, **arguments: str) -> HttpResponse:
+        session = services.find_session(request.COOKIES.get(COOKIE, ""))
+        return ended(request) if session is None else view(request, session, **arguments)
+
+    return with_session
+
+
+def ended(request: HttpRequest, status: int = 403, return_url: str | None = None) -> HttpResponse:
+    return render(request, "licensing/portal_ended.html", {"return_url": return_url}, status=status)
+
+
+@with_headers
+@require_http_methods(["GET", "HEAD", "POST"])
+def link(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask with a button, because mail scanners open links too; a POST begins the session."""
+    session = services.find_link(token)
+    if session is None:
+        return ended(request)
+    if request.method != "POST":
+        return render(request, "licensing/portal_link.html", {"session": session})
+    cookie = services.redeem(session)
+    if cookie is None:
+        return ended(request)
+    response = redirect("portal")
+    response.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=services.SESSION_LIFETIME,
+        path=PATH,
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+@with_headers
+@require_http_methods(["GET", "HEAD"])
+@in_session
+def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
+    """Show what the session's scopes include."""
+    now = timezone.now()
+    book_due(session.account_id)
+    shown: dict[str, object] = {"session": session, "zone": session.account.zone}
+    if LICENSES in session.scopes:
+        shown["licenses"] = [license_row(held, now) for held in licenses_of(session)]
+    if WALLETS in session.scopes:
+        wallets = Wallet.objects.filter(requester=session.requester).order_by("created", "pk")
+        shown["wallets"] = [
+            WalletRow(in_units(book.wallet.available, book.wallet.unit), book.wallet.next_refill_at)
+            for book in as_of(wallets, now)
+        ]
+    if STATEMENTS in session.scopes:
+        newest = statements_of(session).order_by("-month", "currency")[:MOST_STATEMENTS]
+        shown["statements"] = [statement_row(one) for one in newest]
+    return render(request, "licensing/portal.html", shown)
+
+
+@with_headers
+@require_http_methods(["GET", "HEAD"])
+@in_session
+def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResponse:
+    """Show one of the requester's own statements, to read and to print."""
+    if STATEMENTS not in session.scopes or ids.decode("stm", id) is None:
+        raise Http404
+    book_due(session.account_id)
+    found = statements_of(session).filter(pk=id).select_related("account", "requester").first()
+    if found is None:
+        raise Http404
+    return render(request, "analytics/statement.html", {**printed(found), "back": PATH, "back_title": "Back"})
+
+
+@with_headers
+@require_http_methods(["POST"])
+@in_session
+def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
+    return_url = session.return_url
+    session.delete()
+    response = ended(request, 200, return_url)
+    response.delete_cookie(COOKIE, path=PATH)
+    return response
+
+
+def licenses_of(session: PortalSession) -> QuerySet[License]:
+    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MOST_LICENSES]
+
+
+def statements_of(session: PortalSession) -> QuerySet[Statement]:
+    return Statement.objects.filter(account=session.account_id, requester=session.requester)
+
+
+def license_row(held: License, now: datetime) -> LicenseRow:
+    prices = []
+    if held.price_amount is not None and held.price_currency:
+        prices.append(in_full(held.price_amount, held.price_currency))
+    if held.fee_amount is not None and held.fee_currency:
+        prices.append(f"{in_full(held.fee_amount, held.fee_currency)} every {held.fee_every}")
+    if held.access_amount is not None and held.access_currency:
+        prices.append(f"{in_full(held.access_amount, held.access_currency)} for each access")
+    return LicenseRow(held.license_type, held.state(now), held.starts_at, held.expires_at, prices)
+
+
+def statement_row(one: Statement) -> StatementRow:
+    closing = one.credit_closing if is_quota(one) else one.closing
+    return StatementRow(one.pk, f"{one.month:%Y-%m}", sum_of(closing, one), one.status)

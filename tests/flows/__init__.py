@@ -1,0 +1,1 @@
+"""How much of the project a request enters: the files, the functions, and the moves between files."""

@@ -1,0 +1,32 @@
+"""Requests enter few files and functions of the project. `python -m tests.flows` prints what each of them enters."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.flows.measuring import Flow, as_table, measure, profiled
+
+# The most files and functions that a request enters. Lower a bound when you shorten a path.
+MOST = {
+    "cached check": (44, 205),
+    "cold check": (47, 240),
+    "batch of 50": (44, 215),
+    "check after PATCH": (61, 315),
+    "GET item": (60, 252),
+    "list of content": (61, 280),
+    "list of decisions": (73, 325),
+    "PATCH policy": (77, 362),
+    "refund": (78, 352),
+}
+
+
+@pytest.fixture(scope="module")
+def flows() -> Iterator[Mapping[str, Flow]]:
+    with profiled() as client:
+        yield measure(client)
+
+
+def test_requests_enter_few_files_and_functions(flows: Mapping[str, Flow]) -> None:
+    for name, (files, functions) in MOST.items():
+        assert flows[name].files <= files, f"{name} enters too many files\n{as_table(flows)}"
+        assert flows[name].functions <= functions, f"{name} enters too many functions\n{as_table(flows)}"
