@@ -7,7 +7,6 @@ statement, so one snapshot.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
 from django.db import connection
 from msgspec import Struct
@@ -18,12 +17,11 @@ from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
+from analytics.usage.pending import ARRAY_TYPES, One
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
 
 HOUR = timedelta(hours=1)
-One = Literal["content", "requester"]
-LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # array types of the pending rows' lists
 ALLOWED = ""  # an outcome
 
 
@@ -170,7 +168,7 @@ class Parts:
         # Skips lists without any of the keys before expanding one.
         one, keys = self.selection.keys.one, [*self.key_values(self.selection.keys)]
         rows = f"""SELECT * FROM analytics_recentusage
-          WHERE {conditions} AND {one}s && %s::{LISTED[one]} OFFSET 0"""  # noqa: S608
+          WHERE {conditions} AND {one}s && %s::{ARRAY_TYPES[one]} OFFSET 0"""  # noqa: S608
         return f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{more}", [*values, keys, *further]  # noqa: S608
 
     def days(self, keys: Keys) -> Iterator[tuple[str, list[Parameter]]]:

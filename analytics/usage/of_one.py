@@ -9,7 +9,6 @@ are grouped by outcome; for earlier days only the number of requests is known.
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
 
 from django.db import connection
 from msgspec import Struct
@@ -18,12 +17,11 @@ from analytics.events.partitions import first_id
 from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
-from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
+from analytics.usage.pending import One, pending_decisions
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.values import ids
 
-One = Literal["content", "requester"]
 Key = str | int  # an item's id or a requester's number
 
 MOST = 20_000  # newest decisions to group by outcome
@@ -35,7 +33,6 @@ QUARTERS = {  # the number of quarters of an hour since 1970
     "postgresql": "floor(extract(epoch FROM created) / 900)::bigint",
     "sqlite": "CAST(strftime('%%s', substr(created, 1, 16)) AS INTEGER) / 900",  # strftime rounds fractions
 }
-LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # array types of the pending rows' lists
 MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
 
 
@@ -99,11 +96,11 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
     days = []
     for bucket in window.buckets():
         day = bucket.astimezone(window.zone).date()
-        told = {outcome: count for (on, outcome), count in outcomes.items() if on == day}
+        counts = {outcome: count for (on, outcome), count in outcomes.items() if on == day}
         if day < first:
             days.append(DayOfOne(day, totals.get(day, 0), None))
         else:
-            days.append(DayOfOne(day, sum(told.values()), told.get("", 0)))
+            days.append(DayOfOne(day, sum(counts.values()), counts.get("", 0)))
     reasons: dict[str, int] = {}
     for (day, outcome), count in outcomes.items():
         if outcome and day >= first:
@@ -153,10 +150,10 @@ def requests_by_day(one: One, account_id: str, key: Key, window: Window, until: 
 def rolled_up(one: One, account_id: str, key: Key, first: date, last: date) -> Iterator[tuple[date, int]]:
     months = range(month_number(first), month_number(last) + 1)
     rows = MONTHS[one]._default_manager.filter(**{"account_id": account_id, f"{one}_id": key, "month__in": months})
-    of = {month: counts for month, *counts in rows.values_list("month", *DAYS)}
+    days_by_month = {month: counts for month, *counts in rows.values_list("month", *DAYS)}
     day = first
     while day <= last:
-        if counts := of.get(month_number(day)):
+        if counts := days_by_month.get(month_number(day)):
             yield day, counts[day.day - 1] - (counts[day.day - 2] if day.day > 1 else 0)
         day += DAY
 
@@ -165,13 +162,10 @@ def pending_usage(one: One, account_id: str, key: Key, start: datetime, until: d
     if connection.vendor != "postgresql":
         return []
     value = prepare(AccessEvent, f"{one}_id", key)
-    # Skips lists without the key before expanding any.
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT (hour AT TIME ZONE 'UTC')::date, count(*) FROM (
-              SELECT * FROM analytics_recentusage WHERE account_id = %s AND {one}s @> ARRAY[%s]::{LISTED[one]}
-                AND hour >= %s AND hour < %s OFFSET 0) pending, {USAGE_LISTS}
-            WHERE {one}_id = %s GROUP BY 1""",  # noqa: S608 - made of constants
-            [prepare(AccessEvent, "account_id", account_id), value, adapt(start), until, value],
+            f"""SELECT (hour AT TIME ZONE 'UTC')::date, count(*) FROM {pending_decisions(one)}
+            WHERE hour >= %s AND hour < %s GROUP BY 1""",  # noqa: S608 - made of constants
+            [prepare(AccessEvent, "account_id", account_id), value, value, adapt(start), until],
         )
         return [(day, int(count)) for day, count in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Usage figures: exact and current, from rollups and pending rows, in one statement each."""
+"""Usage figures: exact and current, from rollups and pending rows of one moment."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Max, Min
 
 from analytics.archive.horizon import read_at_horizon
@@ -14,13 +14,14 @@ from analytics.archive.lookup import last_archived
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
-from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.in_zone import add_up
+from analytics.usage.pending import One, pending_decisions
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
 from kit.storage.prepared import prepared_cursor
+from kit.storage.reading import read_snapshot
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
@@ -42,15 +43,17 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
 
 def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
     """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones."""
-    owner, item = prepare(ContentYear, "account_id", account_id), prepare(ContentYear, "content_id", content_id)
-    select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
-    parameters: list[Parameter] = [owner, item]
+    return all_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
+
+
+def all_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
+    """Return the same for an item or requester."""
+    owner = prepare(ContentYear, "account_id", account_id)
+    select = f"SELECT m12 AS requests, allowed FROM analytics_{one}year WHERE account_id = %s AND {one}_id = %s"  # noqa: S608
+    parameters = [owner, key]
     if connection.vendor == "postgresql":
-        # Skips lists without the item before expanding any.
-        select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END
-          FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
-          {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
-        parameters += [owner, item, item]
+        select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(one)}"  # noqa: S608
+        parameters += [owner, key, key]
     statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
     return statement, parameters
 
@@ -63,16 +66,9 @@ def stats_of(requests: int | None, allowed: int | None) -> dict[str, int]:
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:
     """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
-    owner = prepare(RequesterYear, "account_id", account_id)
-    select = "SELECT m12 AS requests, allowed FROM analytics_requesteryear WHERE account_id = %s AND requester_id = %s"
-    parameters: list[Parameter] = [owner, requester]
-    if connection.vendor == "postgresql":
-        select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM (
-            SELECT * FROM analytics_recentusage WHERE account_id = %s AND requesters @> ARRAY[%s]::bigint[] OFFSET 0
-          ) pending, {USAGE_LISTS} WHERE requester_id = %s"""  # noqa: S608
-        parameters += [owner, requester, requester]
+    statement, parameters = all_counts("requester", account_id, requester)
     with prepared_cursor() as cursor:
-        cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
+        cursor.execute(statement, parameters)
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
     seen = last_decision(account_id, requester) if requests else None
     return {"allowed": allowed, "denied": requests - allowed, "lastSeenAt": render_timestamp(seen)}
@@ -121,11 +117,11 @@ def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None
 def first_event(accounts: Sequence[str]) -> datetime | None:
     """Return the hour of the accounts' first decision."""
     # In this order: rows rolled up between the two queries are found by the second.
-    found = [
+    hours = [
         model._default_manager.filter(account_id__in=accounts).aggregate(first=Min("hour"))["first"]
         for model in (RecentUsage, HourlyUsage)
     ]
-    return min((hour for hour in found if hour), default=None)
+    return min((hour for hour in hours if hour), default=None)
 
 
 def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] | None = None) -> dict[str, Any]:
@@ -138,11 +134,9 @@ def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     """Return the report's figures, all from one snapshot."""
-    rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
-    if any(row[0] == "surprise" for row in rows):
-        # Midnight has just passed, or another server's clock is ahead.
-        rows = read(accounts, window, Parts.of(window))
-    return rows if window.zone is UTC else in_zone(accounts, window, rows)
+    with in_memory():
+        rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
+        return rows if window.zone is UTC else in_zone(accounts, window, rows)
 
 
 def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
@@ -159,31 +153,32 @@ def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> l
 
 def requester_numbers(rows: list[ReportRow]) -> list[int]:
     """Return the numbers of the report's `topRequesters`, in order."""
-    return [number for what, _, _, number, _ in sorted(rows, key=by_count) if what == "requester"]
+    return [number for kind, _, _, number, _ in sorted(rows, key=by_count) if kind == "requester"]
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
-    """Run analytics.usage.report_sql.Statement and return its rows, all from one snapshot."""
+    """Run analytics.usage.report_sql.Statement and return its rows."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
     parameters = [adapt(value) for value in statement.parameters]
-    with in_memory(), reading_connection().cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()
 
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Let PostgreSQL group and join in memory, without JIT compilation.
+    """Read one moment, and let PostgreSQL group and join in memory, without JIT compilation. Do not write in it.
 
     Wrapped around several reports, it runs them in one transaction.
     """
     read = reading_connection()
-    if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
-        yield  # on SQLite a transaction would block writers
-        return
-    with transaction.atomic(using=read.alias, savepoint=False), read.cursor() as cursor:
-        cursor.execute(IN_MEMORY_SETTINGS)
+    with read_snapshot():
+        if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
+            yield
+            return
+        with read.cursor() as cursor:
+            cursor.execute(IN_MEMORY_SETTINGS)
         token = IN_MEMORY.set(read.alias)
         try:
             yield
@@ -193,10 +188,10 @@ def in_memory() -> Iterator[None]:
 
 def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
     """Return the report in the API's form."""
-    of: dict[str, list[ReportRow]] = {}
+    by_kind: dict[str, list[ReportRow]] = {}
     for row in rows:
-        of.setdefault(row[0], []).append(row)
-    buckets = {int(seconds): (requests, allowed) for _, seconds, requests, allowed, _ in of.get("bucket", ())}
+        by_kind.setdefault(row[0], []).append(row)
+    buckets = {int(seconds): (requests, allowed) for _, seconds, requests, allowed, _ in by_kind.get("bucket", ())}
     series = []
     for bucket in window.buckets():
         requests, allowed = buckets.get(int(bucket.timestamp()), (0, 0))
@@ -209,20 +204,21 @@ def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
             "totalRequests": total,
             "allowed": allowed,
             "denied": total - allowed,
-            "uniqueRequesters": of["uniqueRequesters"][0][2],
-            "uniqueContent": of["uniqueContent"][0][2],
+            "uniqueRequesters": by_kind["uniqueRequesters"][0][2],
+            "uniqueContent": by_kind["uniqueContent"][0][2],
         },
         "timeSeries": series,
         "topContent": [
             {"id": ids.encode("cnt", bytes.fromhex(key)), "title": title, "requests": requests}
-            for _, key, requests, _, title in sorted(of.get("content", ()), key=by_count)
+            for _, key, requests, _, title in sorted(by_kind.get("content", ()), key=by_count)
         ],
         "topRequesters": [
             {"id": key, "name": name, "requests": requests}
-            for _, key, requests, _, name in sorted(of.get("requester", ()), key=by_count)
+            for _, key, requests, _, name in sorted(by_kind.get("requester", ()), key=by_count)
         ],
         "byDenialReason": [
-            {"reason": reason, "count": count} for _, reason, count, _, _ in sorted(of.get("reason", ()), key=by_count)
+            {"reason": reason, "count": count}
+            for _, reason, count, _, _ in sorted(by_kind.get("reason", ()), key=by_count)
         ],
     }
 

@@ -63,14 +63,13 @@ class Parts:
     years: dict[int, list[int]] = field(default_factory=dict)
     months: dict[int, tuple[int, int]] = field(default_factory=dict)
     edges: list[tuple[datetime, datetime]] = field(default_factory=list)
-    taken_for_empty: list[tuple[datetime, datetime]] = field(default_factory=list)
 
     @classmethod
     def of(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
         """Divide a window into parts.
 
-        `recorded` is the first and last hour with decisions, if known: a month that is empty outside the window then
-        counts as whole. Such assumptions are in `taken_for_empty` and need checking.
+        `recorded` is the first and last hour with decisions, if any: a month that is empty outside the window counts
+        as whole.
         """
         first, last = midnight(window.start - MICROSECOND) + DAY, midnight(window.end)
         if first >= last:
@@ -91,7 +90,6 @@ class Parts:
         outside = [(begin, end) for begin, end in ((month, self.first_day), (self.last_day, after)) if begin < end]
         if not outside or (recorded and not any(begin <= recorded[1] and recorded[0] < end for begin, end in outside)):
             self.years.setdefault(month.year, []).append(month.month)
-            self.taken_for_empty += outside
         else:
             days = (max(self.first_day, month).day, (min(self.last_day, after) - DAY).day)
             self.months[month_number(month)] = days
@@ -186,16 +184,4 @@ UNION ALL SELECT * FROM (SELECT 'requester', asked.requester_id, {number.format(
   FROM (SELECT id, n FROM requester
         WHERE n >= (SELECT min(n) FROM (SELECT n FROM requester ORDER BY n DESC LIMIT {TOP}) ten)) top
   JOIN licensing_requester asked ON asked.id = top.id
-  ORDER BY top.n DESC, asked.requester_id {bytewise} LIMIT {TOP}) askers
-{self.surprises()}"""  # noqa: S608
-
-    def surprises(self) -> str:
-        """Return a row `surprise` if a range assumed empty has decisions."""
-        ranges = self.parts.taken_for_empty
-        if not ranges:
-            return ""
-        self.take(*self.accounts, *(moment for pair in ranges for moment in pair))
-        hours = " OR ".join(["(hour >= %s AND hour < %s)"] * len(ranges))
-        return f"""
-UNION ALL SELECT 'surprise', '', count(*), 0, NULL FROM analytics_hourlyusage
-  WHERE {self.owned} AND ({hours}) HAVING count(*) > 0"""  # noqa: S608
+  ORDER BY top.n DESC, asked.requester_id {bytewise} LIMIT {TOP}) askers"""  # noqa: S608

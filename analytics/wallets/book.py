@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
-from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, news_of, thresholds_reached
+from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, build_news, thresholds_reached
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
 from kit.values.calendar import add_days, add_months
 
@@ -114,7 +114,7 @@ class Book:
         wallet.reference = wallet.balance
         if wallet.available:
             wallet.exhausted_at = None
-        self.news.append(news_of(TOPPED_UP, wallet, before))
+        self.news.append(build_news(TOPPED_UP, wallet, before))
 
     def carry(self, amount: Decimal, now: datetime) -> None:
         """Take over the balance of a merged wallet, which is negative if that one was overdrawn."""
@@ -140,7 +140,7 @@ class Book:
         """Announce that nothing is left, or not enough for a check; once until credit is added."""
         if self.wallet.exhausted_at is None:
             self.wallet.exhausted_at = now
-            self.news.append(news_of(EXHAUSTED, self.wallet, before))
+            self.news.append(build_news(EXHAUSTED, self.wallet, before))
 
     def take_out(self, grant: Grant, moment: datetime, entry: str, rolled: Decimal = ZERO) -> None:
         """Take the rest of the grant from the balance. `rolled` of it moves to the next refill."""

@@ -22,25 +22,25 @@ class News(NamedTuple):
     before: Decimal
 
 
-def news_of(type_: str, wallet: Wallet, before: Decimal) -> News:
+def build_news(type_: str, wallet: Wallet, before: Decimal) -> News:
     """Return an event that shows the wallet as it is now, whatever the transaction changes later."""
     return News(type_, copy(wallet), before)
 
 
 def thresholds_reached(wallet: Wallet, before: Decimal) -> list[News]:
     """Return `wallet.low` for each threshold that the balance has fallen to, or below, from `before`."""
-    levels = (level_of(threshold, wallet.reference) for threshold in wallet.thresholds)
-    return [news_of(LOW, wallet, before) for level in levels if before > level >= wallet.balance]
+    levels = (threshold_level(threshold, wallet.reference) for threshold in wallet.thresholds)
+    return [build_news(LOW, wallet, before) for level in levels if before > level >= wallet.balance]
 
 
 def next_notice(wallet: Wallet) -> Decimal:
     """Return the next balance, on the way down, that is announced: that of a threshold, or the floor."""
-    levels = [level_of(threshold, wallet.reference) for threshold in wallet.thresholds]
+    levels = [threshold_level(threshold, wallet.reference) for threshold in wallet.thresholds]
     notice = max([wallet.floor, *(level for level in levels if level < wallet.balance)])
     return notice.quantize(MILLIONTH, ROUND_FLOOR)
 
 
-def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
+def threshold_level(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
     """Return the balance at which a threshold is reached."""
     if "percent" in threshold:
         return reference * int(threshold["percent"]) / 100
@@ -49,9 +49,9 @@ def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
 
 def announce(news: Iterable[News]) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
-    recording.write([event_of(one) for one in news])
+    recording.write([build_event(item) for item in news])
 
 
-def event_of(news: News) -> Event:
+def build_event(news: News) -> Event:
     wallet, previous = news.wallet, {"balance": render_amount(news.before)}
     return recording.make(wallet.account_id, news.type, wallet.pk, objects["wallet"].show(wallet), previous)

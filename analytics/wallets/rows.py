@@ -30,8 +30,8 @@ def lock_book(wallet: Wallet) -> Book:
 
 
 def open_grants(wallets: Sequence[Wallet]) -> list[Grant]:
-    found = Grant.objects.filter(wallet__in=[one.pk for one in wallets], ended_at__isnull=True)
-    return list(found.order_by("created", "pk"))
+    grants = Grant.objects.filter(wallet__in=[wallet.pk for wallet in wallets], ended_at__isnull=True)
+    return list(grants.order_by("created", "pk"))
 
 
 def keep(book: Book, now: datetime) -> None:
@@ -54,11 +54,11 @@ def keep(book: Book, now: datetime) -> None:
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
     """Return wallets as of a time, for reading: due changes are not stored. One query at most."""
     rows = list(wallets)
-    due = [one for one in rows if one.next_change_at is not None and one.next_change_at <= now]
+    due = [wallet for wallet in rows if wallet.next_change_at is not None and wallet.next_change_at <= now]
     grants: dict[str, list[Grant]] = {}
     for grant in open_grants(due) if due else []:
         grants.setdefault(grant.wallet_id, []).append(grant)
-    books = [Book(one, grants.get(one.pk, [])) for one in rows]
+    books = [Book(wallet, grants.get(wallet.pk, [])) for wallet in rows]
     for book in books:
         if book.grants or book.wallet in due:
             book.roll_to(now)
@@ -71,4 +71,4 @@ def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list
     book.roll_to(now)
     book.close_spent(now)
     current = {grant.pk: grant for grant in book.grants}
-    return [current.get(one.pk, one) for one in grants]
+    return [current.get(grant.pk, grant) for grant in grants]

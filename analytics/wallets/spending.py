@@ -1,9 +1,9 @@
 """Spending from wallets, under the locks of their rows, in the transaction that records the decisions."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from itertools import groupby
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from analytics.recording.spending import Spend
 from analytics.wallets.book import Book
 from analytics.wallets.events import announce, next_notice
-from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import keep, open_grants
 from kit.storage import clocks
 from kit.values import ids
@@ -23,12 +23,12 @@ class Purses:
     """The wallets that checks spend from, as they are at a moment."""
 
     def __init__(self, wallets: Iterable[Wallet], now: datetime) -> None:
-        rows, self.now = list(wallets), now
-        grants = groupby(
-            sorted(open_grants(rows) if rows else [], key=lambda one: one.wallet_id), key=lambda one: one.wallet_id
-        )
-        of_wallet = {wallet: list(some) for wallet, some in grants}
-        self.books = {ids.hex_of("wal", row.pk): Book(row, of_wallet.get(row.pk, [])) for row in rows}
+        self.now = now
+        rows = list(wallets)
+        grants: defaultdict[str, list[Grant]] = defaultdict(list)
+        for grant in open_grants(rows) if rows else []:
+            grants[grant.wallet_id].append(grant)
+        self.books = {ids.hex_of("wal", row.pk): Book(row, grants[row.pk]) for row in rows}
         for book in self.books.values():
             book.roll_to(now)
 
@@ -38,7 +38,7 @@ class Purses:
 
         What is due is applied as of PostgreSQL's time if this process's clock is too far ahead of it.
         """
-        locked = rows_of(keys).select_for_update(of=("self",))
+        locked = find_wallets(keys).select_for_update(of=("self",))
         if connection.vendor != "postgresql":
             return cls(locked, now)
         rows = list(locked.annotate(stored_now=clocks.ClockTimestamp()))
@@ -48,12 +48,12 @@ class Purses:
     @classmethod
     def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
         """The same without a lock, for a rehearsal."""
-        wanted = list(keys)
-        return cls(rows_of(wanted) if wanted else [], now)
+        looked_up = list(keys)
+        return cls(find_wallets(looked_up) if looked_up else [], now)
 
     def lacking(self, spends: Sequence[Spend]) -> Spend | None:
         """The first of the spends that its wallet does not cover."""
-        return next((one for one in spends if not self.covers(one)), None)
+        return next((spend for spend in spends if not self.covers(spend)), None)
 
     def covers(self, spend: Spend) -> bool:
         book = self.books.get(spend.wallet)
@@ -114,5 +114,5 @@ class Purses:
         }
 
 
-def rows_of(keys: Iterable[str]) -> QuerySet[Wallet]:
+def find_wallets(keys: Iterable[str]) -> QuerySet[Wallet]:
     return Wallet.objects.filter(pk__in=[ids.encode("wal", bytes.fromhex(key)) for key in set(keys)]).order_by("pk")

@@ -371,11 +371,13 @@ TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be g
 # Facts that callers send, by part of the body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
-# What a decision keeps when its requester is erased: nothing that the caller or the edge sent about the requester.
+# What a decision keeps when its requester is erased: nothing that names or describes the requester. Reports count
+# decisions at the edge by `siteId` and `identifiedBy`.
 KEPT_BY_ERASURE = frozenset(
     {
         *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
         *("licenses", "lapsedLicense", "offer", "waived", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
+        *("siteId", "identifiedBy", "imported"),
     }
 )
 # Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.

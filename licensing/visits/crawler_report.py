@@ -22,7 +22,6 @@ from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, p
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.models import Kind
 from licensing.visits.reading import Choice, Usage
 
 CENT = Decimal("0.01")
@@ -165,8 +164,7 @@ def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
 
 def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Crawls]:
     """Return the numbers of requests of these crawlers by day and requester."""
-    kind = Kind.VISITOR_OF_PAGE if usage.choice.has_pages else Kind.VISITOR
-    sums = usage.sums(kind, "day", "requester", "identified_by")
+    sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by")
     return totals(
         ((day, requester), crawls_from(Identification(identified_by), visits))
         for (day, requester, identified_by), visits in sums.items()
@@ -181,8 +179,8 @@ def crawls_from(identified_by: Identification, visits: Visits) -> Crawls:
 
 def referrals_by_host(usage: Usage) -> dict[str, int]:
     """Return how many readers came from each host of the table of referrers."""
-    kind = Kind.REFERRER_OF_PAGE if usage.choice.has_pages else Kind.REFERRER
-    return {host: visits.total for (host,), visits in usage.sums(kind, "referrer").items()}
+    sums = usage.sums(usage.choice.referrers, "referrer")
+    return {host: visits.total for (host,), visits in sums.items()}
 
 
 def crawler_revenue(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:

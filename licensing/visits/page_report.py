@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, Group, Usage, add_up, read_sums
+from licensing.visits.reading import Choice, FieldValues, Usage, add_up, read_sums
 from licensing.visits.report import TOP
 from licensing.visits.usage import add_visits
 
@@ -52,10 +52,10 @@ def page_report(choice: Choice) -> PageReport:
 
 
 def report_on_pages(usage: Usage) -> PageReport:
-    days = {day: visits for (day,), visits in usage.sums(Kind.VISITOR_OF_PAGE, "day").items()}
+    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
     if not days:
         return NOTHING
-    visitors = ranking(usage.sums(Kind.VISITOR_OF_PAGE, "requester", "identified_by"))
+    visitors = ranking(usage.sums(usage.choice.visitors, "requester", "identified_by"))
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
@@ -75,7 +75,7 @@ def report_on_pages(usage: Usage) -> PageReport:
 def count_visits(choice: Choice) -> int:
     """Return the number of visits; each counts once."""
     with read_snapshot():
-        total = Usage(choice).total(Kind.VISITOR_OF_PAGE)
+        total = Usage(choice).total(choice.visitors)
     return 0 if total is None else total.total
 
 
@@ -115,7 +115,7 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
     names = {(account, url) for account in usage.choice.account_ids for url in urls}
     stored = [page.pk for page in stored_pages(names)]
     counted = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
-    visits_by_group: dict[Group, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
+    visits_by_group: dict[FieldValues, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
     for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
         if key.url in urls:
             add_visits(visits_by_group, (key.url, key.requester), visits)

@@ -30,7 +30,7 @@ SUMS = {
 # The columns of EdgeUsage by the names that UsageKey has for them.
 COLUMNS = {"day": "day", "requester": "requester_id", "identified_by": "identified_by", "referrer": "referrer"}
 
-Group = tuple[Any, ...]  # the values of some of these fields
+FieldValues = tuple[Any, ...]  # of some of these fields
 
 
 def whole_days(window: Window) -> Window:
@@ -47,8 +47,17 @@ class Choice(Struct, frozen=True):
     prefix: str = ""
 
     @property
-    def has_pages(self) -> bool:
-        """Whether the choice depends on the page."""
+    def visitors(self) -> Kind:
+        """The kind of usage that has the visitors of the choice."""
+        return Kind.VISITOR_OF_PAGE if self.depends_on_page else Kind.VISITOR
+
+    @property
+    def referrers(self) -> Kind:
+        """The kind of usage that has the referrers of the choice."""
+        return Kind.REFERRER_OF_PAGE if self.depends_on_page else Kind.REFERRER
+
+    @property
+    def depends_on_page(self) -> bool:
         return self.site is not None or bool(self.prefix)
 
     @property
@@ -93,7 +102,7 @@ class Usage:
         """Return the usage that is not counted yet, normally that of the last two minutes."""
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
-    def sums(self, kind: Kind, *names: str) -> dict[Group, Visits]:
+    def sums(self, kind: Kind, *names: str) -> dict[FieldValues, Visits]:
         """Return the visits by the fields `names` of UsageKey."""
         sums = read_sums(self.choice.rows(kind).values_list(*(COLUMNS[name] for name in names)))
         for key, visits in self.uncounted(kind).items():
@@ -110,7 +119,7 @@ def uncounted(choice: Choice, until: datetime | None) -> dict[UsageKey, Visits]:
     return tally(groups_in(choice.events(until))).usage
 
 
-def read_sums(grouped: QuerySet[EdgeUsage, Group], most: int | None = None) -> dict[Group, Visits]:
+def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], most: int | None = None) -> dict[FieldValues, Visits]:
     """Return the visits of a query that names its groups; of the first `most` groups if given."""
     sums = {}
     for *group, allowed, observed, denied, last, violations in grouped.annotate(**SUMS)[:most]:

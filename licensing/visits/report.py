@@ -11,7 +11,6 @@ from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.models import Kind
 from licensing.visits.reading import Choice, Usage
 from licensing.visits.usage import add_visits
 
@@ -39,7 +38,8 @@ class VisitorReport(Struct, frozen=True):
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     """Build the report for whole days."""
     with read_snapshot():
-        usage = Usage(Choice(account_ids, window)).sums(Kind.VISITOR, "requester", "identified_by")
+        choice = Choice(account_ids, window)
+        usage = Usage(choice).sums(choice.visitors, "requester", "identified_by")
     visits_by_visitor = {
         (int(requester), Identification(identified_by)): visits for (requester, identified_by), visits in usage.items()
     }

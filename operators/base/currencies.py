@@ -27,9 +27,9 @@ def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str]
     rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MOST_DAYS_OLD, today))
     rated = rates.order_by().values_list("currency", Value(0)).distinct()
     recent, pending = count_days(account_ids, today)
-    found = sort_by_days(recent.union(pending, rated, all=True))
-    converted = {currency for currency, days in found if not days}
-    return [currency for currency, days in found if days], sorted(converted | {EURO}) if converted else []
+    currencies = sort_by_days(recent.union(pending, rated, all=True))
+    converted = {currency for currency, days in currencies if not days}
+    return [currency for currency, days in currencies if days], sorted(converted | {EURO}) if converted else []
 
 
 def count_days(account_ids: Sequence[str], today: date) -> "tuple[Days[TierRevenue], Days[RecentRevenue]]":

@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from threading import Thread
 
 import pytest
+from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.rollups.roll_up import roll_up
+from analytics.usage import report
 from analytics.usage.report import first_event, usage_report
 from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
 from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
@@ -62,22 +65,34 @@ def test_days_with_a_utc_offset_begin_and_end_at_that_offset(api, account, clock
     assert reply.body == recomputed(events, start, last, "day")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_decision_after_midnight_is_not_in_a_report_that_began_before_it(account, monkeypatch):
     """The report uses a whole month's rollup only if nothing was recorded after its window."""
+    original = report.rolled_up_hours
     events = some_events(account, 50, utc("2026-02-03"), 6, seed=3)
     record_all(events)
     roll_up()
     late = Event(utc("2026-02-11T00:00:01"), events[0].content, requester(account, "late"), None)
+    later = Window(utc("2026-02-11"), utc("2026-02-12"), "day")
     window = USAGE.parse({"period": "30d"}, NOW, lambda: None)
 
-    def hours_known_before(accounts):
-        known = (utc("2026-02-03"), utc("2026-02-09"))
+    def record_late():
         record_all([late])
         roll_up()
+        connection.close()
+
+    def hours_known_before(accounts):
+        known = original(accounts)
+        thread = Thread(target=record_late)
+        thread.start()
+        thread.join()
         return known
 
-    monkeypatch.setattr("analytics.usage.report.rolled_up_hours", hours_known_before)
-    assert usage_report([account.pk], window) == recomputed(events, window.start, window.end - MICROSECOND, "day")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(report, "rolled_up_hours", hours_known_before)
+        found = usage_report([account.pk], window)
+    assert found == recomputed(events, window.start, window.end - MICROSECOND, "day")
+    assert usage_report([account.pk], later)["summary"]["totalRequests"] == 1
 
 
 def test_several_accounts_are_added_up(account, other_account, events):

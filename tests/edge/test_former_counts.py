@@ -141,11 +141,19 @@ def test_another_accounts_counts_are_moved_apart(ask, api, other_api, account, o
     count_all()
     count_as_the_version_before()
     page = Page.objects.create(account=other_account, digest=digest_of(f"{HOST}/open/a"), url=f"{HOST}/open/a")
-    who, today = factories.requester(other_account), timezone.now()
-    counts = {"allowed": 3, "observed": 0, "denied": 0, "last_seen": today}
-    PageDay.objects.create(
-        account=other_account, day=today.date(), page=page, requester=who, identified_by="nothing", **counts
-    )
+    now = timezone.now()
+    counts = {
+        "account": other_account,
+        "day": now.date(),
+        "requester": factories.requester(other_account),
+        "identified_by": "nothing",
+        "allowed": 3,
+        "observed": 0,
+        "denied": 0,
+        "last_seen": now,
+    }
+    VisitorDay.objects.create(**counts)
+    PageDay.objects.create(**counts, page=page)
     former.move_former_counts()
     assert reports(api) == before
     assert other_api.get("/v1/analytics/pages")["summary"]["requests"] == 3

@@ -80,6 +80,28 @@ def test_every_request_is_counted_once(ask, api, site, when):
         assert visitors == Counter(who for url, _, who in asked if url == page["url"])
 
 
+@pytest.mark.parametrize("counted", [False, True])
+def test_reports_keep_the_requests_of_erased_and_merged_visitors(ask, api, site, counted):
+    random, requests = Random(11), []
+    for number in range(30):
+        page, agent = f"/open/{random.choice('abc')}", random.choice(list(AGENTS))
+        ask(page, user_agent=agent)
+        requests.append((f"{HOST}{page}", AGENTS[agent]))
+        if counted and number == 15:
+            count_all()
+            VisitsCounted.objects.update(until=timezone.now())
+    assert api.delete("/v1/requesters/unverified:gptbot").status == 200
+    assert api.post("/v1/requesters/unverified:googlebot/merge", {"into": "anonymous"}).status == 200
+    if counted:
+        count_all()
+    report, visitors = api.get("/v1/analytics/pages"), api.get("/v1/analytics/visitors")["visitors"]
+    numbers = sorted(Counter(visitor for _, visitor in requests).values())
+    assert by_url(report["pages"]) == Counter(url for url, _ in requests)
+    assert sorted(row["requests"] for row in report["byCrawler"]) == numbers
+    assert sorted(visitor["allowed"] + visitor["denied"] for visitor in visitors) == numbers
+    assert "gptbot" not in (report.content + api.get("/v1/analytics/visitors").content).decode().lower()
+
+
 def test_a_crawler_is_shown_with_its_operator_and_in_the_file(ask, api, site):
     ask("/closed/a", user_agent="GPTBot/1.0")
     [crawler] = api.get("/v1/analytics/pages")["byCrawler"]
@@ -255,6 +277,8 @@ def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, sit
     assert retention.purge_pages() == 5
     assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1, f"{HOST}/open/f": 1}
     assert set(Page.objects.values_list("url", flat=True)) == {f"{HOST}/open/a", f"{HOST}/open/f"}
+    assert api.get("/v1/analytics/pages")["summary"]["requests"] == 7
+    assert api.get("/v1/analytics/pages", siteId=site.pk)["summary"]["requests"] == 2
     assert retention.purge_pages() == 0
 
 
