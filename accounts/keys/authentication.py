@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from accounts.keys import keytext
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
 from accounts.keys.rate_limits import in_seconds
+from accounts.keys.statements import POSTGRESQL, SQLITE
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.admission import Steps, done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -27,6 +29,7 @@ from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network
 
+LAST_USED_PRECISION = timedelta(minutes=1)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 Networks = tuple[Network, ...]
 
@@ -165,28 +168,6 @@ def check_well_formed(text: str) -> None:
         raise InvalidApiKey(keytext.MALFORMED, headers=CHALLENGE)
 
 
-# Digests in hex, epochs, and each key with its account as one JSON array, the cache key for parsed grants.
-FIND = """SELECT {digest}, account.epoch, {array}
-  FROM accounts_apikey api_key JOIN accounts_account account ON account.id = api_key.account_id
-  WHERE api_key."""
-POSTGRESQL = FIND.format(
-    digest="encode(api_key.digest, 'hex')",
-    array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
-      api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
-      account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers,
-      account.visitor_addresses, api_key.type, api_key.rate_limit)::text""",
-)
-SQLITE = FIND.format(
-    digest="hex(api_key.digest)",
-    array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
-      json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
-      account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
-      account.visitor_addresses, api_key.type, json(api_key.rate_limit))""",
-)
-BY_DIGEST = POSTGRESQL + "digest = ANY(%s::bytea[])"
-
 Grants = Mapping[bytes, "Grant"]  # by digest
 
 
@@ -282,6 +263,27 @@ def moment(text: str | None) -> datetime | None:
         return None
     read = datetime.fromisoformat(text)
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+
+
+noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
+MAX_NOTED = 10_000
+
+
+def uses_to_note(grant: Grant, now: datetime) -> bool:
+    """Whether `lastUsedAt` is more than a minute old, as far as this process knows, or the digest is to be stored."""
+    last = noted.get(grant.key_id) or (grant.last_used_at if grant.new_digest is None else None)
+    return last is None or now - last >= LAST_USED_PRECISION
+
+
+def note_use(grant: Grant, now: datetime) -> None:
+    """Write `lastUsedAt`, unless it was written less than a minute ago, and the digest that is to be stored."""
+    if len(noted) >= MAX_NOTED:
+        noted.clear()  # safe, because the condition below enforces the minute too
+    noted[grant.key_id] = now
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
+    ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
+    if grant.new_digest is not None:
+        ApiKey.objects.filter(pk=grant.key_id).update(digest=grant.new_digest)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

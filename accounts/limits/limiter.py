@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.events import note_use
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.redis_counters import LoopConnection, RedisCounters
 from accounts.limits.redis_faults import Fault
-from accounts.limits.redis_script import LoopConnection
 from accounts.limits.windows import Consume, Group, LimitState
 
 Counters = ProcessCounters | RedisCounters

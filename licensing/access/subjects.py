@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
 
+from kit.values import ids
+from licensing.content.models import Content, Status
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import DEFAULTS, OF_ITEM, STORED, Values
@@ -43,6 +45,13 @@ class Item:
         object.__setattr__(self, "known", known_of(self))
         policies = [page.policy for page in self.readings if page.policy is not None]
         object.__setattr__(self, "comparisons", sum(policy.comparisons for policy in policies))
+
+    @classmethod
+    def from_row(cls, row: Content, policy: CompiledPolicy | None) -> "Item":
+        """Build an item from a row with the columns of licensing.access.lookup.items.ITEM."""
+        policy_key = ids.hex_of("pol", row.policy_id) if row.policy_id else None
+        described = description(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
+        return cls(row.pk, ids.hex_of("cnt", row.pk), policy, policy_key, *described)
 
     @property
     def compiled(self) -> CompiledPolicy | None:

@@ -7,7 +7,7 @@ from threading import Event
 import httpx
 import pytest
 
-from accounts.limits.redis_script import redis_key
+from accounts.limits.redis_counters import redis_key
 from accounts.limits.windows import ACCOUNT
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.faults.shared_limits import LIMIT, WORKERS, how_many_pass, requests_of, wait_for_redis

@@ -1,6 +1,5 @@
 """Fixtures for checks on the event loop. Tests that are coroutines run on one."""
 
-import asyncio
 import inspect
 
 import pytest
@@ -21,11 +20,11 @@ from tests.ways import Connect, GatewayClient
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine on an event loop of its own."""
+    """Run a test that is a coroutine on an event loop; what it calls in threads runs on the test's own."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     names = pyfuncitem._fixtureinfo.argnames
-    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    async_to_sync(pyfuncitem.obj)(**{name: pyfuncitem.funcargs[name] for name in names})
     return True
 
 

@@ -79,38 +79,32 @@ def check(gateway, api, account):
     return send
 
 
-def test_a_check_that_is_looked_up_and_one_that_is_cached_share_a_commit(check, commits, lookups_may_end, monkeypatch):
+async def test_a_check_that_is_looked_up_and_one_that_is_cached_share_a_commit(
+    check, commits, lookups_may_end, monkeypatch
+):
     monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
     cached, new = check.items
-
-    async def scenario():
-        lookups_may_end.set()
-        await check(cached)
-        lookups_may_end.clear()
-        both = asyncio.gather(check(cached), check(new))
-        await asyncio.sleep(0.01)
-        assert commits == [1]
-        lookups_may_end.set()
-        await both
-
-    async_to_sync(scenario)()
+    lookups_may_end.set()
+    await check(cached)
+    lookups_may_end.clear()
+    both = asyncio.gather(check(cached), check(new))
+    await asyncio.sleep(0.01)
+    assert commits == [1]
+    lookups_may_end.set()
+    await both
     assert commits == [1, 2]
 
 
-def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_may_end):
+async def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_may_end):
     cached, new = check.items
-
-    async def scenario():
-        lookups_may_end.set()
-        await check(cached)
-        lookups_may_end.clear()
-        hanging = asyncio.ensure_future(check(new))
-        await asyncio.wait_for(check(cached), timeout=10)
-        assert not hanging.done()
-        lookups_may_end.set()
-        await hanging
-
-    async_to_sync(scenario)()
+    lookups_may_end.set()
+    await check(cached)
+    lookups_may_end.clear()
+    hanging = asyncio.ensure_future(check(new))
+    await asyncio.wait_for(check(cached), timeout=10)
+    assert not hanging.done()
+    lookups_may_end.set()
+    await hanging
     assert commits == [1, 1, 1]
 
 
@@ -154,7 +148,9 @@ def test_a_look_up_in_a_thread_waits_for_checks_that_are_being_counted(gateway, 
     assert looked_up == [2]
 
 
-def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, gateway, lookups_may_end, monkeypatch):
+async def test_a_check_that_has_been_counted_waits_for_those_that_are(
+    check, commits, gateway, lookups_may_end, monkeypatch
+):
     monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
     may_be_counted, [item, _] = asyncio.Event(), check.items
 
@@ -163,17 +159,14 @@ def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, 
             await may_be_counted.wait()
         return limiter.consume_many(many)
 
-    async def scenario():
-        lookups_may_end.set()
-        await check(item)
-        both = asyncio.gather(check(item), check.once_admitted(item))
-        await asyncio.sleep(0.01)
-        assert commits == [1]
-        may_be_counted.set()
-        await both
-
     gateway.callers.limits = MicroBatch(count)
-    async_to_sync(scenario)()
+    lookups_may_end.set()
+    await check(item)
+    both = asyncio.gather(check(item), check.once_admitted(item))
+    await asyncio.sleep(0.01)
+    assert commits == [1]
+    may_be_counted.set()
+    await both
     assert commits == [1, 2]
 
 
@@ -195,44 +188,35 @@ def begin_commit(check, commits, lookups_may_end, commits_may_end):
 
 
 @needs_postgresql
-def test_a_commit_of_few_decisions_lets_another_begin(begin_commit, commits_may_end):
-    async def scenario():
-        begun = [await begin_commit(), await begin_commit()]
-        commits_may_end.set()
-        await asyncio.gather(*begun)
-
-    async_to_sync(scenario)()
+async def test_a_commit_of_few_decisions_lets_another_begin(begin_commit, commits_may_end):
+    begun = [await begin_commit(), await begin_commit()]
+    commits_may_end.set()
+    await asyncio.gather(*begun)
 
 
 @needs_postgresql
-def test_decisions_that_arrive_during_a_commit_share_the_next_one(
+async def test_decisions_that_arrive_during_a_commit_share_the_next_one(
     begin_commit, check, gateway, commits, commits_may_end, monkeypatch
 ):
     monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)
     monkeypatch.setattr(module, "MAX_SECONDS_ALONE", 60)
-
-    async def scenario():
-        begun = await begin_commit()
-        others = asyncio.gather(check(check.items[0]), check(check.items[0]))
-        await until(lambda: len(gateway.commits.records.waiting) == 2)
-        assert commits == [1, 1]
-        commits_may_end.set()
-        await asyncio.gather(begun, others)
-
-    async_to_sync(scenario)()
+    begun = await begin_commit()
+    others = asyncio.gather(check(check.items[0]), check(check.items[0]))
+    await until(lambda: len(gateway.commits.records.waiting) == 2)
+    assert commits == [1, 1]
+    commits_may_end.set()
+    await asyncio.gather(begun, others)
     assert commits == [1, 1, 2]
 
 
 @needs_postgresql
-def test_a_commit_of_many_decisions_that_hangs_holds_no_other_up_for_long(begin_commit, commits_may_end, monkeypatch):
+async def test_a_commit_of_many_decisions_that_hangs_holds_no_other_up_for_long(
+    begin_commit, commits_may_end, monkeypatch
+):
     monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)
-
-    async def scenario():
-        begun = [await begin_commit(), await begin_commit()]
-        commits_may_end.set()
-        await asyncio.gather(*begun)
-
-    async_to_sync(scenario)()
+    begun = [await begin_commit(), await begin_commit()]
+    commits_may_end.set()
+    await asyncio.gather(*begun)
 
 
 @pytest.fixture
@@ -253,40 +237,33 @@ def begin_to_spend(account, check, commits, lookups_may_end, commits_may_end):
 
 
 @needs_postgresql
-def test_checks_that_spend_wait_for_a_commit_that_spends_and_hold_no_others_up(
+async def test_checks_that_spend_wait_for_a_commit_that_spends_and_hold_no_others_up(
     begin_to_spend, check, gateway, commits, commits_may_end, monkeypatch
 ):
     monkeypatch.setattr(module, "MAX_SECONDS_ALONE", 60)
-
-    async def scenario():
-        begun = [await begin_to_spend()]
-        await until(lambda: len(commits) == 3)
-        begun += [await begin_to_spend(), await begin_to_spend()]
-        await until(lambda: len(gateway.commits.spending.waiting) == 2)
-        begun.append(asyncio.ensure_future(check(check.items[0])))
-        await until(lambda: len(commits) == 4)
-        commits_may_end.set()
-        await asyncio.gather(*begun)
-
-    async_to_sync(scenario)()
+    begun = [await begin_to_spend()]
+    await until(lambda: len(commits) == 3)
+    begun += [await begin_to_spend(), await begin_to_spend()]
+    await until(lambda: len(gateway.commits.spending.waiting) == 2)
+    begun.append(asyncio.ensure_future(check(check.items[0])))
+    await until(lambda: len(commits) == 4)
+    commits_may_end.set()
+    await asyncio.gather(*begun)
     assert commits == [1, 1, 1, 1, 2]
 
 
 @needs_postgresql
-def test_a_commit_that_hangs_at_a_wallet_holds_no_other_up_for_long(begin_to_spend, commits, commits_may_end):
-    async def scenario():
-        begun = []
-        for number in (3, 4):
-            begun.append(await begin_to_spend())
-            await until(lambda number=number: len(commits) == number)
-        commits_may_end.set()
-        await asyncio.gather(*begun)
-
-    async_to_sync(scenario)()
+async def test_a_commit_that_hangs_at_a_wallet_holds_no_other_up_for_long(begin_to_spend, commits, commits_may_end):
+    begun = []
+    for number in (3, 4):
+        begun.append(await begin_to_spend())
+        await until(lambda number=number: len(commits) == number)
+    commits_may_end.set()
+    await asyncio.gather(*begun)
 
 
 @needs_postgresql
-def test_clients_of_two_commits_that_spend_share_the_next(
+async def test_clients_of_two_commits_that_spend_share_the_next(
     begin_to_spend, gateway, commits, commits_may_end, monkeypatch
 ):
     monkeypatch.setattr(module, "SECONDS_TO_ASK_AGAIN", 0.5)
@@ -296,16 +273,13 @@ def test_clients_of_two_commits_that_spend_share_the_next(
         await (await begin_to_spend())
         await (await begin_to_spend())
 
-    async def scenario():
-        first = await begin_to_spend()
-        await until(lambda: len(commits) == 3)
-        others = asyncio.gather(*(ask_twice() for _ in range(module.SEVERAL)))
-        await until(lambda: len(gateway.commits.spending.waiting) == module.SEVERAL)
-        commits_may_end.set()
-        await first
-        await until(lambda: len(commits) == 4)
-        late = await begin_to_spend()
-        await asyncio.gather(others, late)
-
-    async_to_sync(scenario)()
+    first = await begin_to_spend()
+    await until(lambda: len(commits) == 3)
+    others = asyncio.gather(*(ask_twice() for _ in range(module.SEVERAL)))
+    await until(lambda: len(gateway.commits.spending.waiting) == module.SEVERAL)
+    commits_may_end.set()
+    await first
+    await until(lambda: len(commits) == 4)
+    late = await begin_to_spend()
+    await asyncio.gather(others, late)
     assert commits == [1, 1, 1, module.SEVERAL, module.SEVERAL + 1]

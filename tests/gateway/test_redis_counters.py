@@ -9,8 +9,7 @@ from django.conf import settings
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.limiter import limiter
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_counters import RedisCounters
-from accounts.limits.redis_script import LoopConnection
+from accounts.limits.redis_counters import LoopConnection, RedisCounters
 from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Window
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")

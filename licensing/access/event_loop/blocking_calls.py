@@ -8,8 +8,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from jwt import PyJWK
 
-from accounts.keys.authentication import Grant, find_grants, read_by_digests
-from accounts.keys.uses import note_use
+from accounts.keys.authentication import Grant, find_grants, note_use, read_by_digests
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
 from analytics.recording.entries import Entry

@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
-from accounts.keys.uses import uses_to_note
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState

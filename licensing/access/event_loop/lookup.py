@@ -6,7 +6,8 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 
 from collections.abc import Collection, Mapping, Sequence
 
-from accounts.keys.authentication import BY_DIGEST, Grant, Grants, build_grants, find_grants
+from accounts.keys.authentication import Grant, Grants, build_grants, find_grants
+from accounts.keys.statements import BY_DIGEST
 from accounts.plans.epochs import SINCE, Changes
 from kit.bounded_cache import NotCached
 from kit.http.errors import InvalidApiKey
@@ -14,8 +15,17 @@ from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
-from licensing.access.event_loop.page_lookup import FoundPage, Page, find_pages, may_be_read
-from licensing.access.event_loop.rows import KNOWN, cached_item, columns_of, read_content, read_requester
+from licensing.access.event_loop.page_lookup import (
+    KNOWN,
+    FoundPage,
+    Page,
+    cached_item,
+    columns_of,
+    find_pages,
+    may_be_read,
+    read_content,
+    read_requester,
+)
 from licensing.access.lookup.items import ITEM
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.subjects import Item, RequesterSnapshot

@@ -22,10 +22,9 @@ from licensing.access.lookup.pages import (
 )
 from licensing.access.lookup.policies import compiled_policies
 from licensing.access.lookup.request import Selector
-from licensing.access.subjects import Item, description
+from licensing.access.subjects import Item
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
-from licensing.policies.compiled import CompiledPolicy
 from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
@@ -38,18 +37,10 @@ def items_of(rows: Iterable[Content]) -> list[Item]:
     """Build items from rows loaded with `policy_version`."""
     contents: list[Any] = list(rows)
     policies = compiled_policies.get((row.policy_id, row.policy_version) for row in contents if row.policy_id)
-    return [item_of(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
+    return [Item.from_row(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
 
 
-def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
-    key = ids.hex_of("cnt", content.pk)
-    policy_key = ids.hex_of("pol", content.policy_id) if content.policy_id else None
-    archived = content.status == Status.ARCHIVED
-    described = description(content.type, tuple(content.tags), content.category, archived)
-    return Item(content.pk, key, policy, policy_key, *described)
-
-
-ITEM = ("id", "type", "tags", "category", "status", "policy_id")  # columns that `item_of` reads
+ITEM = ("id", "type", "tags", "category", "status", "policy_id")  # columns that Item.from_row reads
 COLUMNS = (*ITEM, "source_key", "external_id")
 # Made once: Django takes as long to make such a query as to compile it.
 ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("policy__version")).only(*COLUMNS)
