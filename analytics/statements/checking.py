@@ -7,10 +7,9 @@ the same moment, so they can run while the service records.
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.db import connection
-from django.db.models import Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Sum, When
+from django.db.models import Case, Exists, ExpressionWrapper, F, Model, OuterRef, Q, QuerySet, Sum, When
 from msgspec import Struct
 
 from accounts.models import Account
@@ -63,7 +62,7 @@ def find_differences(names: Iterable[str] = ()) -> list[Difference]:
     return differences
 
 
-def add_up(rows: QuerySet[Any], subject: str, unit: str, amount: object = "amount") -> Sums:
+def add_up(rows: QuerySet[Model], subject: str, unit: str, amount: object = "amount") -> Sums:
     """Return sums by account, subject and unit."""
     groups = rows.order_by().values_list("account_id", subject, unit).annotate(sum=Sum(amount))
     return {(account, about, code): total or ZERO for account, about, code, total in groups}
