@@ -7,22 +7,13 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.http.errors import (
-    ApiError,
-    HostNotAllowed,
-    InsufficientPermissions,
-    InsufficientScope,
-    InvalidToken,
-    MissingApiKey,
-    RateLimitExceeded,
-    ServiceUnavailable,
-)
+from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
 from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
-from licensing.edge.original import Original, UntrustedProxy
+from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.page_terms import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
@@ -105,20 +96,6 @@ def shown_requester(requester_id: str) -> str:
 
 def license_link(original: Original) -> dict[str, str]:
     return {"Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"'}
-
-
-# Errors of the proxy itself: its key, its address, its questions before it is known.
-ERRORS_OF_PROXIES = (MissingApiKey, InsufficientPermissions, RateLimitExceeded, UntrustedProxy)
-
-
-def error_answer(error: ApiError, headers: dict[str, str]) -> EdgeAnswer:
-    """Return the answer for a question that was not decided.
-
-    Errors of the proxy itself are answered with 503, as an outage is: they close no page that stays open during one.
-    """
-    is_own_error = isinstance(error, ERRORS_OF_PROXIES)
-    status = ServiceUnavailable.status_code if is_own_error else error.status_code
-    return EdgeAnswer(status, {**headers, **error.headers}, render_json({"error": error.as_dict()}))
 
 
 def open_page(original: Original) -> EdgeAnswer:

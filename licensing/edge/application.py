@@ -4,10 +4,9 @@ Uses the same decision path as checks: licensing.edge.visitors turns the visitor
 decides and records it, and licensing.edge.answers turns the decision into headers.
 """
 
-import logging
 from datetime import datetime
 from functools import partial
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from kit.http.errors import (
     forget_frames,
 )
 from kit.http.middleware import request_id, request_id_of
+from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
@@ -37,13 +37,11 @@ from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
-    ERRORS_OF_PROXIES,
     WOULD,
     EdgeAnswer,
     Refusal,
     ask_to_sign,
     build_answer,
-    error_answer,
     license_link,
     offers_for,
     open_page,
@@ -70,8 +68,6 @@ UNKNOWN_PAYER = (
     "or come as a listed crawler."
 )
 KEY_HEADER = b"x-licensing-key"
-SECONDS_BETWEEN_WARNINGS = 60
-logger = logging.getLogger(__name__)
 
 
 UNSEEN = object()
@@ -118,7 +114,6 @@ class ForwardApplication(CheckApplication):
         super().__init__(gateway)
         self.signatures = Signatures(self.gateway.callers, directories)
         self.names = names or AddressNames()
-        self.quiet_until = 0.0
 
     def serves(self, scope: Scope) -> bool:
         return scope["type"] == "http" and is_question(scope["path"])
@@ -133,8 +128,8 @@ class ForwardApplication(CheckApplication):
                 answer = await edge.serve(partial(self.ask, head, edge))
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
-                answer = error_answer(error, self.link_to_terms(head))
-                self.warn(edge, error)
+                told = {**self.link_to_terms(head), **error.headers}
+                answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if has_option(head, DENY_403):
                 answer = answer.by_403()
@@ -152,12 +147,6 @@ class ForwardApplication(CheckApplication):
                 log_access(scope["method"], FORWARD, answer.status, seconds, getattr(edge, "grant", None))
         finally:
             request_id.reset(token)
-
-    def warn(self, edge: Edge, error: ApiError) -> None:
-        """Log an error of a proxy, at most once a minute: visitors may not notice it."""
-        if isinstance(error, ERRORS_OF_PROXIES) and monotonic() >= self.quiet_until:
-            self.quiet_until = monotonic() + SECONDS_BETWEEN_WARNINGS
-            logger.warning("The proxy at %s gets no decisions: %s", edge.address, error.message)
 
     def link_to_terms(self, head: Head) -> dict[str, str]:
         """Return the Link header to the licence terms, also for errors; empty if the page is unknown."""

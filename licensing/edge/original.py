@@ -240,13 +240,9 @@ def decode_host(url: str) -> str:
     return url if match is None or ENDS_HOST.search(host) else f"{match[1]}://{host}{match[3]}"
 
 
-class UntrustedProxy(InvalidRequest):
-    """The sender of a header with the visitor's page is not in TRUSTED_PROXIES."""
-
-
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
-        raise UntrustedProxy(
+        raise InvalidRequest(
             "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
             param=header,
         )

@@ -135,8 +135,8 @@ class World:
                 403, lambda to: to.visit("/crawlers/x", user_agent="Seeker/1.0", x_forwarded_for="198.51.100.7"),
             ),
             "page of another host": (403, lambda to: to.visit("/open/x", self.bound_text)),
-            "visit by an unknown edge": (503, lambda to: to.visit("/open/x", self.new_text)),
-            "visit by an edge without permission": (503, lambda to: to.visit("/open/x", self.weak_text)),
+            "visit by an unknown edge": (401, lambda to: to.visit("/open/x", self.new_text)),
+            "visit by an edge without permission": (403, lambda to: to.visit("/open/x", self.weak_text)),
             "robots.txt": (200, lambda to: to.visit("/robots.txt")),
             "limited page": (429, lambda to: to.visit("/limited/x")),
             "unchanged item": (

@@ -100,7 +100,7 @@ def test_nginx_gets_the_body_in_a_header_and_others_do_not(ask, site, api):
     site(DENY)
     assert "X-Access-Body" not in ask("/premium/a", accept=BROWSER).headers
     reply = ask("/premium/a", accept=BROWSER, x_licensing_key="svc_sk_nope")
-    assert (reply.status, reply.headers["Content-Type"]) == (503, "application/json")
+    assert (reply.status, reply.headers["Content-Type"]) == (401, "application/json")
     update_site(site(DENY), TEXTS)
     for status, headers in ((401, {"authorization": "License nope"}), (400, {"crawler_max_price": "nonsense"})):
         reply = ask("/premium/a", accept=BROWSER, **headers)

@@ -96,13 +96,6 @@ def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publis
                 assert FROM_THE_ORIGIN not in exchange(at.port, request)
 
 
-def test_a_wrong_key_closes_no_page_of_a_site_that_observes(proxy, server, origin, tmp_path):
-    at = Place("svc_sk_nope", server.port, origin, free_port(), tmp_path, observes=True)
-    with running(proxy, at, decides=False):
-        paths = (*OPEN, *PUBLIC, "/licensed/a")
-        assert served(at, paths) == served(at, paths, CRAWLER) == list(paths)
-
-
 def with_second_server(options: str = "") -> str:
     """Return nginx.conf with the suggested open pages, and a second server of the service, which is down."""
     text = (ROOT / "deploy" / "edge" / "nginx.conf").read_text().replace(f"# {NAMED_IN_NGINX}", NAMED_IN_NGINX)
