@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import Any
 
 import hiredis
 import redis
@@ -163,7 +162,7 @@ def redis_key(bucket: str, part: str = "") -> str:
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def build_command(consumes: Sequence[Consume], now: int) -> tuple[Any, ...]:
+def build_command(consumes: Sequence[Consume], now: int) -> tuple[str | int | bytes, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
     keys = [redis_key(consume.bucket, window.part) for consume in consumes for window in consume.windows]
     buckets = []
