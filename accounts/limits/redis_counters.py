@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
+from typing import cast
 
 import hiredis
 import redis
@@ -240,7 +241,8 @@ class LoopConnection:
         # The client's own call takes twice as long: it packs the command in Python.
         connection = await client.connection_pool.get_connection()
         try:
-            await connection.send_packed_command(hiredis.pack_command(build_command(consumes, now)))
+            command = cast("tuple[bytes]", build_command(consumes, now))  # hiredis' stub names a tuple of one
+            await connection.send_packed_command(hiredis.pack_command(command))
             return read_reply(await connection.read_response())
         finally:
             await client.connection_pool.release(connection)
