@@ -56,6 +56,7 @@ UNIQUE_WITHOUT_ACCOUNT = {
     "accounts_apikey_digest_key",  # a request is authenticated by it, before its account is known
     "an_end_is_told_once",
     "licensing_otherhosts_pages_id_key",
+    "licensing_portalsession_digest_key",  # the holder of a link is found by it, before its account is known
     "licensing_site_pages_id_key",
     "one_count_per_rule_and_requester",
     "one_delivery_per_endpoint",

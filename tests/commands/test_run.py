@@ -257,12 +257,13 @@ def test_phases_run_side_by_side_and_the_output_of_the_second_follows(monkeypatc
 def test_an_interruption_ends_all_phases(tmp_path):
     code = """if True:
         from launcher import testing
-        testing.Run.start = lambda run: testing.start("sh", "-c", "echo $$; exec sleep 600")
+        testing.Run.start = lambda run: testing.start("sleep", "600")
+        testing.Run.result = lambda run, process: (print(process.pid, flush=True), process.wait())
         testing.run_phases([testing.Phase("sqlite", "", []), testing.Phase("postgresql", "", [])])
     """
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, cwd=run.ROOT, stdout=subprocess.PIPE, text=True) as process:
-        numbers = []
+        numbers = []  # printed once both phases are waited for
         while len(numbers) < 2:
             line = process.stdout.readline()
             numbers += [int(line)] if line.strip().isdigit() else []
