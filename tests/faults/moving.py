@@ -58,7 +58,8 @@ LOCK = "SELECT FROM accounts_account WHERE id = %s FOR UPDATE"
 UNFINISHED = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> ALL (%(own)s::int[])
-  AND xact_start < %(since)s AND NOT pg_blocking_pids(pid) && %(own)s::int[]"""
+  AND xact_start < %(since)s AND NOT pg_blocking_pids(pid) && %(own)s::int[]
+  AND NOT (state = 'idle in transaction' AND query = 'SELECT 1')"""  # of the process that runs the shared jobs
 
 
 class MoveError(Exception):

@@ -41,6 +41,10 @@ class WorldClock:
     def move_to(self, moment: datetime) -> None:
         """Set the time of all processes of the world. Time never goes back."""
         assert self.offset is None or moment >= self.now(), f"{moment} has passed: it is {self.now()}."
+        self.set(moment)
+
+    def set(self, moment: datetime) -> None:
+        """Set the time of all processes, also back."""
         offset = moment.timestamp() - time.time()
         draft = self.file.with_suffix(".draft")
         draft.write_text(f"{offset:+.6f}\n")
