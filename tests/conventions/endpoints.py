@@ -107,7 +107,7 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/requesters", "licenses:write", {"id": "org_new", "name": "New"}, 201),
     Endpoint("GET", "/v1/requesters/{requester}", "licenses:read"),
     Endpoint("PATCH", "/v1/requesters/{requester}", "licenses:write", {"notes": "Changed"}),
-    Endpoint("POST", "/v1/requesters/{requester}/portal-sessions", "licenses:write", {"scopes": ["licenses"]}, 201),
+    Endpoint("POST", "/v1/requesters/{requester}/portal-sessions", "licenses:write", {"scopes": ["licenses"]}),
     Endpoint("POST", "/v1/requesters/{requester}/merge", "licenses:write", {"into": "{anotherRequester}"}),
     Endpoint("DELETE", "/v1/requesters/{requester}", "licenses:write"),
     Endpoint("GET", "/v1/licenses", "licenses:read"),
