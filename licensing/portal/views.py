@@ -21,7 +21,7 @@ class PortalSessionViewSet(RequesterPathViewSet):
     may_be_compressed = False
 
     @extend_schema(
-        summary="Create a portal session", request=PortalSessionSerializer, responses={201: PortalSessionSerializer}
+        summary="Create a portal session", request=PortalSessionSerializer, responses=PortalSessionSerializer
     )
     def create_session(self, request: Request, id: str) -> HttpResponse:
         """Return a link to pages on which the requester reads its licences, credit and statements.
@@ -37,7 +37,7 @@ class PortalSessionViewSet(RequesterPathViewSet):
         session, token = services.create_session(requester, scopes, fields.get("returnUrl"))
         base = settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
         context = {"url": base + reverse("portal-link", args=[token])}
-        return Response(PortalSessionSerializer(session, context=context).data, status=201)
+        return Response(PortalSessionSerializer(session, context=context).data)
 
 
 portal_sessions_route = nested_route(
