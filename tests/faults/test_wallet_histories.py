@@ -10,7 +10,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.examples import rounds
@@ -19,18 +18,12 @@ from tests.faults.harness import Deployment, deployed
 from tests.faults.traffic import at_once, request
 from tests.services import postgres, valkey
 from tests.wallets.books import Books
+from tests.wallets.histories import settings_of_histories
 from tests.wallets.machine import Wallets
 
 pytestmark = pytest.mark.faults
 
 HISTORIES = int(os.environ.get("WALLET_HISTORIES") or rounds(12))
-MADE_UP = settings(
-    max_examples=HISTORIES,
-    stateful_step_count=20,
-    deadline=None,
-    report_multiple_bugs=False,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 @pytest.fixture(scope="module", params=[1, 3] if ON_POSTGRESQL else [1])
@@ -75,5 +68,5 @@ def test_books_are_those_of_the_model_when_all_processes_write(processes: Deploy
         def wait(self, time: object) -> None:
             """Do nothing: a server's clock cannot be moved (tests/wallets lets days pass)."""
 
-    run_state_machine_as_test(Served, settings=MADE_UP)
+    run_state_machine_as_test(Served, settings=settings_of_histories(HISTORIES, 20))
     assert server.manage("check_books")["differences"] == []

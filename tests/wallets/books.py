@@ -2,15 +2,15 @@
 
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 
 from tests.factories import ALLOW_LICENSED
+from tests.wallets.histories import Histories
 
 DAY = timedelta(days=1)
 CUSTOMERS = st.sampled_from(["org_a", "org_b"])
@@ -27,23 +27,8 @@ class Charge:
         self.name, self.owner, self.left = name, owner, amount
 
 
-class Books(RuleBasedStateMachine):
-    """Subclasses provide the transport and the clock, as in tests.wallets.machine."""
-
-    def send(self, method: str, path: str, body: Any = None) -> Any:
-        raise NotImplementedError
-
-    def send_all(self, requests: Sequence[tuple[str, str, Any]]) -> list[Any]:
-        raise NotImplementedError
-
-    def now(self) -> datetime:
-        raise NotImplementedError
-
-    def wait(self, time: timedelta) -> None:
-        raise NotImplementedError
-
-    def clean_up(self) -> None:
-        """Book due fees and close months, as upkeep does."""
+class Books(Histories):
+    """Histories of two customers and the books of both."""
 
     @initialize()
     def open_books(self) -> None:

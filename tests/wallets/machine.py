@@ -1,18 +1,17 @@
 """A state machine that generates histories of prepaid requesters and compares them with the model."""
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import deepcopy
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from tests.examples import examples
 from tests.factories import ALLOW_LICENSED
+from tests.wallets.histories import Histories, Request
 from tests.wallets.model import Model, Portion, Refill
 
 HOUR = timedelta(hours=1)
@@ -26,7 +25,6 @@ THRESHOLDS = st.lists(
     st.sampled_from([{"percent": 50}, {"percent": 91}, {"value": 1}, {"value": "0.31"}]), max_size=2, unique_by=str
 )
 Amounts = tuple[Decimal, Decimal]
-Request = tuple[str, str, Any]  # method, path and body
 Hours = int | None
 Key = str | None
 ITEMS = st.sampled_from(list(PRICES))
@@ -39,25 +37,8 @@ class Spent(NamedTuple):
     paid: list[tuple[str, Decimal]]
 
 
-class Wallets(RuleBasedStateMachine):
-    """Histories of one requester with a licence for each item. Subclasses provide the transport and the clock."""
-
-    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send a request and return the reply, which has `status` and `body`."""
-        raise NotImplementedError
-
-    def send_all(self, requests: Sequence[Request]) -> list[Any]:
-        """Send requests simultaneously and return the replies."""
-        raise NotImplementedError
-
-    def now(self) -> datetime:
-        raise NotImplementedError
-
-    def wait(self, time: timedelta) -> None:
-        raise NotImplementedError
-
-    def clean_up(self) -> None:
-        """Store due entries and close months, as upkeep does."""
+class Wallets(Histories):
+    """Histories of one requester with a licence for each item."""
 
     @initialize(
         money=st.booleans(),
@@ -444,6 +425,3 @@ class Wallets(RuleBasedStateMachine):
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-HISTORIES = int(os.environ.get("WALLET_HISTORIES") or examples(30))
