@@ -177,10 +177,7 @@ def readers_of(made: Installation, accounts: int, now: datetime) -> list[Reader]
     """Create further accounts. Returns a reader of each."""
     readers = [Reader(made, made.account, made.headers["Authorization"].removeprefix("Bearer "), now)]
     for number in range(1, accounts):
-        limits = ["--requests-per-minute", "2000000000", "--requests-per-day", "2000000000"]
-        account = made.made("create_account", f"Benchmark {number}", "--plan", "enterprise", *limits)["id"]
-        key = made.made("create_api_key", "--account", account, "--name", "benchmark", "--type", "secret")["key"]
-        readers.append(Reader(made, account, key, now))
+        readers.append(Reader(made, *made.account_with_key(f"Benchmark {number}"), now))
     return readers
 
 

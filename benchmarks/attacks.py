@@ -22,7 +22,7 @@ import psutil
 from benchmarks import computing_attacks  # noqa: F401 - adds its attacks
 from benchmarks.attacking import ATTACKS, BATCH, Target, attack
 from benchmarks.harness import expect, workplace
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, PER_DAY, PER_MINUTE, Installation, installed
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
 from benchmarks.report import parser, publish
 
 SETTLE_SECONDS = 2
@@ -141,9 +141,7 @@ def measured(name: str, made: Installation, item: str, target: Target, seconds: 
 
 def attackers_account(made: Installation, decisions: int) -> Target:
     """Create an account with a largest policy, and as many recorded decisions as a simulation replays."""
-    limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
-    account = made.made("create_account", "Attacker", "--plan", "enterprise", *limits)["id"]
-    key = made.made("create_api_key", "--account", account, "--name", "attacker", "--type", "secret")["key"]
+    account, key = made.account_with_key("Attacker")
     operator = made.made("create_operator", "attacker", "--superuser")
     target = Target(made.url, account, key, username="attacker", password=operator["password"])
     with httpx.Client(base_url=made.url, headers=target.headers, timeout=60) as client:

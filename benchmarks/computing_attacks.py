@@ -3,16 +3,17 @@
 Each asks for as much as the documented limits permit. Use them only against your own service.
 """
 
-import itertools
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from threading import Event
 from typing import Any
 
 import httpx
 
 from benchmarks.attacking import BATCH, RULES, Target, named, signed_in, token_of
+from benchmarks.harness import due_moments
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 
 RATE = 20  # requests a second
@@ -28,12 +29,9 @@ def at_a_rate(until: float, send: Callable[[int], httpx.Response]) -> None:
     reply = send(0)
     print(f"  first reply: {reply.status_code} {reply.text[:80]!r}", flush=True)
     with ThreadPoolExecutor(CLIENTS) as executor:
-        began = time.monotonic()
-        for number in itertools.count(1):
-            due = began + number / RATE
-            if due >= until:
+        for number, _ in enumerate(due_moments(RATE, Event()), 1):
+            if time.monotonic() >= until:
                 return
-            time.sleep(max(0, due - time.monotonic()))
             executor.submit(quietly, send, number)
 
 

@@ -1,5 +1,6 @@
 """The servers of the benchmarks: PostgreSQL and Valkey, this service, and any other command."""
 
+import itertools
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 import httpx
 import psycopg
@@ -29,6 +31,16 @@ class WrongAnswerError(Exception):
 def expect(ok: bool, what: str) -> None:
     if not ok:
         raise WrongAnswerError(what)
+
+
+def due_moments(rate: float, ended: Event) -> Iterator[float]:
+    """Yield the moments at which requests are due, `rate` a second, each when it has come, until `ended` is set."""
+    began = time.perf_counter()
+    for number in itertools.count():
+        due = began + number / rate
+        if ended.wait(max(0, due - time.perf_counter())):
+            return
+        yield due
 
 
 class ServerProcess:

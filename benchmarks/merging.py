@@ -14,8 +14,8 @@ from threading import Event, Thread
 import httpx
 import psutil
 
-from benchmarks.harness import expect, workplace
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, PER_DAY, PER_MINUTE, Installation, installed
+from benchmarks.harness import due_moments, expect, workplace
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
 from benchmarks.report import machine, parser
 
 ROWS = 999  # of a request
@@ -25,9 +25,7 @@ SENDER, RECEIVER = "org_former", "org_new"
 
 def licensee(made: Installation, licenses: int) -> httpx.Client:
     """Return the client of another account, with a customer that holds the licences."""
-    limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
-    account = made.made("create_account", "Licensee", "--plan", "enterprise", *limits)["id"]
-    key = made.made("create_api_key", "--account", account, "--name", "licensee", "--type", "secret")["key"]
+    _, key = made.account_with_key("Licensee")
     client = httpx.Client(base_url=made.url, headers={"Authorization": f"Bearer {key}"}, timeout=600)
     for requester in (SENDER, RECEIVER):
         client.post("/v1/requesters", json={"id": requester, "name": requester}).raise_for_status()
@@ -50,12 +48,10 @@ class Checks:
         self.thread.start()
 
     def run(self) -> None:
-        began, number = time.perf_counter(), 0
-        while not self.ended.wait(max(0, began + number / RATE - time.perf_counter())):
+        for due in due_moments(RATE, self.ended):
             status = self.client.post("/v1/access/check", json=self.body).status_code
             expect(status == httpx.codes.OK, f"a check is answered {status}")
-            self.milliseconds.append((time.perf_counter() - began - number / RATE) * 1000)
-            number += 1
+            self.milliseconds.append((time.perf_counter() - due) * 1000)
 
     def end(self) -> None:
         self.ended.set()

@@ -27,8 +27,6 @@ from benchmarks.ours import (
     ALLOW_LICENSED,
     DENY_ALL,
     LICENSED,
-    PER_DAY,
-    PER_MINUTE,
     UNLICENSED,
     Installation,
     installed,
@@ -165,9 +163,7 @@ def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
 
 def elsewhere(made: Installation) -> Writer:
     """Create a writer for the items of another account."""
-    limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
-    account = made.made("create_account", "Another", "--plan", "enterprise", *limits)["id"]
-    key = made.made("create_api_key", "--account", account, "--name", "another", "--type", "secret")["key"]
+    _, key = made.account_with_key("Another")
     headers = {**made.headers, "Authorization": f"Bearer {key}"}
     rows = [{"title": f"Item {number}"} for number in range(1_000)]
     made_items = made.client.post("/v1/content/bulk", json={"items": rows}, headers=headers).json()["data"]

@@ -98,12 +98,16 @@ class Installation:
 
     def start(self) -> None:
         self.manage("migrate", "--verbosity", "0")
-        limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
-        self.account = self.made("create_account", "Benchmark", "--plan", "enterprise", *limits)["id"]
-        key = self.made("create_api_key", "--account", self.account, "--name", "benchmark", "--type", "secret")
-        self.headers = {"Authorization": f"Bearer {key['key']}", "Content-Type": "application/json"}
+        self.account, key = self.account_with_key("Benchmark")
+        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self.server.start()
         self.client = httpx.Client(base_url=self.url, headers=self.headers, timeout=30)
+
+    def account_with_key(self, name: str) -> tuple[str, str]:
+        """Create an account that no limit stops. Return its id and its secret key."""
+        limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
+        account = self.made("create_account", name, "--plan", "enterprise", *limits)["id"]
+        return account, self.made("create_api_key", "--account", account, "--name", name, "--type", "secret")["key"]
 
     def made(self, *command: str) -> dict[str, Any]:
         return json.loads(self.manage(*command, "--json").splitlines()[-1])

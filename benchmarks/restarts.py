@@ -17,7 +17,7 @@ from threading import Event
 
 import httpx
 
-from benchmarks.harness import ServerProcess, expect, workplace
+from benchmarks.harness import ServerProcess, due_moments, expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
 from benchmarks.report import machine, parser
 from tests.documentation.blocks import block
@@ -66,14 +66,12 @@ class Traffic:
         except httpx.TransportError:
             status = 0
         self.statuses[status] += 1
-        self.slowest = max(self.slowest, time.monotonic() - due)
+        self.slowest = max(self.slowest, time.perf_counter() - due)
 
     def run(self) -> None:
-        began, number = time.monotonic(), 0
         with ThreadPoolExecutor(CLIENTS) as executor:
-            while not self.ended.wait(max(0, began + number / self.rate - time.monotonic())):
-                executor.submit(self.check, began + number / self.rate)
-                number += 1
+            for due in due_moments(self.rate, self.ended):
+                executor.submit(self.check, due)
 
 
 def main() -> None:
