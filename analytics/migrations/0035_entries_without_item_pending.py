@@ -23,7 +23,7 @@ def refuse_rows_without_key(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    """The triggers can go one release later: since this one, a roll-up leaves such rows out by itself."""
+    """Skip rows without a key that the former version's roll-up inserts. The next release can drop the triggers."""
 
     dependencies = [("analytics", "0034_notices_of_wallets")]
 

@@ -1,4 +1,4 @@
-"""What a printed statement shows: its figures, lines and payments as text."""
+"""Figures, lines and payments of a printed statement, as text."""
 
 from decimal import Decimal
 

@@ -62,7 +62,7 @@ def find(token: str, *, is_redeemed: bool) -> PortalSession | None:
 
 
 def redeem(session: PortalSession) -> str | None:
-    """Begin the session and return its cookie's token; None if the link was redeemed meanwhile."""
+    """Redeem the link: begin the session. Return its cookie's token, or None if another request redeemed it first."""
     now, token = timezone.now(), secrets.token_urlsafe(TOKEN_BYTES)
     unredeemed = PortalSession.objects.filter(pk=session.pk, redeemed_at=None, expires_at__gt=now)
     begun = unredeemed.update(digest=keytext.digest(token), redeemed_at=now, expires_at=now + SESSION_LIFETIME)

@@ -27,7 +27,7 @@ class Page(models.Model):
 
 
 class Kind(models.IntegerChoices):
-    """What a row of EdgeUsage counts by."""
+    """Which fields of EdgeUsage are the key of a row."""
 
     VISITOR = 1
     VISITOR_OF_PAGE = 2

@@ -92,7 +92,7 @@ class Choice(Struct, frozen=True):
 
 
 class Usage:
-    """The usage of a choice. Create and read it within one `read_snapshot`: more could be counted meanwhile."""
+    """The usage of a choice. Create and read it within one `read_snapshot`, so that nothing is counted in between."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice

@@ -27,7 +27,7 @@ MOST_TYPES = 3  # licence types to name
 
 
 class ListFigures(Struct, frozen=True):
-    """What the list shows of a customer."""
+    """A customer's figures in the list."""
 
     licence_types: list[str]
     balances: list[tuple[str, Decimal]]  # by currency

@@ -25,7 +25,7 @@ def test_an_allowed_page_is_200_with_its_decision(ask, site):
 
 
 def test_a_use_that_only_a_licence_grants_is_a_402(ask, account, site):
-    """Also where another rule lets everybody in for less."""
+    """The rule that lets everybody read the page for free grants no other use."""
     site(LICENSED, {"action": "allow", "priority": 2, "conditions": {"default": True}, "permissions": ["read"]})
     assert told(ask("/premium/a")) == (200, "allow", None)
     reply = ask("/premium/a", user_agent="GPTBot/1.0")

@@ -1,4 +1,4 @@
-"""What parsers of others read in a site's published terms, the service grants.
+"""A site's published terms promise other people's parsers no more than the service grants.
 
 Random sites are published and asked about over HTTP. One reader matches URLs as RFC 9309 says. The published
 client of the Open License Protocol (supertab-connect-sdk) reads license.xml in ways of its own. The gate

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         call_command("serve", stdout=self.stdout, stderr=self.stderr)
 
     def fill(self, *, is_demo: bool) -> None:
-        """Create the demo if there is no account. Without the demo, create the first operator if there is none."""
+        """Create the demo if there are no accounts. With the demo off, create the first operator if needed."""
         if not is_demo:
             if operator := first_operator():
                 self.say(in_words(operator))

@@ -65,7 +65,7 @@ def crawlers(line: str) -> Write:
 
 
 def refused(line: str) -> Write:
-    """Return a writer of the line that matches crawlers for whom no page stays open. Writes nothing without any."""
+    """Return a writer of the line that matches crawlers for whom no page stays open, or of no line."""
     return lambda site: [line.format(naming(site.refused_crawlers))] if site.refused_crawlers else []
 
 
