@@ -157,10 +157,9 @@ def check_statements() -> Missing:
     yield from compare(add_up(Wallet.objects.all(), "requester_id", "unit", "balance"), credit)
     settled = Payment.objects.filter(voided_at__isnull=True, grant__isnull=True)
     due = add_up(LedgerEntry.objects.all(), "requester_id", "currency")
-    for debtor, amount in add_up(settled.filter(kind=PaymentKind.PAYMENT), "requester_id", "currency").items():
-        due[debtor] = due.get(debtor, ZERO) - amount
-    for debtor, amount in add_up(settled.filter(kind=PaymentKind.PAYOUT), "requester_id", "currency").items():
-        due[debtor] = due.get(debtor, ZERO) + amount
+    for kind, sign in ((PaymentKind.PAYMENT, -1), (PaymentKind.PAYOUT, 1)):
+        for debtor, amount in add_up(settled.filter(kind=kind), "requester_id", "currency").items():
+            due[debtor] = due.get(debtor, ZERO) + sign * amount
     yield from compare(due, owed)
 
 
