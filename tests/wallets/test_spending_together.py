@@ -23,7 +23,7 @@ from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.wallets.machine import HISTORIES
+from tests.wallets.histories import HISTORIES
 from tests.ways import GatewayClient
 
 PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}
