@@ -180,9 +180,10 @@ def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[s
         body = sealer.decrypt(bytes(record.reply))
         headers: dict[str, str] = orjson.loads(sealer.decrypt(bytes(record.headers))) if record.headers else {}
     except InvalidToken:
+        cause = "the server's secret has changed" if record.reply else "a customer that it named was erased"
         # Running it again could write twice.
         raise IdempotencyConflict(
-            "The kept reply cannot be read: the server's secret has changed. "
+            f"The kept reply cannot be read: {cause}. "
             "Look up what the first request did before you send another with a new Idempotency-Key."
         ) from None
     return body, {**headers, **REPLAYED}

@@ -1,4 +1,4 @@
-"""Redact stored idempotent replies. They are encrypted, so each is decrypted to see whether it names the person."""
+"""Erase stored idempotent replies. They are encrypted, so each is decrypted to see whether it names the person."""
 
 from collections.abc import Callable
 
@@ -11,20 +11,19 @@ from accounts.sealing import reply_sealer
 ROWS = 500
 
 
-def redact_replies(account_id: str, text: str, redact: Callable[[bytes], bytes]) -> int:
-    """Replace the account's kept replies that contain `text` by what `redact` makes of them; return their number."""
-    sealer, wanted, redacted = reply_sealer(PURPOSE), text.encode(), 0
+def erase_replies(account_id: str, names_person: Callable[[bytes], bool]) -> None:
+    """Empty the account's kept replies for which `names_person` is true. A retry is refused then."""
+    sealer = reply_sealer(PURPOSE)
     rows = IdempotencyRecord.objects.filter(account_id=account_id).order_by("key")
     last = ""
     while records := list(rows.filter(key__gt=last)[:ROWS]):
+        erased = []
         for record in records:
             try:
                 reply = sealer.decrypt(bytes(record.reply))
             except InvalidToken:
-                continue  # it was sealed under another secret, and nobody can read it
-            if wanted in reply:
-                kept = IdempotencyRecord.objects.filter(account_id=account_id, key=record.key)
-                kept.update(reply=sealer.encrypt(redact(reply)), headers=None)
-                redacted += 1
+                continue  # it was encrypted under another secret, or erased before: nobody can read it
+            if names_person(reply):
+                erased.append(record.key)
+        rows.filter(key__in=erased).update(reply=b"", headers=None)
         last = records[-1].key
-    return redacted
