@@ -11,19 +11,24 @@ from accounts.sealing import reply_sealer
 ROWS = 500
 
 
-def erase_replies(account_id: str, names_person: Callable[[bytes], bool]) -> None:
-    """Empty the account's kept replies for which `names_person` is true. A retry is refused then."""
-    sealer = reply_sealer(PURPOSE)
+def replies_that(name_person: Callable[[bytes], bool], account_id: str) -> list[str]:
+    """Return the keys of the account's kept replies for which `name_person` is true."""
+    sealer, naming, last = reply_sealer(PURPOSE), [], ""
     rows = IdempotencyRecord.objects.filter(account_id=account_id).order_by("key")
-    last = ""
     while records := list(rows.filter(key__gt=last)[:ROWS]):
-        erased = []
         for record in records:
             try:
                 reply = sealer.decrypt(bytes(record.reply))
             except InvalidToken:
                 continue  # it was encrypted under another secret, or erased before: nobody can read it
-            if names_person(reply):
-                erased.append(record.key)
-        rows.filter(key__in=erased).update(reply=b"", headers=None)
+            if name_person(reply):
+                naming.append(record.key)
         last = records[-1].key
+    return naming
+
+
+def erase_replies(account_id: str, keys: list[str]) -> None:
+    """Empty the replies kept for these keys. A retry is refused then."""
+    for first in range(0, len(keys), ROWS):
+        records = IdempotencyRecord.objects.filter(account_id=account_id, key__in=keys[first : first + ROWS])
+        records.update(reply=b"", headers=None)

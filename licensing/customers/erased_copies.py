@@ -1,6 +1,6 @@
 """What other rows keep of erased customers: decisions, licences, policies, the audit log, events and settings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar, cast
 
@@ -16,7 +16,7 @@ from accounts.events.models import Event
 from accounts.events.types import TYPES
 from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
-from accounts.retries.redaction import erase_replies
+from accounts.retries.redaction import erase_replies, replies_that
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment, Wallet
@@ -31,7 +31,7 @@ from licensing.policies.rate_limits import move_counts
 from licensing.policies.services import keep_revision
 from licensing.requesters.models import Requester
 
-ROWS = 200  # redacted at a time on SQLite, with all their entries and events: other writers wait meanwhile
+ROWS = 200  # redacted at a time on SQLite: other writers wait meanwhile
 MORE_ROWS = 5_000  # on PostgreSQL, where nobody waits, and a statement for few rows may read a whole table
 KEYS = 50_000  # read at a time
 # What customers have, by the kind of resource in the audit log. A merge moves licences, clients and wallets.
@@ -93,15 +93,17 @@ class Copies:
             self.redact_policies()
         self.redact_own_history()
         self.redact_history_of_possessions()
+        self.redact_history_that_names_them()
+        replies = replies_that(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
         with part():
-            self.redact_history_that_names_them()
+            self.redact_texts_of_operators()
             self.redact_settings()
-            erase_replies(self.account_id, ErasedIds(self.pseudonyms).are_named_in)
+            erase_replies(self.account_id, replies)
 
     def redact_decisions(self) -> None:
         decisions = AccessEvent.objects.filter(requester_id__in=self.numbers)
         for keys in keys_of(decisions):
-            for some in chunks(keys):
+            for some in chunks(keys, ROWS):
                 with part():
                     self.redact_facts(list(AccessEvent.objects.filter(pk__in=some).only("facts", "created")))
 
@@ -152,15 +154,13 @@ class Copies:
         """Redact the entries and events about the customers themselves."""
         for person in self.people:
             ids = [id for id, pseudonym in self.pseudonyms.items() if pseudonym == person.requester_id]
+            names = {"resource_id": person.requester_id, "resource_title": person.requester_id}
+            self.redact_entries(
+                "requester", self.entries.filter(resource_type="requester", resource_id__in=ids), **names
+            )
+            events = self.events.filter(object_id__in=ids, type__in=types_about("requester"))
+            self.redact_events("requester", events)
             with part():
-                own = self.entries.filter(resource_type="requester", resource_id__in=ids)
-                own.update(
-                    changes=erased_changes("requester", self.pseudonyms),
-                    resource_id=person.requester_id,
-                    resource_title=person.requester_id,
-                )
-                events = self.events.filter(object_id__in=ids, type__in=types_about("requester"))
-                self.redact_events("requester", events)
                 events.update(object_id=person.requester_id)
                 for name in types_about("requester"):
                     titles = [f"{name} {id}" for id in ids]
@@ -173,9 +173,8 @@ class Copies:
         holders = {*self.numbers, *merged_into}
         for kind, model in POSSESSIONS.items():
             for keys in keys_of(model._base_manager.filter(requester__in=holders)):
-                for some in chunks(keys):
-                    with part():
-                        self.redact_history_of(kind, some)
+                for some in chunks(keys, rows_of_part()):
+                    self.redact_history_of(kind, some)
 
     def redact_history_of(self, kind: str, keys: list[object]) -> None:
         # Without the account: by its index, each part could read all of its history.
@@ -186,51 +185,61 @@ class Copies:
             keys = list(named.values_list("resource_id", flat=True))
             # The last change of a merged customer is the merge.
             entries = AuditEntry.objects.filter(resource_id__in=keys, created__lte=merged.updated)
-        entries.update(changes=erased_changes(kind, self.pseudonyms))
         if kind == "license_client":
-            entries.update(resource_title=merged.requester_id)  # it contained the client's name
+            self.redact_entries(kind, entries, resource_title=merged.requester_id)  # it contained the client's name
         else:
+            self.redact_entries(kind, entries)
             self.redact_events(kind, Event.objects.filter(object_id__in=keys))
 
     def redact_history_that_names_them(self) -> None:
         """Redact entries and events that are not found by what the customers have, but by their ids in them."""
-        entries = self.entries.filter(self.names_requester("changes__requesterId__1"))
-        sessions = entries.filter(resource_type="portal_session")
-        sessions.update(changes=erased_changes("portal_session", self.pseudonyms), resource_title="portal session")
-        adjustments = entries.filter(resource_type="ledger_entry")
-        adjustments.update(changes=erased_changes("ledger_entry", self.pseudonyms))
+        named = self.entries.filter(self.names_requester("changes__requesterId__1"))
+        sessions = named.filter(resource_type="portal_session")
+        self.redact_entries("portal_session", sessions, resource_title="portal session")
+        self.redact_entries("ledger_entry", named.filter(resource_type="ledger_entry"))
         merges = self.entries.filter(self.names_requester("changes__into__1"), resource_type="requester")
-        merges.update(changes=erased_changes("requester", self.pseudonyms))
+        self.redact_entries("requester", merges)
         for kind in ("ledger_entry", "access_summary", "limit"):
             self.redact_events(kind, self.events.filter(type__in=types_about(kind)))
-        texts = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
-        for entry in rows_in_order(self.holding(texts, "changes")):
-            entry.changes = self.former.renamed(entry.changes)
-            entry.save(update_fields=["changes"])
-        events = self.events.filter(type__in=types_about(*WRITTEN_BY_OPERATORS))
-        for event in rows_in_order(self.holding(events, "data", "previous")):
-            event.data = self.renamed_text(event.data)
-            event.previous = None if event.previous is None else self.renamed_text(event.previous)
-            event.save(update_fields=["data", "previous"])
-            WebhookAttempt.objects.filter(event=event).exclude(reply="").update(reply="")
 
-    def renamed_text(self, text: str) -> str:
-        return orjson.dumps(self.former.renamed(orjson.loads(text))).decode()
+    def redact_entries(self, kind: str, entries: QuerySet[AuditEntry], **values: str) -> None:
+        """Redact the entries of the audit log, and write these values to them."""
+        for keys in chunks(list(entries.values_list("pk", flat=True)), rows_of_part()):
+            with part():
+                AuditEntry.objects.filter(pk__in=keys).update(changes=erased_changes(kind, self.pseudonyms), **values)
 
     def redact_events(self, kind: str, events: QuerySet[Event]) -> None:
         """Redact those of the events that are about the customers, and what endpoints replied to them."""
         known = events.alias(shown=Cast("data", JSONField()), former=Cast("previous", JSONField()))
         about = known.filter(self.names_requester("__".join(("shown", *path_of_id(kind)))))
-        keys = list(about.values_list("pk", flat=True))
-        Event.objects.filter(pk__in=keys).update(
-            data=erased_object("data", kind, self.pseudonyms),
-            previous=erased_object("previous", kind, self.pseudonyms),
-        )
+        for keys in chunks(list(about.values_list("pk", flat=True)), rows_of_part()):
+            with part():
+                self.write_events(
+                    keys, {name: erased_object(name, kind, self.pseudonyms) for name in ("data", "previous")}
+                )
         if self.people[0].merged_into_id is not None:  # the merge's own events are about the other customer
-            merges = list(known.filter(self.names_requester("former__requesterId")).values_list("pk", flat=True))
-            Event.objects.filter(pk__in=merges).update(previous=erased_object("previous", kind, self.pseudonyms))
-            keys += merges
+            merges = known.filter(self.names_requester("former__requesterId"))
+            for keys in chunks(list(merges.values_list("pk", flat=True)), rows_of_part()):
+                with part():
+                    self.write_events(keys, {"previous": erased_object("previous", kind, self.pseudonyms)})
+
+    def write_events(self, keys: list[object], values: Mapping[str, object]) -> None:
+        Event.objects.filter(pk__in=keys).update(**values)
         WebhookAttempt.objects.filter(event__in=keys).exclude(reply="").update(reply="")
+
+    def redact_texts_of_operators(self) -> None:
+        """Replace the ids by pseudonyms in the history of policies and webhook endpoints."""
+        entries = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
+        for entry in rows_in_order(self.holding(entries, "changes")):
+            entry.changes = self.former.renamed(entry.changes)
+            entry.save(update_fields=["changes"])
+        events = self.events.filter(type__in=types_about(*WRITTEN_BY_OPERATORS))
+        for event in rows_in_order(self.holding(events, "data", "previous")):
+            previous = None if event.previous is None else self.renamed_text(event.previous)
+            self.write_events([event.pk], {"data": self.renamed_text(event.data), "previous": previous})
+
+    def renamed_text(self, text: str) -> str:
+        return orjson.dumps(self.former.renamed(orjson.loads(text))).decode()
 
     def redact_settings(self) -> None:
         endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
@@ -262,8 +271,11 @@ class Copies:
         return cast("QuerySet[Row]", rows.alias(**texts).filter(Q(*spelled, _connector=Q.OR)))
 
 
-def chunks(keys: list[object]) -> Iterator[list[object]]:
-    size = MORE_ROWS if connection.vendor == "postgresql" else ROWS
+def rows_of_part() -> int:
+    return MORE_ROWS if connection.vendor == "postgresql" else ROWS
+
+
+def chunks(keys: list[object], size: int) -> Iterator[list[object]]:
     for first in range(0, len(keys), size):
         yield keys[first : first + size]
 
