@@ -92,7 +92,7 @@ class Copies:
             self.redact_licenses()
             self.redact_policies()
         self.redact_own_history()
-        self.redact_history_of_possessions()
+        self.redact_possessions()
         self.redact_history_that_names_them()
         replies = replies_that(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
         with part():
@@ -102,7 +102,7 @@ class Copies:
 
     def redact_decisions(self) -> None:
         decisions = AccessEvent.objects.filter(requester_id__in=self.numbers)
-        for keys in keys_of(decisions):
+        for keys in read_keys(decisions):
             for some in chunks(keys, ROWS):
                 with part():
                     self.redact_facts(list(AccessEvent.objects.filter(pk__in=some).only("facts", "created")))
@@ -167,16 +167,16 @@ class Copies:
                     redelivered = self.entries.filter(resource_type="event", resource_title__in=titles)
                     redelivered.update(resource_title=f"{name} {person.requester_id}")
 
-    def redact_history_of_possessions(self) -> None:
+    def redact_possessions(self) -> None:
         """Redact the entries and events of their licences, licence clients, wallets and payments."""
         merged_into = {person.merged_into_id for person in self.people} - {None}
         holders = {*self.numbers, *merged_into}
         for kind, model in POSSESSIONS.items():
-            for keys in keys_of(model._base_manager.filter(requester__in=holders)):
+            for keys in read_keys(model._base_manager.filter(requester__in=holders)):
                 for some in chunks(keys, rows_of_part()):
-                    self.redact_history_of(kind, some)
+                    self.redact_possession_history(kind, some)
 
-    def redact_history_of(self, kind: str, keys: list[object]) -> None:
+    def redact_possession_history(self, kind: str, keys: list[object]) -> None:
         # Without the account: by its index, each part could read all of its history.
         entries = AuditEntry.objects.filter(resource_id__in=keys)
         merged = self.people[0]
@@ -280,7 +280,7 @@ def chunks(keys: list[object], size: int) -> Iterator[list[object]]:
         yield keys[first : first + size]
 
 
-def keys_of(rows: QuerySet[Row]) -> Iterator[list[object]]:
+def read_keys(rows: QuerySet[Row]) -> Iterator[list[object]]:
     """Yield the keys of the rows in lists of `KEYS`, because each query may read the whole table."""
     ordered, last = rows.order_by("pk").values_list("pk", flat=True), None
     while keys := list((ordered if last is None else ordered.filter(pk__gt=last))[:KEYS]):

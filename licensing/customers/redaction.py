@@ -42,16 +42,16 @@ class ErasedIds:
     def are_named_in(self, reply: bytes) -> bool:
         """Whether a reply of the API names one of them as a requester."""
         text = reply.decode()
-        return any(spelling in text for spelling in self.spellings) and self.are_members_of(orjson.loads(reply))
+        return any(spelling in text for spelling in self.spellings) and self.are_shown_in(orjson.loads(reply))
 
-    def are_members_of(self, value: object, *, names_requesters: bool = False) -> bool:
+    def are_shown_in(self, value: object, *, names_requesters: bool = False) -> bool:
         if isinstance(value, dict):
             if value.get("object") == "requester" and value.get("id") in self.pseudonyms:
                 return True
             return any(
-                self.are_members_of(member, names_requesters=names_requesters or name in NAMES_OF_REQUESTERS)
+                self.are_shown_in(member, names_requesters=names_requesters or name in NAMES_OF_REQUESTERS)
                 for name, member in value.items()
             )
         if isinstance(value, list):
-            return any(self.are_members_of(member, names_requesters=names_requesters) for member in value)
+            return any(self.are_shown_in(member, names_requesters=names_requesters) for member in value)
         return names_requesters and value in self.pseudonyms
