@@ -15,6 +15,7 @@ from accounts.auditing.redaction import redacting
 from accounts.events.models import Event
 from accounts.limits import events as limits
 from accounts.models import AuditEntry
+from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.customers import erased_copies, erasure, recordings
 from licensing.requesters.models import Requester
@@ -69,7 +70,14 @@ def person(api, account, item):
     rule = {"action": "allow", "conditions": {"requesterId": [ID]}}
     test = {"requester": {"id": ID}, "expect": {"allowed": True}}
     assert api.post("/v1/policies", {"name": "Hers", "rules": [rule], "tests": [test]}).status == 201
-    assert tables_with_traces() >= {"accounts_auditentry", "accounts_event", "licensing_requester", "replies"}
+    endpoint = WebhookEndpoint.objects.get()
+    for event in Event.objects.filter(data__contains=ID):
+        WebhookAttempt.objects.create(
+            endpoint=endpoint, event=event, number=1, succeeded=True, reply="Noted for Ada.", duration_ms=3
+        )
+    assert tables_with_traces() >= {
+        "accounts_auditentry", "accounts_event", "accounts_webhookattempt", "licensing_requester", "replies",
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("person")
@@ -297,6 +305,15 @@ def test_an_erasure_that_a_crash_interrupts_is_finished_by_upkeep(api, account):
     assert erasure.finish_all() == 1
     assert tables_with_traces() == set()
     assert erasure.finish_all() == 0
+
+
+@pytest.mark.usefixtures("person")
+def test_an_erasure_that_the_version_before_began_is_finished(account):
+    person = erasure.begin(Requester.objects.get(account=account, requester_id=ID))
+    person.erasing = {"id": ID, "texts": ["Ada Byron"], "later": ["Ada King"]}
+    person.save()
+    assert erasure.finish_all() == 1
+    assert tables_with_traces() == set()
 
 
 def test_data_that_came_before_an_interrupted_erasure_was_finished_can_be_erased(api, account):
