@@ -84,7 +84,7 @@ def move(source: Requester, target: Requester) -> None:
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
     for wallet in [one for one in wallets if one.requester_id == source.pk]:
-        move_wallet(wallet.pk, source.pk, target.pk, now)
+        move_wallet(wallet.pk, target.pk, now)
     for one in (source, target):
         wallets = Wallet.objects.filter(requester=one).order_by("created", "pk")
         one.wallets = [name_of(wallet) for wallet in wallets] or None
