@@ -83,8 +83,7 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# Monthly figures from the ledger, payments and wallets, each with the columns of all three. A void of a payment counts
-# in its own month, as a negative payment.
+# Monthly figures from the ledger, payments and wallets, each with the columns of all three.
 SOURCES = """
     SELECT account_id, requester_id, month, currency,
       coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
@@ -107,12 +106,7 @@ SOURCES = """
       0, 0, 0, 0, 0
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN (
-      SELECT account_id, requester_id, currency, kind, grant_id, amount, created FROM analytics_payment
-      UNION ALL
-      SELECT account_id, requester_id, currency, kind, grant_id, -amount, voided_at FROM analytics_payment
-      WHERE voided_at IS NOT NULL
-    ) entry
+    JOIN analytics_payment entry
       ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
     GROUP BY account.id, entry.requester_id, {month}, entry.currency
     UNION ALL

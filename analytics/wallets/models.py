@@ -191,7 +191,7 @@ class Grant(models.Model):
 class WalletEntry(models.Model):
     """A change of a wallet's balance, above 0 or below. Never changed; a trigger refuses it.
 
-    It counts for the requester who had the wallet when it was written. A merge carries the balance over by two entries.
+    It counts for the requester who had the wallet when it was written. A merge carries the balance by two entries.
     """
 
     id = IdField("wen", primary_key=True)

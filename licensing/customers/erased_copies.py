@@ -91,7 +91,7 @@ class Copies:
         """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""
         License.objects.filter(requester=self.requester).update(metadata={})
         LicenseClient.objects.filter(requester=self.requester).update(name=self.requester.requester_id)
-        Payment.objects.filter(requester=self.requester).update(note=None, void_reason=None)
+        Payment.objects.filter(requester=self.requester).update(note=None)
         for model in (LedgerEntry, ClosedLine):
             model._base_manager.filter(
                 account_id=self.account_id, requester_id=self.requester.pk, description__isnull=False

@@ -74,7 +74,7 @@ def credit_end(requester: Requester, now: datetime) -> str:
 
 
 def last_payment(requester: Requester) -> str:
-    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, voided_at__isnull=True)
+    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, void=None)
     payment = payments.order_by("-received_at", "-pk").first()
     if payment is None:
         return "none"

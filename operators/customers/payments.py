@@ -121,7 +121,7 @@ class PaymentAdmin(
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
-    list_select_related = ("account", "requester")
+    list_select_related = ("account", "requester", "void")
     row_name = "sum"
     row_facts = {"requester": "", "received": "", "state": ""}
     list_filter = (
@@ -150,6 +150,10 @@ class PaymentAdmin(
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
     api_names = {"requesterId": "requester_own_id"}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
+        """Return payments without their voids, which are shown with them."""
+        return super().get_queryset(request).filter(reverses=None)
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
     ) -> tuple[QuerySet[Payment], bool]:
@@ -159,7 +163,7 @@ class PaymentAdmin(
         return of_requesters(queryset, request_scope(request), term), False
 
     def export_queryset(self, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
-        return queryset.select_related(None).select_related("requester")
+        return queryset.select_related(None).select_related("requester", "void")
 
     def export_rows(self, rows: list[Payment]) -> list[Row]:
         serializer = PaymentSerializer()

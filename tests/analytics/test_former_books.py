@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from analytics.models import Statement, Wallet, WalletEntry
+from analytics.models import Payment, Statement, Wallet, WalletEntry
 from analytics.statements.checking import find_differences
 from analytics.statements.database import drop_all
 from licensing.requesters.models import Requester
@@ -42,7 +42,7 @@ def execute(statement, *parameters):
 
 @pytest.fixture
 def moved(account, api):
-    """The wallet of a customer who was merged into another one, and then into a third; credit was granted each time."""
+    """The wallet of a customer who was merged twice. Credit was granted after each merge."""
     for org in ("org_a", "org_b", "org_c"):
         factories.requester(account, requester_id=org)
     wallet = factories.wallet(account, "EUR", requester_id="org_a")["wallet"]
@@ -54,12 +54,16 @@ def moved(account, api):
 
 def move_as_before(moves, wallet):
     """Write moves of wallets as the earlier version did."""
-    columns = "INSERT INTO analytics_walletmove (account_id, wallet_id, source_id, target_id, created)"
+    key = Wallet._meta.pk.get_db_prep_value(wallet.pk, connection)
     for created, source, target in moves:
         execute(
-            f"{columns} SELECT account_id, id, %s, %s, %s FROM analytics_wallet WHERE id = %s",
-            source, target, created, Wallet._meta.pk.get_db_prep_value(wallet.pk, connection),
-        )  # fmt: skip
+            "INSERT INTO analytics_walletmove (account_id, wallet_id, source_id, target_id, created) "
+            "SELECT account_id, id, %s, %s, %s FROM analytics_wallet WHERE id = %s",
+            source,
+            target,
+            created,
+            key,
+        )
 
 
 def carries():
@@ -93,4 +97,47 @@ def test_the_earlier_version_can_still_spend_and_move_wallets(moved):
     Wallet.objects.filter(pk=moved.pk).update(requester=target)
     move_as_before([(moved.updated, holder, target)], moved)
     assert {(holder, Decimal(-12), moved.updated), (target, Decimal(12), moved.updated)} < set(carries())
+    assert find_differences() == []
+
+
+@pytest.fixture
+def payments(account, api):
+    """A payment, one that was voided, and a void payment for credit."""
+    factories.requester(account, requester_id="org_a")
+    kept, wrong = (factories.payment(account, amount, requester_id="org_a") for amount in (5, 7))
+    wallet = factories.wallet(account, "USD", requester_id="org_a")["wallet"]
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 3, "paid": {"amount": 2, "currency": "USD"}})
+    for payment in (wrong, Payment.objects.get(grant__isnull=False)):
+        assert api.post(f"/v1/payments/{payment.pk}/void", {"reason": "Typing error"}).status == 200
+    return kept, wrong
+
+
+def void_as_before(payment):
+    """Void a payment as the earlier version did."""
+    key = Payment._meta.pk.get_db_prep_value(payment.pk, connection)
+    execute("UPDATE analytics_payment SET voided_at = %s, void_reason = 'Twice' WHERE id = %s", payment.created, key)
+
+
+def test_former_voids_become_entries(payments, api, latest):
+    before, listed = statements(), api.get("/v1/payments")["data"]
+    voided = Payment.objects.filter(void__isnull=False).values_list("pk", "void__created", "void__note")
+    columns = [(at, why, Payment._meta.pk.get_db_prep_value(pk, connection)) for pk, at, why in voided]
+    assert len(columns) == 2
+
+    migrate_back("0037_moves_as_wallet_entries")
+    for row in columns:
+        execute("UPDATE analytics_payment SET voided_at = %s, void_reason = %s WHERE id = %s", *row)
+    call_command("migrate", verbosity=0)
+
+    assert (statements(), api.get("/v1/payments")["data"]) == (before, listed)
+    assert find_differences() == []
+
+
+def test_the_earlier_version_can_still_void(payments, api):
+    kept, wrong = payments
+    void_as_before(kept)
+    assert api.get(f"/v1/payments/{kept.pk}")["voidReason"] == "Twice"
+    with pytest.raises(IntegrityError):
+        void_as_before(wrong)
+    assert Statement.objects.get().closing == 0
     assert find_differences() == []

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import IntegrityError, connection, transaction
 
 from analytics.models import Payment
 from analytics.statements.closing import close_due
@@ -200,6 +201,16 @@ def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):
     assert sorted(actions) == ["payment.created", "payment.voided"]
     events = [one["type"] for one in api.get(f"/v1/events?objectId={wrong['id']}")["data"]]
     assert sorted(events) == ["payment.created", "payment.voided"]
+
+
+@pytest.mark.parametrize("change", ["amount = 1", "note = NULL", "reverses_id = id", "voided_at = NULL"])
+def test_neither_payments_nor_voids_change(api, pay, change):
+    void(api, pay())
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE analytics_payment SET {change}")  # noqa: S608 - of this test
+    recorded, voided = Payment.objects.order_by("created")
+    assert (recorded.amount, voided.amount, voided.reverses) == (500, -500, recorded)
+    assert api.get(f"/v1/payments/{voided.pk}").status == 404
 
 
 def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, pay, check, clock):
