@@ -256,6 +256,9 @@ def test_a_paid_grant_records_what_was_paid(api, account, pay):
     assert [found[month, "EUR"][name] for name in FIGURES] == [0, 0, 0, 0, 100, 0]
     assert [found[month, "USD"][name] for name in FIGURES] == [0, 0, 2, 0, 0, -2]
     void(api, payment)
+    [grant, _] = api.get(f"/v1/wallets/{made['walletId']}/grants")["data"]
+    assert grant == api.get(f"/v1/wallets/{made['walletId']}/grants/{made['id']}").body
+    assert (grant["id"], grant["paid"]) == (made["id"], {"amount": 100, "currency": "EUR"})
     assert statements(api)[month, "EUR"]["paidForCredit"] == 0
     [listed] = api.get(f"/v1/statements/{found[month, 'EUR']['id']}/payments")["data"]
     assert (listed["grantId"], listed["amount"], listed["counted"]) == (made["id"], 100, 0)
