@@ -98,8 +98,6 @@ def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publis
 
 @pytest.mark.parametrize("observes", [True, False], ids=["observes", "enforces"])
 def test_a_wrong_key_refuses_no_reader_of_open_pages(proxy, server, publisher, origin, tmp_path, observes):
-    if proxy.name == "workerd":
-        pytest.skip("A Worker reads the error itself.")
     at = Place("svc_sk_wrong", server.port, origin, free_port(), tmp_path, keeps_open=not observes, observes=observes)
     with running(proxy, at, decides=False):
         assert served(at, (*OPEN, *PUBLIC)) == [*OPEN, *PUBLIC]
