@@ -18,9 +18,7 @@ from kit.rest.views import ApiViewSet, Handler, M
 class AccountViewSet(ApiViewSet[M]):
     """Resources of the caller's account. POSTs can be retried with an Idempotency-Key."""
 
-    @property
-    def grant(self) -> Grant:
-        return grant_of(self.request)
+    grant: Grant  # set by authentication
 
     @property
     def account_id(self) -> str:
@@ -31,17 +29,20 @@ class AccountViewSet(ApiViewSet[M]):
         """Return the request's key as the audit log's actor."""
         return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
 
-    def check_address(self) -> None:
-        """Check the key's allowlist, and record its use."""
-        self.grant.check_address(client_address_of(self.request._request))
+    def perform_authentication(self, request: Request) -> None:
+        """Verify the key and its allowlist, and record its use."""
+        super().perform_authentication(request)
+        self.grant = grant_of(request)
+        if self.grant.networks:
+            self.grant.check_address(client_address_of(request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
             note_use(self.grant, now)
 
-    async def read_body(self) -> None:
+    def read_body(self) -> None:
         is_post = self.request.method == "POST"
         self.idempotency_key = check_key(self.request.headers.get(HEADER)) if is_post else None
-        await super().read_body()
+        super().read_body()
 
     def hidden_fields(self) -> frozenset[str]:
         """Return the fields of `serializer_class` that its `for_secret_keys` keeps from a public key."""

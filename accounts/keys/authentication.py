@@ -290,9 +290,11 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
 
     def authenticate(self, request: Request) -> tuple[None, Grant]:
-        authorization, beside = (request.META.get(f"HTTP_{name}", "") for name in ("AUTHORIZATION", "X_LICENSING_KEY"))
-        text = bearer_token(key_header(authorization, beside))
-        grant = done_before(request).get("grant") or find_grant(text)
+        admitted: Grant | None = done_before(request).get("grant")
+        if admitted is not None:
+            return None, admitted
+        authorization = request.META.get("HTTP_AUTHORIZATION", "")
+        grant = find_grant(bearer_token(key_header(authorization, request.META.get("HTTP_X_LICENSING_KEY", ""))))
         grant.check()
         return None, grant
 

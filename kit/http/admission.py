@@ -1,7 +1,7 @@
 """The order of admission checks for a request (docs/reference/api.md, Requests and errors).
 
-Both request paths run the same `admit`: Django views through `run_blocking` in their thread, access checks on the
-event loop with `await`.
+Access checks run `admit` on the event loop, and again in a transaction. Views of Django have the same order in
+`ApiViewSet.initial`. tests/gateway/test_order.py proves it for both.
 """
 
 from collections.abc import Coroutine, Mapping

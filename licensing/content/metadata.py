@@ -73,9 +73,9 @@ SCHEMA: dict[str, object] = {
 
 def shown_metadata(item: object, further: Mapping[str, object]) -> dict[str, object]:
     """Return `metadata` as the API shows it: attributes that are set, then the other keys."""
-    known = {one.name: getattr(item, one.column) for one in ATTRIBUTES}
-    return {name: shown(value) for name, value in known.items() if value is not None} | dict(further)
-
-
-def shown(value: object) -> object:
-    return value.isoformat() if isinstance(value, date) else value
+    metadata: dict[str, object] = {}
+    for attribute in ATTRIBUTES:
+        value = getattr(item, attribute.column)
+        if value is not None:
+            metadata[attribute.name] = value.isoformat() if isinstance(value, date) else value
+    return metadata | dict(further)
