@@ -178,8 +178,11 @@ async def find_grants(
     # The digest is keyed, so an index lookup reveals nothing about other keys.
     digests = [keytext.digest(text) for text in texts]
     found = dict(await read(set(digests)))
-    missing = [(text, digest) for text, digest in zip(texts, digests, strict=True) if digest not in found]
-    current = {former: digest for text, digest in missing for former in keytext.former_digests(text)}
+    current = {}
+    for text, digest in zip(texts, digests, strict=True):
+        if digest not in found:
+            for former in keytext.former_digests(text):
+                current[former] = digest
     if current:  # the pepper has changed
         for former, grant in (await read(current.keys())).items():
             found[current[former]] = replace(grant, new_digest=current[former])

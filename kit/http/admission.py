@@ -18,9 +18,6 @@ class Steps:
     Steps that a subclass does not override accept everything.
     """
 
-    def check_method(self) -> None:
-        """Raise MethodNotAllowed if the path does not support the method."""
-
     async def authenticate(self) -> None:
         """Read and verify the API key. Raises MissingApiKey or InvalidApiKey."""
 
@@ -45,7 +42,6 @@ class Steps:
 
 async def admit(request: Steps) -> None:
     """Run the steps in order until one rejects the request."""
-    request.check_method()
     try:
         await request.authenticate()
         request.check_address()

@@ -111,7 +111,7 @@ class ApiViewSet(ListMixin[M]):
         self.request._request.body  # noqa: B018
 
     def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> Response:
-        raise AssertionError("check_method() refuses such a method")
+        raise AssertionError("initial() refuses such a method")
 
     @property
     def allowed_methods(self) -> list[str]:
@@ -216,7 +216,7 @@ class ApiViewSet(ListMixin[M]):
         chosen: Any = serializer_class or self.get_serializer_class()
         known = validator(chosen, partial=True)
         body = read_object(self.request._request, exact=self.exact_numbers)
-        fields: dict[str, Any] = known.run_validation(body)
+        fields: dict[str, object] = known.run_validation(body)
         secrets: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
         owned = {name for name, field in known.fields.items() if field.read_only} | known.owned
         if sent := [name for name in body if name in owned - secrets]:
