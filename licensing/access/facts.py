@@ -32,7 +32,7 @@ from licensing.policies.facts import (
     or_stored,
 )
 from licensing.policies.offers import OFFER, payer_facts
-from licensing.policies.standing import build_facts, standing_of, vouched_by
+from licensing.policies.standing import build_facts, build_standing, vouched_by
 
 B = TypeVar("B", bound=Struct)
 # A fact in a part of a body: its name, its index in GivenFacts.facts, and the fact if its values are parsed.
@@ -87,7 +87,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
     """Rebuild the facts that an event was decided on."""
     if "licenses" in recorded:
         valid = map(license_of_event, recorded["licenses"])
-        standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
+        standing = build_standing(valid, has_lapsed=recorded.get("lapsedLicense", False))
     else:
         standing = vouched_by(recorded)
     asked_as = recorded.get("decidedAs", requester_id)
