@@ -8,7 +8,7 @@ from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
 from licensing.access.lookup.policies import Revision, compiled_policies, read_policies
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import Decision, Reason, license_of, mode_of
+from licensing.policies.decision import Decision, Reason, decisive_license, effective_mode
 from licensing.policies.modes import Mode
 
 OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
@@ -55,7 +55,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
     if policy is not None and event.rule_index is not None:
         rule = next(rule for rule in policy.rules if rule.index == event.rule_index)
     reason = Reason(event.reason) if event.reason else None
-    mode = mode_of(policy, facts)
+    mode = effective_mode(policy, facts)
     considered = policy is not None and not facts.archived and mode != Mode.DISABLED
     # Decisions allowed anyway are stored without `observed`, but were not charged either.
     observed = "" if mode == Mode.OBSERVE and event.observed is None else event.observed
@@ -66,7 +66,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             reason=reason,
             rule=rule,
             permissions=rule.granted_permissions(facts) if rule and event.allowed and not event.observed else (),
-            license=license_of(event.observed or reason, rule, facts) if considered else None,
+            license=decisive_license(event.observed or reason, rule, facts) if considered else None,
             observed=observed,
             waived=facts.waived,
         ),
