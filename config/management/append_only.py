@@ -11,6 +11,7 @@ TABLES = (
     "analytics_closedstatement",
     "analytics_closedline",
     "analytics_walletentry",
+    "analytics_payment",
 )
 
 

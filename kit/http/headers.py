@@ -60,6 +60,7 @@ LIMITS = {
     b"x-licensing-method": Limit(256, "page asked for, from a site's own code"),
     b"x-licensing-address": Limit(256, "visitor's address, from a site's own code"),
     b"x-licensing-requester": Limit(4_096, "requester's id, from a site's own code"),
+    b"x-licensing-errors": Limit(256, "status of a proxy's own faults"),
     b"x-licensing-visitor": Limit(256, "visitor's cookie, from proxies and a site's own code"),
     # Visitors, as the edge forwards them
     b"signature": Limit(1_024, "Web Bot Auth"),
