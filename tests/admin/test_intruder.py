@@ -23,6 +23,7 @@ from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
 from tests.client import ApiClient
+from tests.standing import as_new
 
 SECRET = "Hidden from them"
 # Only superusers see operators and their groups. Every other model belongs to an account.
@@ -72,14 +73,20 @@ def test_every_model_of_an_account_has_a_row_here():
     assert set(MODELS) == set(MAKERS)
 
 
-@pytest.fixture
-def theirs(other_account):
+@pytest.fixture(scope="module")
+def theirs(for_the_module):
     """One of each resource of the other account, containing SECRET; by model."""
-    for model in MODELS:
-        MAKERS[model](other_account)
-    Requester.objects.update(name=SECRET)
-    other_account.refresh_from_db()
-    return {model: newest_of(model, other_account) for model in MODELS}
+    with for_the_module():
+        account = factories.account()
+        for model in MODELS:
+            MAKERS[model](account)
+        Requester.objects.update(name=SECRET)
+        return {model: newest_of(model, account) for model in MODELS}
+
+
+@pytest.fixture
+def other_account(theirs, db):
+    return as_new(theirs[Account].pk)
 
 
 def newest_of(model, account):

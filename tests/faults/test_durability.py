@@ -3,7 +3,6 @@
 FAULT_KILLS overrides tests.examples: how often the server is killed, and PostgreSQL.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.faults
 
 SERVER_KILLS = kills(rounds(8 if ON_POSTGRESQL else 3))
 DATABASE_KILLS = kills(rounds(4))
-LOAD_SECONDS = 1.0
+REPLIES = 200  # before a kill
 PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 
 
@@ -56,8 +55,7 @@ def ledger(shared_ledger: Ledger) -> Ledger:
 def loaded(ledger: Ledger, attempt: int, kill: Callable[[], None]) -> set[int]:
     """Return the statuses of the replies up to a kill under load."""
     with ledger.load() as load:
-        load.wait_for(100)
-        time.sleep(LOAD_SECONDS + 0.013 * attempt)
+        load.wait_for(REPLIES + 7 * attempt)
         print(f"{load.per_second:.0f} a second up to the kill")
         kill()
     slowest = max(load.exchanges, key=lambda exchange: exchange.ended - exchange.begun)

@@ -4,7 +4,6 @@ SPENDING_KILLS sets how often the server is killed, and PostgreSQL; 20 before a 
 """
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import count
@@ -78,8 +77,7 @@ class Spenders:
 
     def spend_until(self, kill: Callable[[], None], attempt: int) -> None:
         with under_load(self.server, self.compose, CLIENTS, 300, {GRANTS: 10}) as load:
-            load.wait_for(60)
-            time.sleep(0.3 + 0.017 * attempt)
+            load.wait_for(120 + 5 * attempt)
             kill()
         self.note(load)
 

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests import factories
+from tests.examples import ALL
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
 from tests.faults.traffic import at_once, killed_amid, request
@@ -16,7 +17,7 @@ from tests.faults.traffic import at_once, killed_amid, request
 pytestmark = pytest.mark.faults
 
 PATH = "/v1/access/check"
-ROUNDS = 20 if ON_POSTGRESQL else 5
+ROUNDS = 20 if ON_POSTGRESQL and ALL else 5
 KILLS = kills(3 if ON_POSTGRESQL else 1)
 
 

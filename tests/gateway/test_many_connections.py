@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from config.server.connections import Connections
-from tests.gateway.wire import Echo, post, read_all, served, statuses, until
+from tests.gateway.wire import Echo, post, read_all, served, settled, statuses, until
 
 BOUND = 3
 
@@ -140,7 +140,7 @@ async def test_of_requests_sent_at_once_few_are_taken_apart_before_their_turn():
         writer.write(sent + b"GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         await until(lambda: connections.body_memory.held)
         [connection] = connections.open
-        await asyncio.sleep(0.05)
+        await settled()
         assert len(connection.pipeline) < 250
         go_on.set()
         assert len(statuses(await read_all(reader))) == 5_001

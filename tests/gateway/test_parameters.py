@@ -1,7 +1,5 @@
 """Parameters of SQL statements on the event loop (kit.storage.postgresql.async_postgres)."""
 
-import asyncio
-
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection
@@ -43,6 +41,8 @@ def test_the_elements_of_a_list_arrive_in_their_order(statement: str, sent: Para
 def test_a_statement_ends_in_postgresql_before_its_request_is_answered_by_503(settings) -> None:
     settings.STATEMENT_SECONDS = 1
     table = "CREATE TABLE IF NOT EXISTS late (number int)"
+    running = """SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'active' AND query LIKE 'INSERT INTO late%'"""
 
     async def late() -> list[bytes | None]:
         sessions = Sessions()
@@ -50,7 +50,7 @@ def test_a_statement_ends_in_postgresql_before_its_request_is_answered_by_503(se
         try:
             with pytest.raises(OperationalError, match="statement timeout"):
                 await sessions.run("INSERT INTO late SELECT 1 FROM pg_sleep(2)")
-            await asyncio.sleep(1.5)
+            assert await sessions.run(running) == [[b"0"]]
             [found] = await sessions.run("SELECT count(*) FROM late")
             await sessions.run("DROP TABLE late")
         finally:

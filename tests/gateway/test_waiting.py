@@ -154,8 +154,8 @@ def test_an_unread_reply_ends_together_with_its_producer(parts, size):
     async def not_reading(client, clock):
         client[0]._transport.pause_reading()
         client[1].write(b"GET /a?b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        await until(lambda: sent)
-        await asyncio.sleep(0.05)
+        await until(lambda: any(connection.flow.write_paused for connection in clock.connections.open))
+        await settled()
         assert await clock.after(SEND_SECONDS - 1) == 1
         assert await clock.after(2) == 0
         await asyncio.wait_for(ended.wait(), 60)
