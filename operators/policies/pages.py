@@ -86,7 +86,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
-    api_names = {"defaultAction": "default_action"}
     change_form_template = "operators/policies/policy_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
