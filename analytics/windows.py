@@ -124,8 +124,8 @@ class Grammar:
 
         `startDate` and `endDate` override `period`; with only `endDate`, the period ends there. Raises InvalidRequest.
         """
-        period = one_of(self.periods, query, "period", self.period)
-        group_by = one_of(self.groups, query, "groupBy", self.group_by)
+        period = read_choice(self.periods, query, "period", self.period)
+        group_by = read_choice(self.groups, query, "groupBy", self.group_by)
         zone = read_zone(query)
         end = read_end(query["endDate"], zone) if "endDate" in query else end_of_day(now, zone)
         last_day = midnight(end - MICROSECOND, zone)
@@ -186,7 +186,7 @@ USAGE = Grammar((*PERIODS, ALL), GROUPS)
 REVENUE = Grammar((*PERIODS, ALL), GROUPS[1:])
 
 
-def one_of(choices: tuple[str, ...], query: Mapping[str, str], name: str, default: str) -> str:
+def read_choice(choices: tuple[str, ...], query: Mapping[str, str], name: str, default: str) -> str:
     value = query.get(name, default)
     if value not in choices:
         suggestion = did_you_mean(value, choices)

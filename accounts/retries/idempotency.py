@@ -79,7 +79,7 @@ def fingerprint(method: str, path: str, fields: object, token: str | None = None
     return blake2b(head.encode() + body, digest_size=32).digest()
 
 
-def fingerprint_of(request: Request, *, has_rows: bool) -> bytes:
+def request_fingerprint(request: Request, *, has_rows: bool) -> bytes:
     is_empty = not request._request.body  # requests without a body
     fields = {} if is_empty else read_object(request._request, exact=True, has_rows=has_rows)
     token = license_token(request.META.get("HTTP_AUTHORIZATION", ""))
@@ -141,7 +141,7 @@ def lock_key(account_id: str, key: str) -> None:
     """Lock the key until the transaction ends. Checks skip locked keys instead of waiting for the row."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name_of_lock(account_id, key)])
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [lock_name(account_id, key)])
 
 
 def try_to_lock_key(account_id: str, key: str) -> bool:
@@ -149,11 +149,11 @@ def try_to_lock_key(account_id: str, key: str) -> bool:
     if connection.vendor != "postgresql":
         return True
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name_of_lock(account_id, key)])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [lock_name(account_id, key)])
         return bool(cursor.fetchone()[0])
 
 
-def name_of_lock(account_id: str, key: str) -> str:
+def lock_name(account_id: str, key: str) -> str:
     return str(UUID(ids.hex_of("acc", account_id))) + key
 
 
@@ -180,9 +180,10 @@ def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[s
         body = sealer.decrypt(bytes(record.reply))
         headers: dict[str, str] = orjson.loads(sealer.decrypt(bytes(record.headers))) if record.headers else {}
     except InvalidToken:
+        cause = "the server's secret has changed" if record.reply else "a customer that it named was erased"
         # Running it again could write twice.
         raise IdempotencyConflict(
-            "The kept reply cannot be read: the server's secret has changed. "
+            f"The kept reply cannot be read: {cause}. "
             "Look up what the first request did before you send another with a new Idempotency-Key."
         ) from None
     return body, {**headers, **REPLAYED}
@@ -213,8 +214,9 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
 def find_records(names: Sequence[Name]) -> list[IdempotencyRecord | None]:
     """Return the record of each account's key, unless it has expired or the key is free."""
     now, keys = timezone.now(), list(set(names))
-    found = {(record.account_id, record.key): record for record in IdempotencyRecord.objects.filter(pk__in=keys)}
-    return [None if (record := found.get(name)) is None or record.has_expired(now) else record for name in names]
+    stored = {(record.account_id, record.key): record for record in IdempotencyRecord.objects.filter(pk__in=keys)}
+    current = {name: record for name, record in stored.items() if not record.has_expired(now)}
+    return [current.get(name) for name in names]
 
 
 def answer_once(
@@ -232,7 +234,7 @@ def answer_once(
     that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
     `resume` and calls `act` again.
     """
-    account_id, digest = grant_of(request).account_id, fingerprint_of(request, has_rows=has_rows)
+    account_id, digest = grant_of(request).account_id, request_fingerprint(request, has_rows=has_rows)
     record = claim(account_id, key, digest)
     if record is None:
         response = act()

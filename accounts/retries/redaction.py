@@ -1,4 +1,4 @@
-"""Redact stored idempotent replies. They are encrypted, so each is decrypted to see whether it names the person."""
+"""Erase stored idempotent replies. They are encrypted, so each is decrypted to see whether it names the person."""
 
 from collections.abc import Callable
 
@@ -11,20 +11,24 @@ from accounts.sealing import reply_sealer
 ROWS = 500
 
 
-def redact_replies(account_id: str, text: str, redact: Callable[[bytes], bytes]) -> int:
-    """Replace the account's kept replies that contain `text` by what `redact` makes of them; return their number."""
-    sealer, wanted, redacted = reply_sealer(PURPOSE), text.encode(), 0
+def replies_that(name_person: Callable[[bytes], bool], account_id: str) -> list[str]:
+    """Return the keys of the account's kept replies for which `name_person` is true."""
+    sealer, naming, last = reply_sealer(PURPOSE), [], ""
     rows = IdempotencyRecord.objects.filter(account_id=account_id).order_by("key")
-    last = ""
     while records := list(rows.filter(key__gt=last)[:ROWS]):
         for record in records:
             try:
                 reply = sealer.decrypt(bytes(record.reply))
             except InvalidToken:
-                continue  # it was sealed under another secret, and nobody can read it
-            if wanted in reply:
-                kept = IdempotencyRecord.objects.filter(account_id=account_id, key=record.key)
-                kept.update(reply=sealer.encrypt(redact(reply)), headers=None)
-                redacted += 1
+                continue  # it was encrypted under another secret, or erased before: nobody can read it
+            if name_person(reply):
+                naming.append(record.key)
         last = records[-1].key
-    return redacted
+    return naming
+
+
+def erase_replies(account_id: str, keys: list[str]) -> None:
+    """Empty the replies kept for these keys. A retry is refused then."""
+    for first in range(0, len(keys), ROWS):
+        records = IdempotencyRecord.objects.filter(account_id=account_id, key__in=keys[first : first + ROWS])
+        records.update(reply=b"", headers=None)

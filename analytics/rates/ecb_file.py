@@ -59,18 +59,18 @@ def parse_rates(text: str) -> Iterator[Rate]:
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         header = [name.strip() for name in next(reader, [])]
-        columns = codes_of(header)
+        columns = currency_columns(header)
         days: set[date] = set()
         for row in reader:
             if row:
-                yield from rates_of(row, reader.line_num, columns, len(header), days)
+                yield from parse_row(row, reader.line_num, columns, len(header), days)
     except csv.Error as error:
         raise InvalidRequest(f"line {reader.line_num}: {error}.") from None
     if not days:
         raise InvalidRequest("The file has no day.")
 
 
-def codes_of(header: list[str]) -> list[tuple[int, str]]:
+def currency_columns(header: list[str]) -> list[tuple[int, str]]:
     """Return each column's index and currency.
 
     Lines of the bank's file end with a comma, so the last column has no name.
@@ -87,7 +87,9 @@ def codes_of(header: list[str]) -> list[tuple[int, str]]:
     return columns
 
 
-def rates_of(row: list[str], line: int, columns: list[tuple[int, str]], width: int, days: set[date]) -> Iterator[Rate]:
+def parse_row(
+    row: list[str], line: int, columns: list[tuple[int, str]], width: int, days: set[date]
+) -> Iterator[Rate]:
     if len(row) != width:
         raise InvalidRequest(f"line {line}: There are {len(row)} cells where the header has {width}.")
     try:

@@ -66,7 +66,7 @@ class Selection(Struct, frozen=True):
 
     def cut(self, moment: datetime) -> datetime:
         """Return the start of such a period."""
-        return hour_of(moment) if self.keys is None else midnight(moment)
+        return floor_hour(moment) if self.keys is None else midnight(moment)
 
     def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
         """Return the selection without the parts of periods at its ends that are before `moment`, and these parts.
@@ -218,5 +218,5 @@ class Parts:
         return [prepare(AccessEvent, f"{keys.one}_id", value) for value in keys.values]
 
 
-def hour_of(moment: datetime) -> datetime:
+def floor_hour(moment: datetime) -> datetime:
     return floor(moment, "hour")

@@ -38,7 +38,7 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     statement, parameters = content_counts(account_id, content_id)
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
-        return stats_of(*cursor.fetchone())
+        return build_stats(*cursor.fetchone())
 
 
 def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
@@ -58,7 +58,7 @@ def all_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Par
     return statement, parameters
 
 
-def stats_of(requests: int | None, allowed: int | None) -> dict[str, int]:
+def build_stats(requests: int | None, allowed: int | None) -> dict[str, int]:
     """Return `stats` from the row of `content_counts`."""
     total, granted = int(requests or 0), int(allowed or 0)
     return {"totalRequests": total, "allowedRequests": granted, "deniedRequests": total - granted}

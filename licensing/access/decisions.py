@@ -224,7 +224,7 @@ class Deciding:
     def build_claim(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
         """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
-        limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+        limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is None or rule is None or limit is None:
             return None
         begin, _ = rate_limits.window(limit.period, self.now)
@@ -232,7 +232,7 @@ class Deciding:
         if check.edge is not None and answer.facts.visitor_id is not None:
             first = rate_limits.first_window(find_policy_id(item), rule, check.edge.marks, self.now)
             allowance -= first == begin  # counted for the address then
-        counter = rate_limits.counter_of(rule, answer.facts).hex()
+        counter = rate_limits.counter_key(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
     def named_entries(self) -> list[Entry]:
@@ -271,10 +271,10 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     if requester.wallets:
         answer = rehearse_spending(answer, requester.wallets)
     rule = answer.decision.rule
-    limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+    limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
     if answer.rate_reset is None or rule is None or limit is None:
         return answer
-    counter = rate_limits.counter_of(rule, answer.facts)
+    counter = rate_limits.counter_key(rule, answer.facts)
     left = rate_limits.room(own.id if own else None, counter, limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))
 

@@ -20,7 +20,7 @@ from licensing.policies.facts import (
     or_stored,
 )
 from licensing.policies.offers import OFFER, payer_facts
-from licensing.policies.standing import build_facts, standing_of, vouched_by
+from licensing.policies.standing import build_facts, build_standing, vouched_by
 
 WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in STORED)
 
@@ -71,7 +71,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
     """Rebuild the facts that an event was decided on."""
     if "licenses" in recorded:
         valid = map(license_of_event, recorded["licenses"])
-        standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
+        standing = build_standing(valid, has_lapsed=recorded.get("lapsedLicense", False))
     else:
         standing = vouched_by(recorded)
     asked_as = recorded.get("decidedAs", requester_id)

@@ -26,7 +26,7 @@ from licensing.content.url_key import source_key
 from licensing.policies.facts import ContentType
 
 
-def operand_of(attribute: Attribute) -> Operand:
+def build_operand(attribute: Attribute) -> Operand:
     if attribute.kind == Kind.TEXT:
         return Operand(text, attribute.column, optional=True)
     return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER, optional=True)
@@ -54,7 +54,7 @@ class ContentFilters(OperatorFilterSet):
         "tags": Operand(text, lookup="has", optional=True, absent=[]),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
-        **{f"metadata.{one.name}": operand_of(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
+        **{f"metadata.{one.name}": build_operand(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
     }
 
     class Meta:

@@ -72,10 +72,10 @@ def contested_pages() -> Iterator[list[Content]]:
     Reads items in the order of `page_key`, so that only one page's items are in memory at a time.
     """
     for account_id in accounts_with_urls():
-        yield from contested_pages_of(account_id)
+        yield from contested_pages_in_account(account_id)
 
 
-def contested_pages_of(account_id: str) -> Iterator[list[Content]]:
+def contested_pages_in_account(account_id: str) -> Iterator[list[Content]]:
     items = Content.objects.of(account_id).filter(status=Status.ACTIVE).exclude(page_key=None)
     ordered = items.only("source", "page_key", "policy_id", "created").order_by("page_key").iterator(CHUNK)
     for _, found in groupby(ordered, key=lambda item: page_of_key(item.page_key)):

@@ -27,7 +27,7 @@ from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
 
 
-def field_of(attribute: Attribute) -> serializers.Field:
+def build_field(attribute: Attribute) -> serializers.Field:
     match attribute.kind:
         case Kind.TEXT:
             return Text(max_length=attribute.maximum, allow_blank=True, allow_null=True)
@@ -45,7 +45,7 @@ class MetadataField(serializers.Field):
 
     null_is_empty = True
     example = {"author": "Ada Byron", "wordCount": 1200}
-    KNOWN = {one.name: field_of(one) for one in ATTRIBUTES}
+    KNOWN = {one.name: build_field(one) for one in ATTRIBUTES}
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
-from analytics.usage.report import content_counts, content_stats, stats_of
+from analytics.usage.report import build_stats, content_counts, content_stats
 from kit.rest.bulk import Outcome, Row, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.lists.windows import WindowedPagination
@@ -110,7 +110,7 @@ class ContentViewSet(BulkViewSet[Content]):
         expand = self.expanded()
         found = Content.objects.one_with(self.account_id, id, content_counts)
         item, counts = require_resource(Content, id, found)
-        stats, hidden = stats_of(*counts), self.hidden_of_policy()
+        stats, hidden = build_stats(*counts), self.hidden_of_policy()
         return self.answer(item, stats=stats, expand=expand, hidden_of_policy=hidden)
 
     def shown_now(self, resource: Content, **context: object) -> Mapping[str, object]:

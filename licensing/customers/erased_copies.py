@@ -1,28 +1,29 @@
-"""What other rows keep of an erased customer: decisions, licences, policies, the audit log, events and settings."""
+"""What other rows keep of erased customers: decisions, licences, policies, the audit log, events and settings."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import cast
+from typing import TypeVar, cast
 
 import orjson
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import JSONField, Model, Q, QuerySet
 from django.db.models.fields import TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.auditing.redaction import redacting
 from accounts.events.models import Event
+from accounts.events.types import TYPES
 from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
-from accounts.retries.redaction import redact_replies
+from accounts.retries.redaction import erase_replies, replies_that
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.archive.changes import note_erasure
-from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
-from kit.storage.changing import write_columns
+from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment, Wallet
 from kit.storage.sqlite_turns import part_of_a_write
 from licensing.clients.models import LicenseClient
-from licensing.customers.redaction import Person, Redacted
+from licensing.customers.personal_members import erased_changes, erased_object, path_of_id
+from licensing.customers.redaction import ErasedIds
 from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
@@ -30,9 +31,25 @@ from licensing.policies.rate_limits import move_counts
 from licensing.policies.services import keep_revision
 from licensing.requesters.models import Requester
 
-ROWS = 500  # read and written at a time
-REDACTED_IN_ENTRIES = ("changes", "resource_type", "resource_id", "resource_title")
+ROWS = 200  # redacted at a time on SQLite: other writers wait meanwhile
+MORE_ROWS = 5_000  # on PostgreSQL, where nobody waits, and a statement for few rows may read a whole table
 KEYS = 50_000  # read at a time
+# What customers have, by the kind of resource in the audit log. A merge moves licences, clients and wallets.
+POSSESSIONS: dict[str, type[Model]] = {
+    "license": License,
+    "license_client": LicenseClient,
+    "wallet": Wallet,
+    "payment": Payment,
+}
+# Their texts name requesters wherever operators wrote their ids.
+WRITTEN_BY_OPERATORS = ("policy", "webhook_endpoint")
+
+Row = TypeVar("Row", bound=Model)
+
+
+def types_about(*kinds: str) -> list[str]:
+    """Return the types of events about these kinds of objects."""
+    return [event_type.name for event_type in TYPES if event_type.object in kinds]
 
 
 def whole() -> AbstractContextManager[object]:
@@ -51,18 +68,21 @@ def part() -> Iterator[None]:
 
 
 class Copies:
-    """Copies of a requester's data in other tables. The requester already has its pseudonym."""
+    """Copies of the data of some customers of an account in other tables.
 
-    def __init__(self, requester: Requester) -> None:
-        self.requester, self.account_id = requester, requester.account_id
-        erasing = cast("dict[str, object]", requester.erasing)
-        former = str(erasing["id"])
-        own = AuditEntry.objects.filter(account_id=self.account_id, resource_type="requester", resource_id=former)
-        texts = {str(text) for text in cast("list[str]", erasing["texts"])}
-        for changes in own.values_list("changes", flat=True):
-            texts |= {one for pair in changes.values() for value in pair for one in strings_of(value)}
-        texts |= set(LicenseClient.objects.filter(requester=requester).values_list("name", flat=True))
-        self.person = Person(former, requester.requester_id, frozenset(texts - {"", former}))
+    The customers already have their pseudonyms. They are one customer and those merged into it, or a single merged
+    customer.
+    """
+
+    def __init__(self, people: Sequence[Requester]) -> None:
+        self.people, self.account_id = people, people[0].account_id
+        self.numbers = [person.pk for person in people]
+        self.pseudonyms: dict[str, str] = {}
+        for person in people:
+            self.pseudonyms[person.requester_id] = person.requester_id
+            if person.erasing is not None:
+                self.pseudonyms[str(cast("dict[str, object]", person.erasing)["id"])] = person.requester_id
+        self.former = ErasedIds({id: pseudonym for id, pseudonym in self.pseudonyms.items() if id != pseudonym})
 
     def redact(self) -> None:
         # Writers of webhook events lock the endpoints first, so later writers read the redacted rows.
@@ -71,171 +91,196 @@ class Copies:
         with part():
             self.redact_licenses()
             self.redact_policies()
-        self.redact_audit_log()
-        self.redact_events()
+        self.redact_own_history()
+        self.redact_possessions()
+        self.redact_history_that_names_them()
+        replies = replies_that(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
         with part():
+            self.redact_texts_of_operators()
             self.redact_settings()
-            redact_replies(self.account_id, self.person.json_id, self.person.redacted_bytes)
+            erase_replies(self.account_id, replies)
 
     def redact_decisions(self) -> None:
-        own = AccessEvent.objects.filter(requester_id=self.requester.pk)
-        in_parts(own, ("facts", "created"), self.redact_facts)
+        decisions = AccessEvent.objects.filter(requester_id__in=self.numbers)
+        for keys in read_keys(decisions):
+            for some in chunks(keys, ROWS):
+                with part():
+                    self.redact_facts(list(AccessEvent.objects.filter(pk__in=some).only("facts", "created")))
 
-    def redact_facts(self, events: list[AccessEvent]) -> None:
-        for event in events:
-            event.facts = kept_by_erasure(event.facts)
-        AccessEvent.objects.bulk_update(events, ["facts"])
-        note_erasure(self.account_id, {event.created.date() for event in events})
+    def redact_facts(self, decisions: list[AccessEvent]) -> None:
+        for decision in decisions:
+            decision.facts = kept_by_erasure(decision.facts)
+        AccessEvent.objects.bulk_update(decisions, ["facts"])
+        note_erasure(self.account_id, {decision.created.date() for decision in decisions})
 
     def redact_licenses(self) -> None:
-        """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""
-        License.objects.filter(requester=self.requester).update(metadata={})
-        LicenseClient.objects.filter(requester=self.requester).update(name=self.requester.requester_id)
-        Payment.objects.filter(requester=self.requester).update(note=None, void_reason=None)
+        """Clear free text in their licences, clients, payments and ledger; keep terms and amounts."""
+        License.objects.filter(requester__in=self.numbers).update(metadata={})
+        for person in self.people:
+            LicenseClient.objects.filter(requester=person).update(name=person.requester_id)
+        Payment.objects.filter(requester__in=self.numbers).update(note=None, void_reason=None)
         for model in (LedgerEntry, ClosedLine):
             model._base_manager.filter(
-                account_id=self.account_id, requester_id=self.requester.pk, description__isnull=False
+                account_id=self.account_id, requester_id__in=self.numbers, description__isnull=False
             ).update(description=None)
 
     def redact_policies(self) -> None:
-        """Replace the id by the pseudonym in rules and tests, so that they do not match a later requester with that
+        """Replace the ids by pseudonyms in rules and tests, so that they do not match later requesters with such an
         id.
 
-        Policies that named it get a new version, because processes cache the rules of a version. The counts of their
+        Policies that named one get a new version, because processes cache the rules of a version. The counts of their
         rate limits continue.
         """
-        for policy in chunks(self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests")):
+        for policy in rows_in_order(
+            self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests")
+        ):
             locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
             former = locked.rules, locked.tests
-            locked.rules, locked.tests = map(self.person.renamed, former)
+            locked.rules, locked.tests = map(self.former.renamed, former)
             if former == (locked.rules, locked.tests):  # another text is the same, such as an action
                 continue
             locked.version, locked.updated = locked.version + 1, timezone.now()
             locked.save(update_fields=["rules", "tests", "version", "updated"])
             keep_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
-        for revision in chunks(self.holding(revisions, "rules", "tests")):
+        for revision in rows_in_order(self.holding(revisions, "rules", "tests")):
             named = revision.rules
-            revision.rules, revision.tests = self.person.renamed(named), self.person.renamed(revision.tests)
+            revision.rules, revision.tests = self.former.renamed(named), self.former.renamed(revision.tests)
             revision.save(update_fields=["rules", "tests"])
             move_counts(revision.policy_id, named, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
-    def redact_audit_log(self) -> None:
-        entries = AuditEntry.objects.filter(account_id=self.account_id)
-        moved: set[str] = set()  # licences and clients that a merge gave to another requester
-
-        def redact_named(some: list[AuditEntry]) -> None:
-            # Another text may be the same, such as a licence type.
-            named = [entry for entry in some if self.person.is_named_in(entry.changes)]
-            if self.requester.merged_into_id is not None:
-                moved.update(entry.resource_id for entry in named if self.was_requester_of(entry))
-            self.write_entries(named, self.redact_named_entry)
-
-        in_parts(self.holding(entries, "changes"), REDACTED_IN_ENTRIES, redact_named)
-        in_parts(
-            entries.filter(resource_type="requester", resource_id=self.person.former),
-            REDACTED_IN_ENTRIES,
-            lambda some: self.write_entries(some, self.redact_own_entry),
-        )
-        owned = [
-            *License.objects.filter(requester=self.requester).values_list("pk", flat=True),
-            *LicenseClient.objects.filter(requester=self.requester).values_list("pk", flat=True),
-        ]
-        self.redact_audit_log_of(owned, entries)
-        if moved:  # the last change of a merged requester is the merge
-            self.redact_audit_log_of(sorted(moved), entries.filter(created__lte=self.requester.updated))
-
-    def was_requester_of(self, entry: AuditEntry) -> bool:
-        return self.person.former in entry.changes.get("requesterId", ())
-
-    def redact_audit_log_of(self, owned: list[str], entries: QuerySet[AuditEntry]) -> None:
-        """Redact the entries of the person's licences and clients."""
-        for first in range(0, len(owned), ROWS):
-            in_parts(
-                entries.filter(resource_id__in=owned[first : first + ROWS]),
-                REDACTED_IN_ENTRIES,
-                lambda some: self.write_entries(some, self.redact_entry_of_owned),
+    def redact_own_history(self) -> None:
+        """Redact the entries and events about the customers themselves."""
+        for person in self.people:
+            ids = [id for id, pseudonym in self.pseudonyms.items() if pseudonym == person.requester_id]
+            names = {"resource_id": person.requester_id, "resource_title": person.requester_id}
+            self.redact_entries(
+                "requester", self.entries.filter(resource_type="requester", resource_id__in=ids), **names
             )
+            events = self.events.filter(object_id__in=ids, type__in=types_about("requester"))
+            self.redact_events("requester", events)
+            with part():
+                events.update(object_id=person.requester_id)
+                for name in types_about("requester"):
+                    titles = [f"{name} {id}" for id in ids]
+                    redelivered = self.entries.filter(resource_type="event", resource_title__in=titles)
+                    redelivered.update(resource_title=f"{name} {person.requester_id}")
 
-    def redact_named_entry(self, entry: AuditEntry) -> None:
-        is_policy = entry.resource_type == "policy"
-        entry.changes = self.person.renamed(entry.changes) if is_policy else self.person.changes(entry.changes)
-        entry.resource_title = self.person.title(entry.resource_title)
+    def redact_possessions(self) -> None:
+        """Redact the entries and events of their licences, licence clients, wallets and payments."""
+        merged_into = {person.merged_into_id for person in self.people} - {None}
+        holders = {*self.numbers, *merged_into}
+        for kind, model in POSSESSIONS.items():
+            for keys in read_keys(model._base_manager.filter(requester__in=holders)):
+                for some in chunks(keys, rows_of_part()):
+                    self.redact_possession_history(kind, some)
 
-    def redact_own_entry(self, entry: AuditEntry) -> None:
-        entry.changes = {name: [None, None] for name in entry.changes}
-        entry.resource_id = entry.resource_title = self.person.pseudonym
+    def redact_possession_history(self, kind: str, keys: list[object]) -> None:
+        # Without the account: by its index, each part could read all of its history.
+        entries = AuditEntry.objects.filter(resource_id__in=keys)
+        merged = self.people[0]
+        if merged.merged_into_id is not None:  # some may have been the other customer's all along
+            named = entries.filter(self.names_requester("changes__requesterId__0", "changes__requesterId__1"))
+            keys = list(named.values_list("resource_id", flat=True))
+            # The last change of a merged customer is the merge.
+            entries = AuditEntry.objects.filter(resource_id__in=keys, created__lte=merged.updated)
+        if kind == "license_client":
+            self.redact_entries(kind, entries, resource_title=merged.requester_id)  # it contained the client's name
+        else:
+            self.redact_entries(kind, entries)
+            self.redact_events(kind, Event.objects.filter(object_id__in=keys))
 
-    def redact_entry_of_owned(self, entry: AuditEntry) -> None:
-        entry.changes = self.person.changes(entry.changes)
-        is_client = entry.resource_type == "license_client"  # its title contains its name
-        entry.resource_title = self.person.pseudonym if is_client else self.person.title(entry.resource_title)
+    def redact_history_that_names_them(self) -> None:
+        """Redact entries and events that are not found by what the customers have, but by their ids in them."""
+        named = self.entries.filter(self.names_requester("changes__requesterId__1"))
+        sessions = named.filter(resource_type="portal_session")
+        self.redact_entries("portal_session", sessions, resource_title="portal session")
+        self.redact_entries("ledger_entry", named.filter(resource_type="ledger_entry"))
+        merges = self.entries.filter(self.names_requester("changes__into__1"), resource_type="requester")
+        self.redact_entries("requester", merges)
+        for kind in ("ledger_entry", "access_summary", "limit"):
+            self.redact_events(kind, self.events.filter(type__in=types_about(kind)))
 
-    def write_entries(self, entries: list[AuditEntry], redact: Callable[[AuditEntry], None]) -> None:
-        """Redact the entries and write those that changed."""
-        changed = []
-        for entry in entries:
-            before = entry.changes, entry.resource_title
-            redact(entry)
-            if before != (entry.changes, entry.resource_title):
-                changed.append(entry)
-        write_columns(changed, ["changes", "resource_id", "resource_title"])
+    def redact_entries(self, kind: str, entries: QuerySet[AuditEntry], **values: str) -> None:
+        """Redact the entries of the audit log, and write these values to them."""
+        for keys in chunks(list(entries.values_list("pk", flat=True)), rows_of_part()):
+            with part():
+                AuditEntry.objects.filter(pk__in=keys).update(changes=erased_changes(kind, self.pseudonyms), **values)
 
-    def redact_events(self) -> None:
-        in_parts(
-            self.holding(Event.objects.filter(account_id=self.account_id), "data", "previous"),
-            ("type", "data", "previous", "object_id"),
-            self.write_events,
-        )
+    def redact_events(self, kind: str, events: QuerySet[Event]) -> None:
+        """Redact those of the events that are about the customers, and what endpoints replied to them."""
+        known = events.alias(shown=Cast("data", JSONField()), former=Cast("previous", JSONField()))
+        about = known.filter(self.names_requester("__".join(("shown", *path_of_id(kind)))))
+        for keys in chunks(list(about.values_list("pk", flat=True)), rows_of_part()):
+            with part():
+                self.write_events(
+                    keys, {name: erased_object(name, kind, self.pseudonyms) for name in ("data", "previous")}
+                )
+        if self.people[0].merged_into_id is not None:  # the merge's own events are about the other customer
+            merges = known.filter(self.names_requester("former__requesterId"))
+            for keys in chunks(list(merges.values_list("pk", flat=True)), rows_of_part()):
+                with part():
+                    self.write_events(keys, {"previous": erased_object("previous", kind, self.pseudonyms)})
 
-    def write_events(self, events: list[Event]) -> None:
-        """Redact the events that name the person, and what endpoints replied to them."""
-        named = [event for event in events if self.redact_event(event)]
-        write_columns(named, ["data", "previous", "object_id"])
-        WebhookAttempt.objects.filter(event__in=[event.pk for event in named]).exclude(reply="").update(reply="")
+    def write_events(self, keys: list[object], values: Mapping[str, object]) -> None:
+        Event.objects.filter(pk__in=keys).update(**values)
+        WebhookAttempt.objects.filter(event__in=keys).exclude(reply="").update(reply="")
 
-    def redact_event(self, event: Event) -> bool:
-        """Redact the event in memory; return False if it does not name the person."""
-        data = orjson.loads(event.data)
-        previous = None if event.previous is None else orjson.loads(event.previous)
-        if not self.person.is_named_in(data) and not self.person.is_named_in(previous):
-            return False
-        redact = self.person.renamed if event.type.startswith("policy.") else self.person.redacted
-        event.data = orjson.dumps(redact(data)).decode()
-        if event.previous is not None:
-            event.previous = orjson.dumps(redact(previous)).decode()
-        if event.object_id == self.person.former:
-            event.object_id = self.person.pseudonym
-        return True
+    def redact_texts_of_operators(self) -> None:
+        """Replace the ids by pseudonyms in the history of policies and webhook endpoints."""
+        entries = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
+        for entry in rows_in_order(self.holding(entries, "changes")):
+            entry.changes = self.former.renamed(entry.changes)
+            entry.save(update_fields=["changes"])
+        events = self.events.filter(type__in=types_about(*WRITTEN_BY_OPERATORS))
+        for event in rows_in_order(self.holding(events, "data", "previous")):
+            previous = None if event.previous is None else self.renamed_text(event.previous)
+            self.write_events([event.pk], {"data": self.renamed_text(event.data), "previous": previous})
+
+    def renamed_text(self, text: str) -> str:
+        return orjson.dumps(self.former.renamed(orjson.loads(text))).decode()
 
     def redact_settings(self) -> None:
         endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
-        for endpoint in chunks(self.holding(endpoints, "access_filter")):
-            endpoint.access_filter = self.person.renamed(endpoint.access_filter)
+        for endpoint in rows_in_order(self.holding(endpoints, "access_filter")):
+            endpoint.access_filter = self.former.renamed(endpoint.access_filter)
             endpoint.save(update_fields=["access_filter"])
         saved = SavedFilter.objects.values_list("pk", "query")
-        SavedFilter.objects.filter(pk__in=[pk for pk, query in saved if self.person.is_searched_by(query)]).delete()
+        searches = [pk for pk, query in saved if self.former.is_searched_by(query)]
+        SavedFilter.objects.filter(pk__in=searches).delete()
 
-    def holding(self, rows: QuerySet[Redacted], *fields: str) -> QuerySet[Redacted]:
-        """Return the rows whose JSON contains the former id as a string in one of these fields."""
+    @property
+    def entries(self) -> QuerySet[AuditEntry]:
+        return AuditEntry.objects.filter(account_id=self.account_id)
+
+    @property
+    def events(self) -> QuerySet[Event]:
+        return Event.objects.filter(account_id=self.account_id)
+
+    def names_requester(self, *members: str) -> Q:
+        """Return the condition that one of the JSON members is one of the ids."""
+        return Q(*((f"{member}__in", list(self.pseudonyms)) for member in members), _connector=Q.OR)
+
+    def holding(self, rows: QuerySet[Row], *fields: str) -> QuerySet[Row]:
+        """Return the rows whose JSON contains a former id as a string in one of these fields."""
+        if not self.former.pseudonyms:
+            return rows.none()
         texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
-        wanted = [(f"{text}__contains", spelling) for text in texts for spelling in self.person.spellings]
-        return cast("QuerySet[Redacted]", rows.alias(**texts).filter(Q(*wanted, _connector=Q.OR)))
+        spelled = [(f"{text}__contains", spelling) for text in texts for spelling in self.former.spellings]
+        return cast("QuerySet[Row]", rows.alias(**texts).filter(Q(*spelled, _connector=Q.OR)))
 
 
-def in_parts(rows: QuerySet[Redacted], fields: Collection[str], change: Callable[[list[Redacted]], None]) -> None:
-    """Change the rows in parts of `ROWS`, in key order. Only `fields` are read.
-
-    Each part reads its rows again, because others may have written since the keys were read.
-    """
-    for keys in keys_of(rows):
-        for first in range(0, len(keys), ROWS):
-            with part():
-                change(list(rows.model._base_manager.filter(pk__in=keys[first : first + ROWS]).only(*fields)))
+def rows_of_part() -> int:
+    return MORE_ROWS if connection.vendor == "postgresql" else ROWS
 
 
-def keys_of(rows: QuerySet[Redacted]) -> Iterator[list[object]]:
+def chunks(keys: list[object], size: int) -> Iterator[list[object]]:
+    for first in range(0, len(keys), size):
+        yield keys[first : first + size]
+
+
+def read_keys(rows: QuerySet[Row]) -> Iterator[list[object]]:
     """Yield the keys of the rows in lists of `KEYS`, because each query may read the whole table."""
     ordered, last = rows.order_by("pk").values_list("pk", flat=True), None
     while keys := list((ordered if last is None else ordered.filter(pk__gt=last))[:KEYS]):
@@ -243,18 +288,10 @@ def keys_of(rows: QuerySet[Redacted]) -> Iterator[list[object]]:
         last = keys[-1]
 
 
-def chunks(rows: QuerySet[Redacted]) -> Iterator[Redacted]:
+def rows_in_order(rows: QuerySet[Row]) -> Iterator[Row]:
     """Yield the rows in key order, reading `ROWS` at a time."""
     last: object = None
     ordered = rows.order_by("pk")
     while some := list((ordered if last is None else ordered.filter(pk__gt=last))[:ROWS]):
         yield from some
         last = some[-1].pk
-
-
-def strings_of(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from strings_of(one)

@@ -11,6 +11,7 @@ import secrets
 from typing import cast
 
 from django.db import connection, transaction
+from django.db.models import F
 
 from accounts.auditing import audit
 from accounts.plans import epochs
@@ -37,20 +38,18 @@ def begin(requester: Requester) -> Requester:
     """
     epochs.hold(requester.account_id)
     locked = services.get(requester.account_id, requester.requester_id, lock=True)
-    for one in (locked, *Requester.objects.select_for_update().filter(merged_into=locked).order_by("pk")):
-        replace_by_pseudonym(one)
+    for person in (locked, *Requester.objects.select_for_update().filter(merged_into=locked).order_by("pk")):
+        replace_by_pseudonym(person)
     return locked
 
 
 def replace_by_pseudonym(locked: Requester) -> None:
     """Begin the erasure of one requester. An erased one keeps its pseudonym and loses what it was given since."""
-    texts, is_new = texts_of(locked), not locked.is_erased
+    is_new = not locked.is_erased
     has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
-    if locked.erasing is None:
-        locked.erasing = {"id": locked.requester_id, "texts": texts}
-    else:  # an interrupted erasure has the former id; what was given since is stored under the pseudonym
-        erasing = cast("dict[str, list[str]]", locked.erasing)
-        locked.erasing = {**erasing, "later": [*erasing.get("later", []), *texts]}
+    # An interrupted erasure has the former id. It starts over for what was given since.
+    erasing = cast("dict[str, object]", locked.erasing or {"id": locked.requester_id, "begun": 0})
+    locked.erasing = {"id": erasing["id"], "begun": cast(int, erasing.get("begun", 0)) + 1}
     if is_new:
         locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
     locked.name = locked.email = locked.notes = None
@@ -66,39 +65,39 @@ def replace_by_pseudonym(locked: Requester) -> None:
         epochs.bump(locked.account_id, {locked.epoch_name})
 
 
-def texts_of(requester: Requester) -> list[str]:
-    values = [requester.name, requester.email, requester.notes, *requester.metadata.values()]
-    return [value for value in values if isinstance(value, str)]
-
-
 def finish(number: int) -> None:
     """Redact every copy of the requester's data in other tables. Idempotent. Do not call it inside a transaction."""
     if connection.vendor == "postgresql":
         wait_for_recordings()
     with whole():
-        requester = Requester.objects.select_for_update().get(pk=number)
-        for one in (requester, *Requester.objects.select_for_update().filter(merged_into=requester).order_by("pk")):
-            finish_one(one)
+        people = requester_with_merged(number)
+        while any(person.erasing is not None for person in people):
+            Copies(people).redact()
+            with part():
+                note_finished(people)
+            people = requester_with_merged(number)
 
 
-def finish_one(requester: Requester) -> None:
-    """Redact the copies of one requester's data, then note that nothing remains."""
-    while requester.erasing is not None:
-        done = requester.erasing
-        Copies(requester).redact()
-        if (later := done.get("later")) is not None:
-            requester.erasing = {"id": requester.requester_id, "texts": later}
-            Copies(requester).redact()
-        with part():
-            requester.refresh_from_db()
-            if requester.erasing == done:  # otherwise somebody has erased what was given since
-                requester.erasing = None
-                requester.save(update_fields=["erasing"])
+def requester_with_merged(number: int) -> list[Requester]:
+    """Return the requester and those that were merged into it, locked."""
+    rows = Requester.objects.select_for_update()
+    return [rows.get(pk=number), *rows.filter(merged_into=number).order_by("pk")]
+
+
+def note_finished(people: list[Requester]) -> None:
+    """Note that nothing remains to be redacted, unless a new erasure has begun meanwhile."""
+    begun = {person.pk: person.erasing for person in people}
+    for person in Requester.objects.select_for_update().filter(pk__in=begun).order_by("pk"):
+        if person.erasing == begun[person.pk]:
+            person.erasing = None
+            person.save(update_fields=["erasing"])
 
 
 def finish_all() -> int:
     """Finish interrupted erasures; return their number."""
-    waiting = list(Requester.objects.filter(erasing__isnull=False).values_list("pk", flat=True))
+    # Those that others were merged into come first: they include the others.
+    unfinished = Requester.objects.filter(erasing__isnull=False).order_by(F("merged_into").asc(nulls_first=True))
+    waiting = list(unfinished.values_list("pk", flat=True))
     for number in waiting:
         finish(number)
     return len(waiting)

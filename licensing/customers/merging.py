@@ -34,19 +34,18 @@ def merge(requester: Requester, into: str) -> Requester:
     """
     epochs.hold(requester.account_id)
     target = find_target(requester.account_id, into)
-    locked = {
-        one.pk: one
-        for one in Requester.objects.select_for_update().filter(pk__in=[requester.pk, target.pk]).order_by("pk")
-    }
-    source, target = locked[requester.pk], locked[target.pk]
+    rows = Requester.objects.select_for_update().filter(pk__in=[requester.pk, target.pk]).order_by("pk")
+    locked = {row.pk: row for row in rows}
+    source = locked[requester.pk]
+    target = locked[target.pk]
     if source.merged_into_id == target.pk:
         return target
     if source.merged_into_id is not None:
         raise InUse(f"It was merged into {source.current.requester_id[:100]!r} already.")
     if source.pk == target.pk:
         is_former = into != source.requester_id
-        told = f"{into[:100]!r} was merged into this requester already." if is_former else "Must be another requester."
-        raise ValidationFailed(told, param="into")
+        already = f"{into[:100]!r} was merged into this requester already."
+        raise ValidationFailed(already if is_former else "Must be another requester.", param="into")
     move(source, target)
     source.merged_into, source.updated = target, timezone.now()
     source.save(update_fields=["merged_into", "updated"])
@@ -59,10 +58,10 @@ def merge(requester: Requester, into: str) -> Requester:
 
 
 def find_target(account_id: str, into: str) -> Requester:
-    found = Requester.objects.filter(account_id=account_id, requester_id=into).select_related("merged_into").first()
-    if found is None:
+    target = Requester.objects.filter(account_id=account_id, requester_id=into).select_related("merged_into").first()
+    if target is None:
         raise ValidationFailed(f"There is no requester {into[:100]!r}.", param="into")
-    return found.current
+    return target.current
 
 
 def move(source: Requester, target: Requester) -> None:
@@ -73,22 +72,23 @@ def move(source: Requester, target: Requester) -> None:
     """
     now = timezone.now()
     move_licenses(source, target, now)
-    taken = rooms([target]).get(target.pk)
-    if taken is not None:
+    licenses = rooms([target]).get(target.pk)
+    if licenses is not None:
         try:
-            check_room(taken)
+            check_room(licenses)
         except ValidationFailed as error:
             raise ValidationFailed(error.message, param="into") from None
     move_clients(source, target)
     source.portal_sessions.all().delete()  # whoever has one was not shown what the target has
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
-    for wallet in [one for one in wallets if one.requester_id == source.pk]:
-        move_wallet(wallet.pk, source.pk, target.pk, now)
-    for one in (source, target):
-        wallets = Wallet.objects.filter(requester=one).order_by("created", "pk")
-        one.wallets = [name_of(wallet) for wallet in wallets] or None
-        one.save(update_fields=["wallets"])
+    for wallet in list(wallets):
+        if wallet.requester_id == source.pk:
+            move_wallet(wallet.pk, source.pk, target.pk, now)
+    for requester in (source, target):
+        wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
+        requester.wallets = [name_of(wallet) for wallet in wallets] or None
+        requester.save(update_fields=["wallets"])
     move_counters(source.pk, target.pk)
 
 

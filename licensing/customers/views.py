@@ -44,10 +44,10 @@ class RequesterPathViewSet(AccountViewSet[Requester]):
         return self.row_of(rows, self.kwargs["id"])
 
     def row_of(self, rows: QuerySet[Requester], id: str) -> Requester:
-        found = rows.filter(requester_id=id).first() if "\0" not in id else None
-        if found is None:
+        requester = rows.filter(requester_id=id).first() if "\0" not in id else None
+        if requester is None:
             raise NotFound(f"There is no requester {id[:100]!r}.")
-        return found
+        return requester
 
 
 class RequesterViewSet(RequesterPathViewSet):
@@ -64,8 +64,8 @@ class RequesterViewSet(RequesterPathViewSet):
     filterset_class = RequesterFilters
     after_commit: Callable[[], object] | None = None  # runs after a write is committed
 
-    def one(self, requester: Requester, status: int = 200) -> HttpResponse:
-        return self.answer(requester, status, stats=stats_of(requester))
+    def answer_with_stats(self, requester: Requester, status: int = 200) -> HttpResponse:
+        return self.answer(requester, status, stats=statistics_with_merged(requester))
 
     @extend_schema(summary="List requesters", responses=RequesterProfileSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -75,15 +75,15 @@ class RequesterViewSet(RequesterPathViewSet):
     @extend_schema(summary="Create a requester", responses={201: RequesterProfileSerializer})
     def create(self, request: Request) -> HttpResponse:
         """Register a customer before its first check or licence. An id that is known already is a 409."""
-        return self.one(services.create_requester(self.account_id, self.validated()), 201)
+        return self.answer_with_stats(services.create_requester(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a requester")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: how often it was allowed and denied, and when it last asked. Encode the id for a URL."""
-        return self.one(self.get_object())
+        return self.answer_with_stats(self.get_object())
 
     def shown_now(self, resource: Requester) -> Mapping[str, object]:
-        return RequesterProfileSerializer(resource, context={"stats": stats_of(resource)}).data
+        return RequesterProfileSerializer(resource, context={"stats": statistics_with_merged(resource)}).data
 
     @extend_schema(summary="Update a requester", request=RequesterProfileChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
@@ -93,7 +93,7 @@ class RequesterViewSet(RequesterPathViewSet):
         """
         requester = self.get_object_to_change()
         fields = self.validated_change(requester, RequesterProfileChangeSerializer)
-        return self.one(services.update_requester(requester, fields))
+        return self.answer_with_stats(services.update_requester(requester, fields))
 
     @extend_schema(summary="Erase a requester's personal data", responses=ErasedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
@@ -120,7 +120,7 @@ class RequesterViewSet(RequesterPathViewSet):
         target = merging.merge(source, self.validated(MergeSerializer)["into"])
         source.merged_into = target
         self.after_commit = partial(merging.settle, source)
-        return self.one(target)
+        return self.answer_with_stats(target)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         response = super().write(handler, request, *args, **kwargs)
@@ -129,16 +129,18 @@ class RequesterViewSet(RequesterPathViewSet):
         return response
 
 
-def stats_of(requester: Requester) -> dict[str, object]:
+def statistics_with_merged(requester: Requester) -> dict[str, object]:
     """Return statistics of all decisions about the requester and those merged into it."""
     merged = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
     parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged)]
-    seen = [str(one["lastSeenAt"]) for one in parts if one["lastSeenAt"] is not None]
-    sums = {name: sum(int(str(one[name])) for one in parts) for name in ("allowed", "denied")}
+    seen = [str(part["lastSeenAt"]) for part in parts if part["lastSeenAt"] is not None]
+    sums = {name: sum(int(str(part[name])) for part in parts) for name in ("allowed", "denied")}
     return {**sums, "lastSeenAt": max(seen, default=None)}
 
 
-one_view = RequesterViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True)
+detail_view = RequesterViewSet.as_view(
+    {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True
+)
 
 
 def nested_route(view: Callable[..., HttpResponseBase], name: str) -> Callable[..., HttpResponseBase]:
@@ -150,7 +152,7 @@ def nested_route(view: Callable[..., HttpResponseBase], name: str) -> Callable[.
     def nested_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
         if request.method in ("POST", "OPTIONS"):
             return view(request, id=id)
-        response = one_view(request, id=f"{id}/{name}")
+        response = detail_view(request, id=f"{id}/{name}")
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             response["Allow"] = f"{response['Allow']}, POST"
         return response

@@ -53,7 +53,7 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     cut, before = oldest if len(oldest) == 2 else (None, None)
     if before is not None and (horizon is None or before.value >= horizon):
         events = events.filter(TupleGreaterThan(Tuple(F("created"), F("id")), before))
-    recent = rows_of(events.order_by("created", "id").values_list(*COLUMNS))
+    recent = read_rows(events.order_by("created", "id").values_list(*COLUMNS))
     chunks = recent if archived is None else chain(archived_rows(archived, before), recent)
     return PastDecisions(chunks, None if cut is None else cut.value)
 
@@ -62,7 +62,7 @@ def positions(events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent, tuple[date
     return events.order_by("-created", "-id").values_list("created", "id")
 
 
-def rows_of(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
+def read_rows(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
     """Yield the rows of one query as raw database values, because model conversion would take most of the time.
 
     Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
@@ -88,10 +88,10 @@ def archived_decisions(policy: Policy, begin: datetime, end: datetime) -> "Stret
 def archived_rows(archived: "Stretch", after: Position | None) -> Iterator[list[Row]]:
     with available_archive():
         for chunk in archived.chunks(CHUNK, after=after):
-            yield [row_of(event) for event in events_of(chunk)]
+            yield [build_row(event) for event in events_of(chunk)]
 
 
-def row_of(event: AccessEvent) -> Row:
+def build_row(event: AccessEvent) -> Row:
     key = cast("RawId", prepare(AccessEvent, "id", event.pk))
     content = cast("RawId", prepare(AccessEvent, "content_id", event.content_id))
     name, facts = event.requester.requester_id, orjson.dumps(event.facts)

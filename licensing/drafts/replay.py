@@ -14,7 +14,7 @@ from kit.values.ids import RawId
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import Reason, falls_short, judge, unpaid
 from licensing.policies.facts import Facts
-from licensing.policies.rate_limits import counter_of, counter_of_visitor, counts_visitor, limit_of, window
+from licensing.policies.rate_limits import counter_key, counter_of_visitor, counts_visitor, effective_limit, window
 from licensing.policies.rules import Rule
 
 EXAMPLES = 5  # of each kind
@@ -96,7 +96,7 @@ class Replay:
 
     def takes(self, rule: Rule, past: Past) -> bool:
         """Whether the rule's rate limit has room for the requester. Counts the request if so."""
-        limit, key = limit_of(rule, past.facts), (counter_of(rule, past.facts), past.facts.requester_id)
+        limit, key = effective_limit(rule, past.facts), (counter_key(rule, past.facts), past.facts.requester_id)
         assert limit is not None  # noqa: S101 - says so to the type checker
         begin, _ = window(limit.period, past.facts.now)
         since, used = self.used.get(key, (begin, 0))

@@ -51,7 +51,7 @@ class Simulation:
     at_stake: dict[str, Decimal]  # by currency: revenue of the decisions that would be denied
 
 
-def window_of(
+def resolve_window(
     now: datetime, period: str | None, start: datetime | None, end: datetime | None
 ) -> tuple[datetime, datetime]:
     """Return the period's start and exclusive end, with the same rules as reports.
@@ -69,7 +69,7 @@ def window_of(
     return start, end
 
 
-def draft_of(policy: Policy, fields: Mapping[str, object]) -> CompiledPolicy:
+def compile_draft(policy: Policy, fields: Mapping[str, object]) -> CompiledPolicy:
     """Compile the policy with the given rules and default action; the saved version if neither is given."""
     if not {"rules", "default_action"} & fields.keys():
         return CompiledPolicy.of(policy.pk, policy.version, policy.default_action, parse_rules(policy.rules))
@@ -85,7 +85,7 @@ def simulate(
     Reads back to the beginning of the longest rate-limit window open at `start`, within the limit. Policies with more
     than a hundred conditions get fewer decisions. Raises ClientGone.
     """
-    tests = tests_of(draft)
+    tests = count_conditions(draft)
     limit = min(limit or MAX_DECISIONS, MAX_TESTS // max(tests, 1))
     turn = max(1, TURN // (TESTS_OF_READING + tests))
     past = newest_decisions(policy, earliest_window(draft, max(start, BEGINNING)), end, limit)
@@ -102,7 +102,7 @@ def simulate(
             with bursts:
                 began = perf_counter()
                 for row in chunk[begin : begin + turn]:
-                    one = past_of(row, unread)
+                    one = build_past_decision(row, unread)
                     change = replay.see(one)
                     if change is not None and one.allowed:
                         denied.append(one.id)
@@ -116,12 +116,12 @@ def simulate(
     return Simulation(draft, start, end, since, is_truncated, replay.tally, at_stake)
 
 
-def tests_of(draft: CompiledPolicy) -> int:
+def count_conditions(draft: CompiledPolicy) -> int:
     """Return how many conditions a decision by the draft may test."""
     return sum(len(rule.tests) for rule in draft.rules)
 
 
-def past_of(row: Row, unread: Iterable[str] = ()) -> Past:
+def build_past_decision(row: Row, unread: Iterable[str] = ()) -> Past:
     """Build the recorded decision, skipping `unread` facts. Parsing addresses would take a third of the time."""
     key, created, content, requester_id, permission, allowed, reason, text = row
     facts = orjson.loads(text)

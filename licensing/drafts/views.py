@@ -16,7 +16,7 @@ from licensing.drafts.serializers import (
     SimulationBodySerializer,
     SimulationSerializer,
 )
-from licensing.drafts.simulate import draft_of, simulate, window_of
+from licensing.drafts.simulate import compile_draft, resolve_window, simulate
 from licensing.policies.models import Policy
 
 MAX_FINDINGS = 500  # in a reply
@@ -38,8 +38,8 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
         """
         policy = self.get_object()
         fields = self.validated(SimulationBodySerializer)
-        draft = draft_of(policy, fields)
-        start, end = window_of(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
+        draft = compile_draft(policy, fields)
+        start, end = resolve_window(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
         limit = fields.get("limit")
         return json_report(lambda: present_simulation(policy, simulate(policy, draft, start, end, limit)))
 

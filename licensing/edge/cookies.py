@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from licensing.access.answers import Answer
 from licensing.access.event_loop.head import Head
-from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, mark_of, window
+from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, cookie_mark, window
 
 NAME = "licensing_visitor"
 SECONDS = int(MARKED_FOR.total_seconds())  # of its life; the longest window has 31 days
@@ -75,7 +75,7 @@ def new_cookie(answer: Answer, account_id: str, former: VisitorCookie | None, *,
         return {}
     begin, _ = window(rule.rate_limit.period, answer.facts.now)
     marks = {} if former is None else dict(former.marks)
-    rule_mark = mark_of(policy.id or "", rule)
+    rule_mark = cookie_mark(policy.id or "", rule)
     marks.pop(rule_mark, None)
     kept = list(marks.items())[1 - MAX_MARKS :]  # the newest
     cookie = VisitorCookie(visitor_id, {**dict(kept), rule_mark: begin})

@@ -20,7 +20,7 @@ from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
-from licensing.access.recorded_decisions import recorded_answers
+from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
 from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
 from licensing.policies.offers import offers
@@ -29,10 +29,8 @@ from licensing.sites.models import Site
 
 Row = Mapping[str, Any]  # its `count`, and fields of a requester or an item
 TOP = 10
-MOST_PRICED = 10_000  # newest denials of payers, whose prices are computed one by one
-# Columns of requesters that prices do not depend on.
-UNUSED = [f"requester__{field.name}" for field in Requester._meta.concrete_fields
-          if field.name not in ("id", "requester_id")]  # fmt: skip
+MOST_PRICED = 10_000  # newest denials of payers, which are read one by one
+PRICED_BY = ("requester_id", "policy_id", "policy_version", "permission", "created", "facts")
 Sums = dict[str, Decimal]  # by currency
 
 
@@ -97,21 +95,26 @@ def payers_among(requesters: Sequence[int]) -> list[int]:
 
 def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
-    report.by_requester, report.priced = prices_of(events, MOST_PRICED)
+    report.by_requester, report.priced, _ = prices_of(events, MOST_PRICED)
     report.at_stake = added_up(report.by_requester.values())
 
 
-def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int]:
-    """Return the prices of the first offers of the newest `most` denials by requester, and how many were priced."""
+def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int, bool]:
+    """Return the prices of the first offers of the newest `most` denials by requester.
+
+    Also returns how many were priced, and whether there are more.
+    """
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    priced = 0
-    named = events.select_related("requester").defer(*UNUSED).order_by(*BY_TIME)
-    for answer in recorded_answers(named[:most]):
-        priced += 1
-        offer = next(offers(answer.policy, answer.facts), None)
+    denials = list(events.only(*PRICED_BY).order_by(*BY_TIME)[: most + 1])
+    requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
+    ids = dict(requesters.values_list("pk", "requester_id"))
+    for question in equal_questions(denials[:most], ids):
+        offer = next(offers(question.policy, question.facts), None)
         if offer is not None:
-            by_requester[answer.requester_id][offer.price.currency] += from_millionths(offer.price.amount)
-    return {requester: dict(sums) for requester, sums in by_requester.items()}, priced
+            amount = from_millionths(offer.price.amount * question.events)
+            by_requester[question.requester_id][offer.price.currency] += amount
+    sums = {requester: dict(prices) for requester, prices in by_requester.items()}
+    return sums, min(len(denials), most), len(denials) > most
 
 
 def added_up(several: Iterable[Sums]) -> Sums:

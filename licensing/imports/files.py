@@ -21,8 +21,8 @@ from licensing.imports.rows import (
     Readable,
     csv_rows,
     json_rows,
+    open_reader,
     readable,
-    reader_of,
 )
 from licensing.imports.sitemaps import Sitemap
 from licensing.imports.spreadsheets import NAMES, FirstLook
@@ -58,7 +58,7 @@ class RowFile:
     def header(self) -> list[str]:
         """Return the columns of a CSV file; empty for other files."""
         lines = self.lines()
-        return reader_of(lines)[0] if self.is_csv else []
+        return open_reader(lines)[0] if self.is_csv else []
 
     def rows(self) -> Iterator[ImportRow]:
         rows = self.all_rows()
@@ -81,7 +81,7 @@ class RowFile:
                 yield ImportRow(line, values)
 
 
-def format_of(name: str) -> str:
+def detect_format(name: str) -> str:
     stem = name.lower().removesuffix(".gz")
     for suffix, kind in SUFFIXES.items():
         if stem.endswith(suffix):
@@ -92,7 +92,7 @@ def format_of(name: str) -> str:
 @contextmanager
 def open_rows(name: str, format: str | None = None, make: type[RowFile] = RowFile) -> Iterator[RowFile]:  # noqa: A002 - the option's name
     """Open a file, or standard input for `-`. Detects gzip by its magic bytes, and what spreadsheets write."""
-    kind = format or format_of(name)
+    kind = format or detect_format(name)
     with ExitStack() as stack:
         try:
             file: BinaryIO = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))

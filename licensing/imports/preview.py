@@ -93,7 +93,7 @@ class PreviewOutcome:
     sample: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as in the file
 
 
-def columns_of(path: Path, kind: str) -> tuple[list[str], str | None]:
+def read_columns(path: Path, kind: str) -> tuple[list[str], str | None]:
     """Return the file's columns in order, and its encoding if that is not UTF-8.
 
     Raises InvalidRequest if the file cannot be read.
@@ -148,7 +148,7 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> P
 
 def as_it_stands(row: ImportRow) -> list[str]:
     cells = row.cells or row.values.values() or ([row.problem] if row.problem else [])
-    return [text_of(cell)[:200].encode(errors="replace").decode() for cell in cells]
+    return [as_text(cell)[:200].encode(errors="replace").decode() for cell in cells]
 
 
 def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
@@ -164,11 +164,11 @@ def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
         name, _, key = target.partition(".")
         value = body.get(name)
         value = value.get(key) if key and isinstance(value, dict) else value
-        cells.append(text_of(value)[:200].encode(errors="replace").decode())  # lone surrogates cannot be encoded
+        cells.append(as_text(value)[:200].encode(errors="replace").decode())  # lone surrogates cannot be encoded
     return cells
 
 
-def text_of(value: object) -> str:
+def as_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -180,5 +180,5 @@ def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], targe
     target.write(csv_bytes([["line", "problem", *map(harmless, names)]]))
     for row in file.rows():
         if row.line in problems:
-            cells = list(row.cells) or [text_of(row.values.get(name)) for name in names]
+            cells = list(row.cells) or [as_text(row.values.get(name)) for name in names]
             target.write(csv_bytes([[str(row.line), harmless(problems[row.line]), *map(harmless, cells)]]))

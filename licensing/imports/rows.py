@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER, message_about
 from kit.values.json_values import JsonObject
-from licensing.imports.spreadsheets import delimiter_of
+from licensing.imports.spreadsheets import detect_delimiter
 
 MAX_ROW_BYTES = 1024 * 1024  # same as for an API body
 BLANK = b" \t\r\n\v\f"
@@ -160,7 +160,7 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
+def open_reader(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
     """Return the column names and a reader for the rows after the header.
 
     Strict CSV: a stray quote makes the end of a row ambiguous, so that reading resumes at the next line.
@@ -171,7 +171,7 @@ def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
             first = next(lines, "")
     except RowTooLongError as error:
         raise InvalidRequest(f"Line {lines.number}, the header, is not CSV: {error}") from None
-    delimiter = delimiter_of(first) if separator is None else separator[1]
+    delimiter = detect_delimiter(first) if separator is None else separator[1]
     reader = csv.reader(chain([first] if first else [], lines), delimiter=delimiter, strict=True)
     return read_header(lines, reader), reader
 
@@ -190,7 +190,7 @@ def read_header(lines: Lines, reader: Iterator[list[str]]) -> list[str]:
 
 
 def csv_rows(lines: Lines) -> Iterator[ImportRow]:
-    header, reader = reader_of(lines)
+    header, reader = open_reader(lines)
     while True:
         begin = lines.begin_row()
         try:

@@ -40,7 +40,7 @@ class Sitemap:
     def end(self, name: str) -> None:
         self.field = None
         if name == "url":
-            self.pages.append((self.line, row_of(self.page)))
+            self.pages.append((self.line, build_row(self.page)))
 
     def text(self, data: str) -> None:
         if self.field is not None:
@@ -66,7 +66,7 @@ class Sitemap:
         yield from pages
 
 
-def row_of(page: dict[str, str]) -> JsonObject:
+def build_row(page: dict[str, str]) -> JsonObject:
     """Return a page as a row. Without a title, its address gives one."""
     url = page.get("source", "").strip()
     title = page.get("title", "").strip() or title_from(url)

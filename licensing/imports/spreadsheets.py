@@ -66,7 +66,7 @@ class Decodes:
                 self.succeeds = False
 
 
-def delimiter_of(header: str) -> str:
+def detect_delimiter(header: str) -> str:
     """Return the delimiter that splits the header into most columns."""
 
     def columns(delimiter: str) -> int:

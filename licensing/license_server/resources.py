@@ -88,7 +88,7 @@ def find_resource(account_id: str, url: str) -> Resource:
         if item is None:  # deleted since the terms were computed
             raise Unpublished
         return Resource(
-            audience=audience_of(netlocs, asked.removesuffix("$"), is_pattern=False),
+            audience=token_audience(netlocs, asked.removesuffix("$"), is_pattern=False),
             item=item,
             licenses=license_terms(published),
             is_pattern=False,
@@ -100,14 +100,14 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished
     is_pattern = asked in rules
     return Resource(
-        audience=audience_of(netlocs, asked, is_pattern=is_pattern),
+        audience=token_audience(netlocs, asked, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
         licenses=license_terms(read),
         is_pattern=is_pattern,
     )
 
 
-def audience_of(netlocs: list[str], asked: str, *, is_pattern: bool) -> tuple[str, ...]:
+def token_audience(netlocs: list[str], asked: str, *, is_pattern: bool) -> tuple[str, ...]:
     """Return the audience of a token for the resource: URL prefixes up to the first wildcard."""
     path = asked
     if is_pattern:

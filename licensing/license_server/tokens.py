@@ -20,7 +20,7 @@ from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import judge
 from licensing.policies.facts import HeldLicense
-from licensing.policies.standing import build_facts, standing_of
+from licensing.policies.standing import build_facts, build_standing
 
 
 class Unlicensed(Exception):
@@ -54,7 +54,7 @@ def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime)
         license_id=held.id or "",
         client_id=client.pk,
         account_id=client.account_id,
-        scope=scope_of(held, client.requester.requester_id, resource, now),
+        scope=token_scope(held, client.requester.requester_id, resource, now),
     )
     return current_signer(Algorithm.ES256).sign({**asdict(claims), "aud": list(claims.aud)}), seconds
 
@@ -70,10 +70,10 @@ def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLi
     raise Unlicensed
 
 
-def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
+def token_scope(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
     """Return the uses, by their names in RSL, that the licence allows under the current policy."""
     item = resource.item
-    facts = build_facts(standing_of([held], has_lapsed=False), now, requester_id, None, item.known)
+    facts = build_facts(build_standing([held], has_lapsed=False), now, requester_id, None, item.known)
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 

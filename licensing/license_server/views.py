@@ -54,7 +54,7 @@ def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[Htt
         if request.method != "POST":
             return answer({"error": "invalid_request", "error_description": "Send a POST."}, 405, {"Allow": "POST"})
         try:
-            return answer(handler(request, parameters_of(request)))
+            return answer(handler(request, parse_parameters(request)))
         except OAuthError as refusal:
             told = {"error": refusal.error, "error_description": refusal.description}
             challenge = {"WWW-Authenticate": 'Basic realm="licence server"'} if refusal.status == 401 else {}
@@ -73,7 +73,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
     return JsonResponse(body, status=status, headers={**NOT_KEPT, **(headers or {})})
 
 
-def parameters_of(request: HttpRequest) -> Parameters:
+def parse_parameters(request: HttpRequest) -> Parameters:
     """Parse the parameters from the body. Raises Refused if one is repeated or not a string."""
     media = (request.content_type or FORM).lower()
     try:
@@ -95,7 +95,7 @@ def parameters_of(request: HttpRequest) -> Parameters:
 # --- Authentication --------------------------------------------------------------------------------------------------
 
 
-def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
+def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]:
     """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises Refused."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
@@ -109,9 +109,9 @@ def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
     return unquote_plus(name), unquote_plus(secret)
 
 
-def client_of(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
+def authenticate_client(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
     """Authenticate the client. Raises Refused."""
-    client = authenticate(*credentials_of(request, given), now)
+    client = authenticate(*read_credentials(request, given), now)
     if client is None:
         raise OAuthError("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
     with turn_to_write():
@@ -126,7 +126,7 @@ def client_of(request: HttpRequest, given: Parameters, now: datetime) -> License
 def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     """Issue a licence token for a resource, if the client sends its published licence."""
     now = timezone.now()
-    client = client_of(request, given, now)
+    client = authenticate_client(request, given, now)
     grant_type = required_parameter(given, "grant_type")
     if grant_type != "client_credentials":
         raise OAuthError("unsupported_grant_type", "grant_type must be client_credentials.")
@@ -142,7 +142,7 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     if not resource.has_license(terms):
         raise OAuthError("invalid_license", "This is not the licence that is published of the resource.")
     try:
-        made, seconds = issue(client, resource, issuer_of(request), now)
+        made, seconds = issue(client, resource, token_issuer(request), now)
     except Unlicensed:
         raise OAuthError("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
     except Unpaid:
@@ -159,7 +159,7 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     if scheme.lower() == "bearer":
         account_id = account_of_key(request, sent.strip(), now)
     else:
-        client = client_of(request, given, now)
+        client = authenticate_client(request, given, now)
         account_id = client.account_id
     told: dict[str, Any] = introspect_token(
         required_parameter(given, "token"), account_id, client, given.get("resource"), now
@@ -186,6 +186,6 @@ def required_parameter(given: Parameters, name: str) -> str:
     return given[name]
 
 
-def issuer_of(request: HttpRequest) -> str:
+def token_issuer(request: HttpRequest) -> str:
     """Return the issuer of tokens, the same as for signed decisions."""
     return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"

@@ -22,7 +22,7 @@ from licensing.licenses.charges import build_ledger_entry, keep_books
 from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from licensing.licenses.services import NAMES, Fields, Room, names_of
+from licensing.licenses.services import NAMES, Fields, Room, count_scope
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
@@ -135,7 +135,7 @@ class Together(OneByOne):
         fields = dict(given)
         requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
         issued = services.new_license(self.account_id, fields, self.owned, self.now)
-        self.take_room(requester_id, 1, names_of(issued))
+        self.take_room(requester_id, 1, count_scope(issued))
         requester = self.requesters.get(requester_id)
         if requester is None:
             requester = Requester(account_id=self.account_id, requester_id=requester_id)
@@ -154,7 +154,7 @@ class Together(OneByOne):
             changed.account = self.account
         fees = take_due_fees(changed, self.now)
         services.change_terms(changed, fields, self.owned, self.now)
-        self.take_room(held.requester.requester_id, 0, names_of(changed) - names_of(held))
+        self.take_room(held.requester.requester_id, 0, count_scope(changed) - count_scope(held))
         self.name_unnamed(held.requester, fields.get("requester_name"))
         if not self.note("license.updated", held, changed, before):
             return held

@@ -54,7 +54,7 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     terms: dict[int, list[Term]] = {requester: [] for requester in requesters}
     rows = License.objects.filter(requester_id__in=terms).order_by("starts_at", "id")
     for requester, *row in rows.values_list(*COLUMNS):
-        if (term := term_of(*row)) is not None:
+        if (term := build_term(*row)) is not None:
             terms[requester].append(term)
     ended: dict[int, list[str]] = {}
     revoked = LicenseClient.objects.filter(requester_id__in=terms, revoked_at__isnull=False)
@@ -63,7 +63,7 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     return {requester: LicenseIndex(held, ended.get(requester, ())) for requester, held in terms.items()}
 
 
-def term_of(
+def build_term(
     id: str,
     license_type: str,
     starts_at: datetime,

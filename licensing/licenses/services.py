@@ -107,7 +107,7 @@ def update_license(held: License, fields: Fields) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
-    now, before, booked, names = stored_now(), locked.audited(), build_ledger_entry(locked), names_of(locked)
+    now, before, booked, names = stored_now(), locked.audited(), build_ledger_entry(locked), count_scope(locked)
     fees = take_due_fees(locked, now)  # by the former terms
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]), now)
     name_unnamed(locked.requester, fields.get("requester_name"))
@@ -117,7 +117,7 @@ def update_license(held: License, fields: Fields) -> License:
     locked.updated = now
     fees += take_due_fees(locked, now)
     locked.save()
-    if names_of(locked) > names:
+    if count_scope(locked) > names:
         check_room(rooms([locked.requester])[locked.requester.pk])
     renew(locked.requester)
     audit.record("license.updated", locked, before)
@@ -238,7 +238,7 @@ def check_scopes(fields: Fields, owned: Owned, held: License | None) -> Fields:
     return {**fields, **lists}
 
 
-def names_of(held: License) -> int:
+def count_scope(held: License) -> int:
     return len(held.content_ids) + len(held.tags) + len(held.policy_ids)
 
 

@@ -213,11 +213,11 @@ class Decider:
         facts.pop("ip", None)
         decision, rule = answer.decision, answer.decision.rule
         limit = None
-        rate_limit = None if rule is None else rate_limits.limit_of(rule, answer.facts)
+        rate_limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is not None and rule is not None and rate_limit is not None:
             counted = other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
-            counter = rate_limits.counter_of(rule, answer.facts)
+            counter = rate_limits.counter_key(rule, answer.facts)
             limit = Limit(counted or check.requester_id, policy, counter, rate_limit)
         is_at_stake = decision.observed and can_be_charged(check.requester_id)
         offer = next(offers(answer.policy, answer.facts), None) if is_at_stake else None

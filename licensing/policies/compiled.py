@@ -50,7 +50,7 @@ class CompiledPolicy:
             schedules,
             reads_address,
             comparisons,
-            named_permissions_of(rules),
+            collect_permissions(rules),
         )
 
     @property
@@ -63,7 +63,7 @@ class CompiledPolicy:
         return 500 + sum(rule.size for rule in self.rules)
 
 
-def named_permissions_of(rules: Sequence[Rule]) -> frozenset[str]:
+def collect_permissions(rules: Sequence[Rule]) -> frozenset[str]:
     """Return the permissions that the rules name, in conditions or as granted."""
     named = {permission for rule in rules for permission in rule.permissions}
     for rule in rules:

@@ -67,7 +67,7 @@ class Fields:
         return default
 
 
-def integer_of(low: int, high: int) -> Callable[[object, str], int]:
+def integer_reader(low: int, high: int) -> Callable[[object, str], int]:
     def read(value: object, path: str) -> int:
         if type(value) is not int or not low <= value <= high:
             raise Fault(path, f"Must be an integer from {low:,} to {high:,}.")
@@ -76,13 +76,13 @@ def integer_of(low: int, high: int) -> Callable[[object, str], int]:
     return read
 
 
-def one_of(choices: Sequence[str], value: object, path: str, message: str) -> str:
+def require_choice(choices: Sequence[str], value: object, path: str, message: str) -> str:
     if not isinstance(value, str) or value not in choices:
         raise Fault(path, message)
     return value
 
 
-def text_of(maximum: int) -> Callable[[object, str], str]:
+def text_reader(maximum: int) -> Callable[[object, str], str]:
     def read(value: object, path: str) -> str:
         if not isinstance(value, str):
             raise Fault(path, "Must be a string or an array of strings.")
@@ -135,7 +135,7 @@ def moment(value: object, path: str) -> datetime:
         raise Fault(path, str(error)) from None
 
 
-def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:
+def address_ranges(networks: Iterable[Network]) -> dict[int, list[Range]]:
     """Return disjoint, sorted ranges of addresses by IP version."""
     ranges: dict[int, list[Range]] = {4: [], 6: []}
     for one in merge_networks(networks):

@@ -19,6 +19,7 @@ from licensing.policies.condition_values import (
     AddressRanges,
     Kind,
     Schema,
+    address_ranges,
     expect,
     join_alternatives,
     moment,
@@ -27,22 +28,21 @@ from licensing.policies.condition_values import (
     one_or_more_schema,
     parse_flag,
     permission_name,
-    ranges_of,
     require_object,
-    text_of,
+    text_reader,
     text_schema,
 )
 from licensing.policies.facts import ContentType, Facts, parse_content_type
 from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
 
 
-def values_of(wanted: object) -> list[Any]:
+def as_list(wanted: object) -> list[Any]:
     """Return a parsed condition's values as a list."""
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def any_of(wanted: object) -> str:
-    return join_alternatives([str(value) for value in values_of(wanted)])
+def describe_values(wanted: object) -> str:
+    return join_alternatives([str(value) for value in as_list(wanted)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ConditionType:
     hint: str = ""
     choices: tuple[str, ...] = ()
     # Only for Kind.OBJECT; arguments are its JSON:
-    in_words: Callable[[object], str] = any_of  # for `words`
+    in_words: Callable[[object], str] = describe_values  # for `words`
     text: Callable[[object], str] = str  # text of its form field
     read_text: Callable[[str], object] = (
         str  # parses that text; returns malformed text unchanged, for validation to reject
@@ -113,7 +113,9 @@ def leaves(wanted: object) -> Iterator[object]:
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
 
-def member_of(name: str, read: Callable[[object, str], str], attribute: str) -> Callable[[object, str], Condition]:
+def membership_test(
+    name: str, read: Callable[[object, str], str], attribute: str
+) -> Callable[[object, str], Condition]:
     """Build a condition that tests whether an attribute of the facts is one of the given values."""
     look = attrgetter(attribute)
 
@@ -125,7 +127,7 @@ def member_of(name: str, read: Callable[[object, str], str], attribute: str) -> 
 
 
 def build_license_type(value: object, path: str) -> Condition:
-    wanted = frozenset(one_or_more(value, path, text_of(100)))
+    wanted = frozenset(one_or_more(value, path, text_reader(100)))
     return Condition(
         "licenseType",
         value,
@@ -135,7 +137,7 @@ def build_license_type(value: object, path: str) -> Condition:
 
 
 def build_tags(value: object, path: str) -> Condition:
-    wanted = frozenset(one_or_more(value, path, text_of(100)))
+    wanted = frozenset(one_or_more(value, path, text_reader(100)))
     return Condition("tags", value, lambda facts: not wanted.isdisjoint(facts.tags), lambda facts: sorted(facts.tags))
 
 
@@ -150,7 +152,7 @@ def build_has_valid_license(value: object, path: str) -> Condition:
 
 
 def build_ip(value: object, path: str) -> Condition:
-    ranges = {version: AddressRanges(of) for version, of in ranges_of(one_or_more(value, path, network)).items()}
+    ranges = {version: AddressRanges(of) for version, of in address_ranges(one_or_more(value, path, network)).items()}
 
     def matches(facts: Facts) -> bool:
         return facts.ip is not None and facts.ip in ranges[facts.ip.version]
@@ -237,7 +239,7 @@ TYPES = (
     ConditionType(
         name="requesterId",
         kind=Kind.VALUES,
-        build=member_of("requesterId", text_of(255), "requester_id"),
+        build=membership_test("requesterId", text_reader(255), "requester_id"),
         schema=one_or_more_schema(text_schema(255), "RequesterIds"),
         holds_if="the requester has this id, or one of these ids",
         words="the customer is {}",
@@ -248,7 +250,7 @@ TYPES = (
     ConditionType(
         name="contentType",
         kind=Kind.CHOICES,
-        build=member_of("contentType", parse_content_type, "content_type"),
+        build=membership_test("contentType", parse_content_type, "content_type"),
         schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}, "ContentTypes"),
         holds_if="the item has this type, or one of these types",
         words="the item is of type {}",
@@ -270,7 +272,7 @@ TYPES = (
     ConditionType(
         name="category",
         kind=Kind.VALUES,
-        build=member_of("category", text_of(255), "category"),
+        build=membership_test("category", text_reader(255), "category"),
         schema=one_or_more_schema(text_schema(255), "Categories"),
         holds_if="the item is in this category, or in one of these categories",
         words="the item is in {}",
@@ -281,7 +283,7 @@ TYPES = (
     ConditionType(
         name="permission",
         kind=Kind.VALUES,
-        build=member_of("permission", permission_name, "permission"),
+        build=membership_test("permission", permission_name, "permission"),
         schema=one_or_more_schema(PERMISSION_SCHEMA, "Permissions"),
         holds_if="the check asks for this permission",
         words="{} is asked for",
@@ -363,7 +365,7 @@ UNKNOWN = f"There is no such condition. Known: {', '.join(CONDITIONS)}."
 IN_WORDS = tuple(sorted(TYPES, key=attrgetter("place")))
 
 
-def names_of(*kinds: Kind) -> tuple[str, ...]:
+def condition_names(*kinds: Kind) -> tuple[str, ...]:
     """Return the names of conditions of these kinds, in sentence order."""
     return tuple(one.name for one in IN_WORDS if one.kind in kinds)
 

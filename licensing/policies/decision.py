@@ -98,14 +98,14 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     """Decide whether the requester may access the item, taking the mode into account."""
     if facts.mode == ENFORCE and (policy is None or policy.mode == ENFORCE):
         return judge(policy, facts)
-    mode = mode_of(policy, facts)
+    mode = effective_mode(policy, facts)
     if mode == Mode.DISABLED:
         return Decision(True)
     decision = judge(policy, facts)
     return decision if mode == Mode.ENFORCE else observe(decision)
 
 
-def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
+def effective_mode(policy: CompiledPolicy | None, facts: Facts) -> str:
     """Return the more lenient of the site's and the policy's mode. The policy's does not count for archived items."""
     if policy is None or policy.mode == Mode.ENFORCE or facts.archived:
         return facts.mode
@@ -157,7 +157,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
             return Decision(True)
         return Decision(False, Reason.HOST_NOT_ALLOWED if facts.is_elsewhere else Reason.NO_POLICY)
     if facts.permission in IMPLIED_AT_EDGE:
-        facts = in_words_of(policy, facts)
+        facts = translate_permission(policy, facts)
     if type(facts) is PayerFacts:
         matching = (rule for rule in policy.rules if rule.matches(facts))
         return decided_by(next(matching, None), policy, facts)
@@ -170,7 +170,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     return decided_by(None, policy, facts)
 
 
-def in_words_of(policy: CompiledPolicy, facts: Facts) -> Facts:
+def translate_permission(policy: CompiledPolicy, facts: Facts) -> Facts:
     """Return the facts with the permission that the policy means, if it does not name the requested one."""
     named = permission_meant(policy, facts.permission, is_at_edge=facts.identified_by is not None)
     return facts if named == facts.permission else asking_for(facts, named)
@@ -215,7 +215,7 @@ def grant(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
-    return Decision(False, reason, rule, license=license_of(reason, rule, facts))
+    return Decision(False, reason, rule, license=decisive_license(reason, rule, facts))
 
 
 def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
@@ -228,7 +228,7 @@ def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
 def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
     """Return whether some licence type would allow the access to this requester. One pass."""
     if facts.permission in IMPLIED_AT_EDGE:
-        facts = in_words_of(policy, facts)
+        facts = translate_permission(policy, facts)
     untyped = with_license(facts, UNTYPED)
     decided: set[str] = set()  # licence types about whose holders an earlier rule decides
     for rule in policy.rules:
@@ -251,7 +251,7 @@ def with_license(facts: Facts, held: HeldLicense) -> Facts:
     return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
 
 
-def license_of(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
+def decisive_license(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
     """Return the licence behind a decision; None for denials for lack of a licence."""
     if reason in WITHOUT_LICENSE:
         return None

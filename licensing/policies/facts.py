@@ -395,7 +395,7 @@ def shown_facts(part: str, recorded: Recorded) -> Recorded:
     return {fact.key: recorded[fact.name] for fact in SHOWN[part] if fact.name in recorded}
 
 
-def loader_of(facts: Sequence[Fact]) -> Callable[[Recorded], Values]:
+def facts_loader(facts: Sequence[Fact]) -> Callable[[Recorded], Values]:
     """Return a function that loads the values of these facts from their recorded JSON, in order.
 
     It visits what is recorded, which is a few facts, on each request of the edge and for each row of an export.
@@ -414,7 +414,7 @@ def loader_of(facts: Sequence[Fact]) -> Callable[[Recorded], Values]:
     return load_all
 
 
-facts_of_item, facts_of_check, facts_of_wallets = map(loader_of, (OF_ITEM, OF_CHECK, OF_WALLETS))
+facts_of_item, facts_of_check, facts_of_wallets = map(facts_loader, (OF_ITEM, OF_CHECK, OF_WALLETS))
 PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
 
 

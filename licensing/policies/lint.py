@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from licensing.policies.compiled import precedence
-from licensing.policies.conditions import CONDITIONS, values_of
+from licensing.policies.conditions import CONDITIONS, as_list
 from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
@@ -228,7 +228,7 @@ def about_types(rule: Rule, known: frozenset[str] | None) -> Iterator[Finding]:
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
             many = isinstance(condition.wanted, list)
-            for place, name in enumerate(values_of(condition.wanted)):
+            for place, name in enumerate(as_list(condition.wanted)):
                 if name not in known:
                     message = f"There is no licence of the type {name!r}."
                     yield finding("unknown_license_type", f"{path}[{place}]" if many else path, message)

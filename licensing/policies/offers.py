@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import Decision, decide, in_words_of, judge, with_license
+from licensing.policies.decision import Decision, decide, judge, translate_permission, with_license
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
@@ -47,7 +47,7 @@ def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
     """
     if policy is None or facts.archived:
         return
-    meant = in_words_of(policy, facts)
+    meant = translate_permission(policy, facts)
     untyped = payer_facts(meant, None, 0, "")
     decided: set[str] = set()  # licence types about whose payers an earlier rule decides
     for rule in policy.rules:

@@ -99,21 +99,21 @@ def run_tests(rules: Sequence[Rule], default_action: str, tests: Sequence[Policy
     `now` is the time of tests without `at`.
     """
     policy = CompiledPolicy.of(None, None, default_action, tuple(rules))
-    return [result_of(policy, index, test, now) for index, test in enumerate(tests)]
+    return [run_policy_test(policy, index, test, now) for index, test in enumerate(tests)]
 
 
-def result_of(policy: CompiledPolicy, index: int, test: PolicyTest, now: datetime) -> Result:
+def run_policy_test(policy: CompiledPolicy, index: int, test: PolicyTest, now: datetime) -> Result:
     decision = decide(policy, facts_of_test(test, now))
     expect = test["expect"]
     passed = (
         decision.allowed is expect["allowed"]
         and expect.get("reason") in (None, decision.reason)
-        and ("matchedRule" not in expect or expect["matchedRule"] == index_of(decision))
+        and ("matchedRule" not in expect or expect["matchedRule"] == rule_index(decision))
     )
     return Result(index, test.get("name"), passed, render_expectation(expect), render_decision(decision))
 
 
-def index_of(decision: Decision) -> int | None:
+def rule_index(decision: Decision) -> int | None:
     return decision.rule.index if decision.rule is not None else None
 
 
@@ -123,7 +123,7 @@ def render_expectation(expect: Expectation) -> str:
 
 
 def render_decision(decision: Decision) -> str:
-    return f"{render_outcome(decision.allowed, decision.reason)} by {render_rule(index_of(decision))}"
+    return f"{render_outcome(decision.allowed, decision.reason)} by {render_rule(rule_index(decision))}"
 
 
 def render_outcome(allowed: bool, reason: str | None) -> str:
@@ -159,22 +159,22 @@ def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
 
 def standing_of_test(requester: RequesterOfTest, now: datetime) -> Standing:
     """Resolve the licences: those of the service if any has started, else the caller's claims."""
-    terms = sorted(map(term_of, requester.get("licenses") or ()), key=lambda term: term.starts_at)
+    terms = sorted(map(build_license_term, requester.get("licenses") or ()), key=lambda term: term.starts_at)
     return standing_at(terms, now) or vouched_by(requester)
 
 
-def term_of(held: LicenseOfTest) -> Term:
+def build_license_term(held: LicenseOfTest) -> Term:
     start, end = held.get("startsAt"), held.get("expiresAt")
     license_held = HeldLicense(held["licenseType"], "service", expires_at=parse_timestamp(end) if end else None)
     return Term(license_held, parse_timestamp(start) if start else BEGINNING)
 
 
-def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
+def build_policy_test(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
     """Build a test from these facts that expects the policy's current decision, ignoring its mode.
 
     It has a time only if the policy depends on the time.
     """
-    test: PolicyTest = {"name": name, "requester": requester_of(facts), "expect": {"allowed": False}}
+    test: PolicyTest = {"name": name, "requester": build_test_requester(facts), "expect": {"allowed": False}}
     parts = cast("dict[str, Recorded]", test)
     for fact in TESTED:
         value = getattr(facts, fact.attribute)
@@ -191,7 +191,7 @@ def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
     return test
 
 
-def requester_of(facts: Facts) -> RequesterOfTest:
+def build_test_requester(facts: Facts) -> RequesterOfTest:
     """Build a test requester with equivalent licences."""
     requester: RequesterOfTest = {"id": facts.requester_id}
     if not facts.licenses_by_service:

@@ -21,7 +21,7 @@ from kit.http.middleware import network_of
 from kit.values import ids
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
-from licensing.policies.rules import VISITOR, RateLimit, Rule, fingerprint_of, parse_rate_limit
+from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerprint, parse_rate_limit
 
 StoredRule = Mapping[str, object]  # in JSON
 
@@ -61,7 +61,7 @@ def counts_visitor(rule: Rule, facts: Facts) -> bool:
     return facts.identified_by is None or facts.identified_by in UNPROVEN
 
 
-def counter_of(rule: Rule, facts: Facts) -> bytes:
+def counter_key(rule: Rule, facts: Facts) -> bytes:
     """Return the key of the rule's counter of a requester: of all its accesses, or of a visitor's."""
     if not counts_visitor(rule, facts):
         return rule.fingerprint
@@ -72,7 +72,7 @@ def counter_of(rule: Rule, facts: Facts) -> bytes:
     return rule.fingerprint
 
 
-def limit_of(rule: Rule, facts: Facts) -> RateLimit | None:
+def effective_limit(rule: Rule, facts: Facts) -> RateLimit | None:
     """Return the rule's limit for this requester: more than one reader's if the edge counts an address."""
     limit = rule.rate_limit
     is_address = facts.identified_by is not None and facts.visitor_id is None and counts_visitor(rule, facts)
@@ -104,11 +104,11 @@ def first_window(policy_id: str, rule: Rule, marks: Marks, now: datetime) -> int
 
     None if it has not, or too long ago.
     """
-    begin = marks.get(mark_of(policy_id, rule))
+    begin = marks.get(cookie_mark(policy_id, rule))
     return None if begin is None or begin < (now - MARKED_FOR).timestamp() else begin
 
 
-def mark_of(policy_id: str, rule: Rule) -> bytes:
+def cookie_mark(policy_id: str, rule: Rule) -> bytes:
     """Return the rule's name in cookies."""
     return blake2b(f"{policy_id}:".encode() + rule.fingerprint, digest_size=MARK_BYTES).digest()
 
@@ -128,7 +128,7 @@ def move_counts(policy_id: str, former: Iterable[StoredRule], current: Iterable[
         if before.get("rateLimit") is None or before["conditions"] == after["conditions"]:
             continue
         limit = parse_rate_limit(before["rateLimit"], "rateLimit")
-        old, new = (fingerprint_of(rule["action"], rule["conditions"], limit) for rule in (before, after))
+        old, new = (counter_fingerprint(rule["action"], rule["conditions"], limit) for rule in (before, after))
         # Locked in the same order as by checks.
         counters = RuleUsage.objects.select_for_update().filter(policy_id=policy_id, rule=old)
         locked = [row.pk for row in counters.order_by("requester_id")]

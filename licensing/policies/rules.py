@@ -17,8 +17,8 @@ from kit.bounded_cache import cached_by_json
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
-from licensing.policies.condition_values import Fields, expect, integer_of, one_of, permission_name
-from licensing.policies.conditions import Condition, parse_conditions, values_of
+from licensing.policies.condition_values import Fields, expect, integer_reader, permission_name, require_choice
+from licensing.policies.conditions import Condition, as_list, parse_conditions
 from licensing.policies.facts import Facts, PayerFacts
 
 
@@ -119,14 +119,14 @@ class Rule:
         """The permissions of its `permission` condition, or None without one."""
         for condition in self.conditions:
             if condition.name == "permission":
-                return values_of(condition.wanted)
+                return as_list(condition.wanted)
         return None
 
     def names(self, facts: Facts) -> bool:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
         if facts.permission in self.permissions or facts.permission in (self.wanted_permissions or ()):
             return True
-        wanted = [values_of(one.wanted) for one in self.conditions if one.name == "requesterId"]
+        wanted = [as_list(one.wanted) for one in self.conditions if one.name == "requesterId"]
         return any(facts.requester_id in values for values in wanted)
 
     def grants(self, permission: str | None) -> bool:
@@ -151,17 +151,17 @@ class Rule:
 
 
 def parse_period(value: object, path: str) -> str:
-    return one_of(PERIODS, value, path, f"Must be one of: {', '.join(PERIODS)}.")
+    return require_choice(PERIODS, value, path, f"Must be one of: {', '.join(PERIODS)}.")
 
 
 def parse_counted(value: object, path: str) -> str:
-    return one_of(COUNTED, value, path, f"Must be one of: {', '.join(COUNTED)}.")
+    return require_choice(COUNTED, value, path, f"Must be one of: {', '.join(COUNTED)}.")
 
 
 def parse_rate_limit(value: object, path: str) -> RateLimit:
     names = ("requests", "period")
     fields = Fields(value, path, (*names, "per"), names, RATE_LIMIT_SHAPE)
-    requests = fields.read("requests", integer_of(1, MAX_REQUESTS), 0)
+    requests = fields.read("requests", integer_reader(1, MAX_REQUESTS), 0)
     period = fields.read("period", parse_period, "")
     per = fields.read("per", parse_counted, REQUESTER)
     fields.faults.raise_first()
@@ -209,7 +209,7 @@ def parse_message(value: object, path: str) -> str:
 
 
 def parse_action(value: object, path: str) -> str:
-    return one_of(ACTIONS, value, path, "Must be allow or deny.")
+    return require_choice(ACTIONS, value, path, "Must be allow or deny.")
 
 
 def refuse_in_deny_rule(value: object, path: str) -> NoReturn:
@@ -228,7 +228,7 @@ def parse_rule(value: object, index: int) -> Rule:
     conditions = fields.read("conditions", parse_conditions, ())
     rate_limit = None if denies else fields.read("rateLimit", parse_rate_limit, None)
     permissions = () if denies else fields.read("permissions", parse_permissions, ())
-    priority = fields.read("priority", integer_of(0, MAX_PRIORITY), None)
+    priority = fields.read("priority", integer_reader(0, MAX_PRIORITY), None)
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
     asked = asked_types(conditions)
@@ -245,11 +245,11 @@ def parse_rule(value: object, index: int) -> Rule:
         tests=tuple(condition.matches for condition in conditions),
         license_types=None if asked is None else frozenset(asked),
         tier=asked[0] if asked else None,
-        fingerprint=fingerprint_of(action, fields.given["conditions"], rate_limit),
+        fingerprint=counter_fingerprint(action, fields.given["conditions"], rate_limit),
     )
 
 
-def fingerprint_of(action: object, conditions: object, rate_limit: RateLimit | None) -> bytes:
+def counter_fingerprint(action: object, conditions: object, rate_limit: RateLimit | None) -> bytes:
     """Return the key of the rule's counters: rules with equal conditions and window share them."""
     identity = [action, conditions, rate_limit and rate_limit.period]
     if rate_limit is not None and rate_limit.per == VISITOR:
@@ -261,16 +261,16 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
     """Return the licence types of the rule's `licenseType` condition, or None without one."""
     for condition in conditions:
         if condition.name == "licenseType":
-            return values_of(condition.wanted)
+            return as_list(condition.wanted)
     return None
 
 
-def size_of(rules: tuple[Rule, ...]) -> int:
+def memory_size(rules: tuple[Rule, ...]) -> int:
     return 500 + sum(rule.size for rule in rules)
 
 
 # A change of a policy is validated, tested and compiled, each time with the same rules.
-@cached_by_json(size_of, most=4 * 1024 * 1024)
+@cached_by_json(memory_size, most=4 * 1024 * 1024)
 def parse_rules(value: object) -> tuple[Rule, ...]:
     """Parse a policy's rules, in list order. Raises Fault with everything that is invalid."""
     if not isinstance(value, Sequence) or isinstance(value, str):

@@ -19,7 +19,7 @@ from licensing.policies.rules import parse_rules
 Fields = Mapping[str, object]  # validated fields of a policy
 
 
-def revision_of(policy: Policy) -> PolicyRevision:
+def build_revision(policy: Policy) -> PolicyRevision:
     """Build the unsaved revision of the policy's current version."""
     return PolicyRevision(
         policy=policy,
@@ -35,7 +35,7 @@ def revision_of(policy: Policy) -> PolicyRevision:
 
 
 def keep_revision(policy: Policy) -> None:
-    revision_of(policy).save(force_insert=True)
+    build_revision(policy).save(force_insert=True)
 
 
 @transaction.atomic

@@ -61,7 +61,7 @@ def vouched_by(said: Mapping[str, object]) -> Standing:
     return vouched_for(license_type if isinstance(license_type, str) else None, said.get("hasValidLicense") is True)
 
 
-def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
+def build_standing(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
     """Return the standing of a requester with these valid licences."""
     valid = tuple(licenses)
     types = tuple(one.license_type for one in valid if one.license_type is not None)
@@ -82,14 +82,14 @@ def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = No
             break
         has_begun = True
         if presented is not None and term.license.id == presented and term.is_valid(now):
-            return standing_of([term.license], has_lapsed=False)
+            return build_standing([term.license], has_lapsed=False)
         if term.revoked:
             continue
         if term.license.expires_at is not None and term.license.expires_at <= now:
             has_lapsed = True
         else:
             valid.setdefault(term.license.license_type, term.license)
-    return standing_of(valid.values(), has_lapsed=has_lapsed) if has_begun else None
+    return build_standing(valid.values(), has_lapsed=has_lapsed) if has_begun else None
 
 
 def build_facts(

@@ -119,7 +119,7 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
     book_due(session.account_id)
     shown: dict[str, object] = {"session": session, "zone": session.account.zone}
     if LICENSES in session.scopes:
-        shown["licenses"] = [license_row(held, now) for held in licenses_of(session)]
+        shown["licenses"] = [license_row(held, now) for held in own_licenses(session)]
     if WALLETS in session.scopes:
         wallets = Wallet.objects.filter(requester=session.requester).order_by("created", "pk")
         shown["wallets"] = [
@@ -127,7 +127,7 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
             for book in as_of(wallets, now)
         ]
     if STATEMENTS in session.scopes:
-        newest = statements_of(session).order_by("-month", "currency")[:MOST_STATEMENTS]
+        newest = own_statements(session).order_by("-month", "currency")[:MOST_STATEMENTS]
         shown["statements"] = [statement_row(one) for one in newest]
     return render(request, "licensing/portal.html", shown)
 
@@ -140,7 +140,7 @@ def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResp
     if STATEMENTS not in session.scopes or ids.decode("stm", id) is None:
         raise Http404
     book_due(session.account_id)
-    found = statements_of(session).filter(pk=id).select_related("account", "requester").first()
+    found = own_statements(session).filter(pk=id).select_related("account", "requester").first()
     if found is None:
         raise Http404
     return render(request, "analytics/statement.html", {**printed(found), "back": PATH, "back_title": "Back"})
@@ -157,11 +157,11 @@ def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
     return response
 
 
-def licenses_of(session: PortalSession) -> QuerySet[License]:
+def own_licenses(session: PortalSession) -> QuerySet[License]:
     return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MOST_LICENSES]
 
 
-def statements_of(session: PortalSession) -> QuerySet[Statement]:
+def own_statements(session: PortalSession) -> QuerySet[Statement]:
     return Statement.objects.filter(account=session.account_id, requester=session.requester)
 
 

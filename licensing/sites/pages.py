@@ -30,7 +30,7 @@ def requested_page(url: str) -> RequestedPages:
     return RequestedPages.from_url(url, settings.SAME_PAGE)
 
 
-def candidates_of(page: RequestedPages, items: Iterable[Content]) -> list[Candidate]:
+def candidate_pages(page: RequestedPages, items: Iterable[Content]) -> list[Candidate]:
     """Return the pages that the URL may name, the usual reading first. `items` are those found by the page's keys.
 
     Among several items at one page, the newest active one wins. An item matching more of the request's query

@@ -70,17 +70,17 @@ class Pattern(Struct, frozen=True, dict=True):
         if last == 0:
             return int(not self.is_anchored or len(path) == at)
         for place in range(1, last):
-            at = end_of(parts[place], path, at)
+            at = find_end(parts[place], path, at)
             if at < 0:
                 return place
         if self.is_anchored:
             matches = len(path) - len(parts[last]) >= at and path.endswith(parts[last])
         else:
-            matches = end_of(parts[last], path, at) >= 0
+            matches = find_end(parts[last], path, at) >= 0
         return last + matches
 
 
-def end_of(part: str, path: str, start: int) -> int:
+def find_end(part: str, path: str, start: int) -> int:
     """Return where the part ends that is found first; -1 if there is none. Takes time linear in the path's length.
 
     `str.find` compares a long periodic part again at each place, regular expressions do not.

@@ -13,7 +13,7 @@ from licensing.sites.models import Ask, Site
 from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
-from licensing.sites.verification import file_url, record_of, txt_name
+from licensing.sites.verification import dns_record, file_url, txt_name
 
 MAX_RULES = 200
 MAX_ALIASES = 10
@@ -173,7 +173,7 @@ class SiteSerializer(StrictSerializer):
             "rules": site.shown_rules,
             "verifiedAt": render_timestamp(site.verified_at),
             "verification": {
-                "record": record_of(site.pk),
+                "record": dns_record(site.pk),
                 "url": file_url(site.host),
                 "dnsName": txt_name(site.host),
             },

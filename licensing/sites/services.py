@@ -16,7 +16,7 @@ from licensing.content.models import Content
 from licensing.content.services import keep_policies, unknown_policy
 from licensing.sites.models import Site, SiteAlias, SiteRule, render_rule
 from licensing.sites.own_hosts import is_own_host
-from licensing.sites.verification import Evidence, look_at_host, record_of
+from licensing.sites.verification import Evidence, dns_record, look_at_host
 
 
 class RuleFields(TypedDict):
@@ -139,12 +139,12 @@ def verify_site(site: Site, evidence: Evidence) -> Site:
     if locked is None:
         find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have been deleted meanwhile
         raise ValidationFailed("The host has changed meanwhile. Verify the new one.", param="host")
-    record = record_of(site.pk)
+    record = dns_record(site.pk)
     if not evidence.proves(record):
         where = " ".join(place.finding for place in (evidence.file, evidence.txt))
         raise ValidationFailed(f"The record {record} was not found. {where}", param="host")
     for other in same_host:
-        if other.verified_at is not None and evidence.disproves(record_of(other.pk)):
+        if other.verified_at is not None and evidence.disproves(dns_record(other.pk)):
             with acting_as(SYSTEM):  # another account's log must not name this key
                 set_verified(other, is_verified=False)
     if locked.verified_at is None:

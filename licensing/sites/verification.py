@@ -51,7 +51,7 @@ class Evidence(Struct, frozen=True):
         return not (self.proves(record) or self.file.problem or self.txt.problem)
 
 
-def record_of(site_id: str) -> str:
+def dns_record(site_id: str) -> str:
     return f"content-access-licensing={site_id}"
 
 

@@ -15,7 +15,7 @@ from analytics.archive.horizon import read_at_horizon
 from analytics.events.partitions import first_decision
 from analytics.models import LedgerEntry
 from kit.storage.reading import read_snapshot
-from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, prices_of
@@ -219,11 +219,6 @@ def revenue_at_stake(
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
     denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
-    prices, priced = prices_of(denials, most)
+    prices, _, has_more = prices_of(denials, most)
     known = current_table.get().by_requester
-    return [(known[name], sums) for name, sums in prices.items()], priced == most and has_more(denials, most)
-
-
-def has_more(denials: HistoryQuerySet, most: int) -> bool:
-    """Whether there are more than `most`. Counting all of them would read all decisions."""
-    return bool(denials.order_by(*BY_TIME)[most : most + 1])
+    return [(known[name], sums) for name, sums in prices.items()], has_more

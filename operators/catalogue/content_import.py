@@ -16,7 +16,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, carry_out, columns_of
+from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, carry_out, read_columns
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
@@ -69,7 +69,7 @@ class ContentImport(AdminMixin[Content]):
             upload = Upload.keep(request, file.chunks(), about)
             account_id = form.cleaned_data["account"].pk
             try:
-                columns, upload.about["read_as"] = columns_of(upload.path("data"), kind)
+                columns, upload.about["read_as"] = read_columns(upload.path("data"), kind)
                 upload.about["columns"] = columns
             except InvalidRequest as error:
                 upload.drop_file()

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.answers import Answer
-from licensing.policies.decision import Reason, mode_of
+from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
@@ -118,6 +118,6 @@ def reason_sentence(event: AccessEvent, answer: Answer) -> str:
         held = answer.decision.license
         by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
         return f"{rule_name(answer.decision.rule.index)} allows it{by}."
-    if mode_of(answer.policy, answer.facts) == Mode.DISABLED:
+    if effective_mode(answer.policy, answer.facts) == Mode.DISABLED:
         return "The policy or the site was disabled, so no rule was evaluated."
     return "No rule matched, and the policy allows by default."

@@ -16,7 +16,7 @@ from unfold.widgets import (
 
 from kit.http.errors import InvalidRequest
 from licensing.content.models import CONTENT_TYPES, Content
-from licensing.imports.files import format_of
+from licensing.imports.files import detect_format
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.scope import Scope
@@ -56,7 +56,7 @@ class UploadForm(forms.Form):
         if (file.size or 0) > MOST_BYTES:
             raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
         try:
-            self.cleaned_data["format"] = format_of(file.name or "")
+            self.cleaned_data["format"] = detect_format(file.name or "")
         except InvalidRequest:
             raise forms.ValidationError(
                 "The name must end in .csv, .jsonl, .ndjson, .json or .xml, optionally followed by .gz."

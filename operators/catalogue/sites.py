@@ -23,7 +23,7 @@ from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
-from licensing.sites.verification import file_url, record_of, txt_name
+from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
 from operators.base.empty_state import EmptyState
@@ -191,7 +191,7 @@ class SiteAdmin(LogUploads):
             obj=site,
             title=f"Verify the host {site.host}?",
             facts=[
-                ("Record", record_of(site.pk)),
+                ("Record", dns_record(site.pk)),
                 ("As a line of the file", file_url(site.host)),
                 ("Or as a TXT record of", txt_name(site.host)),
             ],

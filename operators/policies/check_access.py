@@ -28,7 +28,7 @@ from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
-from licensing.policies.policy_tests import example_of, render_outcome
+from licensing.policies.policy_tests import build_policy_test, render_outcome
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
 from operators.base.checking import may_try
@@ -185,7 +185,7 @@ def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: P
     policy: Policy = revision.policy
     if answer.policy is None:
         return None
-    test = example_of(answer.policy, answer.facts, form.cleaned_data["name"].strip() or "Example")
+    test = build_policy_test(answer.policy, answer.facts, form.cleaned_data["name"].strip() or "Example")
     try:
         if test in policy.tests:
             messages.info(request, f"{policy.name} already has this test.")

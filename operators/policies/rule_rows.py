@@ -12,14 +12,14 @@ from django.http import QueryDict
 
 from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
-from licensing.policies.conditions import CONDITIONS, names_of, values_of
+from licensing.policies.conditions import CONDITIONS, as_list, condition_names
 from licensing.policies.in_words import Rule
 from operators.base.fields import lines, one_line
 
-LISTS = names_of(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
-FLAGS = names_of(Kind.FLAG)
-MOMENTS = names_of(Kind.MOMENT)
-OBJECTS = names_of(Kind.OBJECT)
+LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
+FLAGS = condition_names(Kind.FLAG)
+MOMENTS = condition_names(Kind.MOMENT)
+OBJECTS = condition_names(Kind.OBJECT)
 CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
@@ -38,7 +38,7 @@ def row_of(rule: Rule) -> RuleRow:
     """Return the row of a valid rule."""
     conditions, limit, price = rule["conditions"], rule.get("rateLimit"), rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
-    row |= {name: "\n".join(values_of(conditions[name])) for name in LISTS if name in conditions}
+    row |= {name: "\n".join(as_list(conditions[name])) for name in LISTS if name in conditions}
     row |= {name: str(conditions[name]) for name in MOMENTS if name in conditions}
     row |= {name: CONDITIONS[name].text(conditions[name]) for name in OBJECTS if name in conditions}
     row |= {name: "yes" if conditions[name] else "no" for name in FLAGS if name in conditions}
@@ -134,7 +134,7 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
     conditions = rule["conditions"]
     if not isinstance(conditions, dict):
         raise TypeError("A rule's conditions must be an object.")
-    return {**rule, "conditions": {name: values_of(wanted) for name, wanted in conditions.items()}}
+    return {**rule, "conditions": {name: as_list(wanted) for name, wanted in conditions.items()}}
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------

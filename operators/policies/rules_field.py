@@ -14,7 +14,7 @@ from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
 from kit.values.json_values import is_same
 from licensing.policies.condition_values import Kind
-from licensing.policies.conditions import CONDITIONS, names_of
+from licensing.policies.conditions import CONDITIONS, condition_names
 from licensing.policies.in_words import Rule
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
 from operators.base.fields import CompositeWidget
@@ -37,8 +37,8 @@ from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
 
 PROMINENT = "licenseType"
-CHOICES = names_of(Kind.CHOICES)
-FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # collapsed until used
+CHOICES = condition_names(Kind.CHOICES)
+FURTHER = [name for name in condition_names(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # collapsed until used
 
 
 RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON

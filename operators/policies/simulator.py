@@ -24,7 +24,7 @@ from kit.values.currencies import in_full
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
-from licensing.drafts.simulate import Simulation, draft_of, simulate, window_of
+from licensing.drafts.simulate import Simulation, compile_draft, resolve_window, simulate
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
@@ -131,9 +131,9 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
             except REFUSALS as error:
                 add_refusal(trial, refusal(error, NAMES))
         if doing == "replay" and may_replay and replay.is_valid():
-            start, end = window_of(timezone.now(), replay.cleaned_data["period"], None, None)
+            start, end = resolve_window(timezone.now(), replay.cleaned_data["period"], None, None)
             decided_by: Policy = replay.cleaned_data.get("replaced") or policy
-            draft, reading = draft_of(policy, {**fields}), Reading()
+            draft, reading = compile_draft(policy, {**fields}), Reading()
 
             def backtest() -> tuple[Simulation, dict[str, object]]:
                 found = simulate(decided_by, draft, start, end)
@@ -159,7 +159,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
     if "default_action" in given:
         fields["default_action"] = given["default_action"]
     if fields:
-        draft_of(Policy(), {**fields})
+        compile_draft(Policy(), {**fields})
     if fields.get("default_action", "deny") not in ("allow", "deny"):
         raise ValueError("Unknown default action.")
     return fields, [(str(name), str(value)) for name, value in sent.get("carried", [])]
@@ -169,9 +169,9 @@ def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime)
     """Decide a check with the saved policy and with the draft, if they exist, each with its trace in words."""
     both: list[tuple[str, CompiledPolicy, list[Rule]]] = []
     if not policy._state.adding:
-        both.append((f"Saved (version {policy.version})", draft_of(policy, {}), policy.rules))
+        both.append((f"Saved (version {policy.version})", compile_draft(policy, {}), policy.rules))
     if fields:
-        both.append(("Draft", draft_of(policy, {**fields}), fields.get("rules", policy.rules)))
+        both.append(("Draft", compile_draft(policy, {**fields}), fields.get("rules", policy.rules)))
     answers = check_access(policy.account_id, [replace(check, policy=one) for _, one, _ in both], at)
     sides: list[Side] = []
     for (title, _, rules), answer in zip(both, answers, strict=True):

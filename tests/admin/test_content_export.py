@@ -11,7 +11,7 @@ from kit.http.rendering import render_json
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import Plan, carry_out, columns_of
+from licensing.imports.preview import Plan, carry_out, read_columns
 from operators.base import exporting
 from operators.base.links import list_url
 from operators.staff.services import create_operator
@@ -55,7 +55,7 @@ def test_an_export_can_be_imported_without_changes(admin, account, tmp_path):
     item = factories.content(account, external_id="a", tags=["x", "y,z"], metadata=metadata, source="https://e.com/a")
     path = tmp_path / "content.csv"
     path.write_bytes(b"".join(admin.get(EXPORT).streaming_content))
-    columns, _ = columns_of(path, "csv")
+    columns, _ = read_columns(path, "csv")
     plan = Plan(account.pk, "csv", columns_by_name(columns))
     with (tmp_path / "bad").open("wb") as bad:
         outcome = carry_out(path, plan, bad, dry_run=False)

@@ -11,8 +11,8 @@ from licensing.access import deciding
 from licensing.access.answers import Answer
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.content.models import Content
-from licensing.drafts.past_decisions import COLUMNS, rows_of
-from licensing.drafts.simulate import past_of
+from licensing.drafts.past_decisions import COLUMNS, read_rows
+from licensing.drafts.simulate import build_past_decision
 from licensing.policies.facts import FACTS, TESTED, Facts, Source
 from licensing.policies.models import Policy
 from tests import factories
@@ -52,8 +52,8 @@ def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
     """Return a recorded decision's facts as its page and as a simulation read them."""
     event = AccessEvent.objects.select_related("requester").get(pk=decision_id)
     [recorded] = recorded_answers([event])
-    [[row]] = rows_of(AccessEvent.objects.filter(pk=decision_id).values_list(*COLUMNS))
-    return recorded.facts, past_of(row).facts
+    [[row]] = read_rows(AccessEvent.objects.filter(pk=decision_id).values_list(*COLUMNS))
+    return recorded.facts, build_past_decision(row).facts
 
 
 def sayable(facts: Facts) -> dict[str, object]:

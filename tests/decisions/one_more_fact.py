@@ -27,7 +27,7 @@ CONDITION = """
     ConditionType(
         name="requesterCountry",
         kind=Kind.VALUES,
-        build=member_of("requesterCountry", text_of(2), "country"),
+        build=membership_test("requesterCountry", text_reader(2), "country"),
         schema=one_or_more_schema(text_schema(2), "Countries"),
         holds_if="the requester is in that country, or in one of those",
         words="the customer is in {}",

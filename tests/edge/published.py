@@ -17,7 +17,7 @@ from kit.values.paths import normalize_path
 from licensing.edge.publishing.terms import Item
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules
-from licensing.sites.pages import candidates_of
+from licensing.sites.pages import candidate_pages
 from licensing.sites.patterns import most_specific as most_specific_rule
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def policies_at(
     rules: list[tuple[str, CompiledPolicy | None]], items: list[Item], target: str
 ) -> list[CompiledPolicy | None]:
     """Return the policies that apply to a page by its path and query; all must allow it."""
-    found = candidates_of(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
+    found = candidate_pages(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
     rule = most_specific_rule([Ruled(*pair) for pair in rules], normalize_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 

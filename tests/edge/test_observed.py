@@ -5,11 +5,14 @@ from random import Random
 
 import pytest
 
+from licensing.edge import observed
+from licensing.policies.offers import offers
 from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, told
 
 PRICED = {**LICENSED, "pricePerAccess": {"amount": "0.25", "currency": "EUR"}}
+NIGHT = {"from": "22:00", "to": "06:00", "timeZone": "Europe/Berlin"}
 LIMITED = {**READERS, "rateLimit": {"requests": 3, "period": "month"}}
 VISITORS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1", "curl/8"]
 PAGES = ["/premium/a", "/limited/b", "/searched/c", "/free/d", "/unknown", "/robots.txt"]
@@ -73,6 +76,34 @@ def test_revenue_at_stake_sums_the_prices_of_observed_denials(ask, account, api,
     assert stakes == {"key": [{"amount": 0.75, "currency": "EUR"}], "unverified:gptbot": [], "anonymous": []}
     requests = api.get("/v1/analytics/crawlers", by="crawler")["summary"]
     assert (requests["requests"], requests["revenueAtStake"]) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "questions"),
+    [
+        ({}, 1),
+        ({"ip": ["192.0.2.0/24"]}, 2),
+        ({"schedule": NIGHT}, 4),
+        ({"before": "2020-01-01T00:00:00Z"}, 4),
+    ],
+)
+def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condition, questions):
+    cheaper = {**PRICED, "priority": 1, "conditions": {**PRICED["conditions"], **condition}}
+    policy = factories.policy(account, cheaper, {**PRICED, "priority": 2}, factories.DENY_ALL)
+    factories.site(account, {"/premium/*": policy}, host="pub.example", mode="observe")
+    customer = f"Bearer {factories.key_text(account)}"
+    for page, address in (("a", "198.51.100.1"), ("a", "203.0.113.7"), ("b", "198.51.100.1"), ("b", "198.51.100.1")):
+        ask(f"/premium/{page}", authorization=customer, x_forwarded_for=address)
+    priced = []
+
+    def note_question(policy, facts):
+        priced.append(facts)
+        return offers(policy, facts)
+
+    monkeypatch.setattr(observed, "offers", note_question)
+    report = api.get("/v1/analytics/observed")
+    assert report["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
+    assert len(priced) == questions
 
 
 def test_the_report_is_of_one_site_if_asked(ask, account, api, mixed):

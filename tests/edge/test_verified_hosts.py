@@ -17,7 +17,7 @@ from kit.outbound.destinations import DestinationRefused
 from licensing.edge.site_lint import lint_site
 from licensing.sites import verification
 from licensing.sites.services import delete_site, update_site
-from licensing.sites.verification import Place, read_file, read_txt, record_of, txt_name
+from licensing.sites.verification import Place, dns_record, read_file, read_txt, txt_name
 from tests import auditlog, factories
 
 HOST = "pub.example"
@@ -42,10 +42,10 @@ class Published:
         self.txt = Place("")
 
     def file_of(self, *sites) -> None:
-        self.file = Reply(200, {}, "\n".join(record_of(site.pk) for site in sites).encode())
+        self.file = Reply(200, {}, "\n".join(dns_record(site.pk) for site in sites).encode())
 
     def txt_of(self, *sites) -> None:
-        self.txt = Place("", frozenset(record_of(site.pk) for site in sites))
+        self.txt = Place("", frozenset(dns_record(site.pk) for site in sites))
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_a_record_is_shown_and_a_missing_one_reported(api, site, published, othe
         published.file = failure
         refused = verify(api, site)
         assert (refused.status, refused.error["param"]) == (422, "host")
-        assert record_of(site.pk) in refused.error["message"]
+        assert dns_record(site.pk) in refused.error["message"]
         assert said in refused.error["message"]
         assert api.get(f"/v1/sites/{site.pk}")["verifiedAt"] is None
     published.file_of(site)

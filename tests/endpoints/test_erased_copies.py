@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import User
 
-from accounts.models import SavedFilter
+from accounts.models import AuditEntry, SavedFilter
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.events import summaries
 from analytics.models import AccessEvent
@@ -14,34 +14,31 @@ from tests import factories
 from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
 
 
-def test_replies_kept_for_checks_lose_names_trace_and_token(api, account):
-    rule = {"action": "allow", "priority": 1, "conditions": {"ip": ["10.0.0.0/8"]}, "permissions": ["full_access"]}
-    page = factories.content(account, policy_id=factories.policy(account, rule).pk).pk
-    asked = {"contentId": page, "explain": True, "sign": True, "context": CONTEXT}
-    hers, *others = (
-        asked | {"requester": {"id": one, "name": name}}
-        for one, name in ((ID, "Ada Byron"), ("other", "Other Reader"), (ID, PERSON["name"]))
+def test_a_retry_of_a_request_whose_reply_named_the_person_is_refused_and_does_nothing(api, account):
+    page = factories.content(account, policy_id=factories.policy(account).pk).pk
+    hers, others = ({"contentId": page, "requester": {"id": id, "name": "Ada Byron"}} for id in (ID, "other"))
+    terms = {"requesterId": ID, "licenseType": "commercial"}
+    rule = {"action": "allow", "conditions": {"requesterId": [ID]}}
+    naming = (
+        ("/v1/requesters", PERSON),
+        ("/v1/access/check", {**hers, "sign": True, "context": CONTEXT}),
+        ("/v1/access/check/batch", {"checks": [others, hers]}),
+        ("/v1/licenses/bulk", {"items": [terms]}),
+        ("/v1/policies", {"name": "Hers", "rules": [rule]}),
     )
-    requests = (
-        ("one", "/v1/access/check", hers),
-        ("several", "/v1/access/check/batch", {"checks": [hers, *others]}),
-    )
-    first = [api.post(path, body, headers={"Idempotency-Key": key}) for key, path, body in requests]
-    assert [reply.status for reply in first] == [200, 200], first
-    pseudonym = api.delete(PATH)["pseudonym"]
-    again = [api.post(path, body, headers={"Idempotency-Key": key}) for key, path, body in requests]
-    assert [reply.headers["Idempotent-Replayed"] for reply in again] == ["true", "true"]
-    assert again[1]["data"][1] == first[1]["data"][1]
-    for before, after in (
-        (first[0].body, again[0].body),
-        (first[1]["data"][0], again[1]["data"][0]),
-        (first[1]["data"][2], again[1]["data"][2]),
-    ):
-        [step] = before.pop("trace")
-        assert before.pop("token")
-        assert step["failed"]["saw"] == CONTEXT["ip"]
-        step = {**step, "failed": {**step["failed"], "saw": None}}
-        assert after == {**before, "requester": {"id": pseudonym, "name": None}, "trace": [step]}
+    first = [api.post(path, body, headers={"Idempotency-Key": path}) for path, body in naming]
+    assert [reply.status for reply in first] == [201, 200, 200, 200, 201]
+    other = api.post("/v1/access/check", others, headers={"Idempotency-Key": "other"})
+    before = (AccessEvent.objects.count(), AuditEntry.objects.count())
+    api.delete(PATH)
+    written = AuditEntry.objects.count() - before[1]
+    for path, body in naming:
+        again = api.post(path, body, headers={"Idempotency-Key": path})
+        assert (again.status, again.error["code"]) == (409, "idempotency_conflict"), path
+        assert "a customer that it named was erased" in again.error["message"], path
+    assert (AccessEvent.objects.count(), AuditEntry.objects.count() - written) == before
+    again = api.post("/v1/access/check", others, headers={"Idempotency-Key": "other"})
+    assert (again.body, again.headers["Idempotent-Replayed"]) == (other.body, "true")
 
 
 def test_names_that_checks_gave_leave_replies_and_access_summaries(api, account):
@@ -102,13 +99,46 @@ def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, nam
     assert [one.query for one in SavedFilter.objects.all()] == ["status=expired&q=renewal"]
 
 
-@pytest.mark.parametrize("member", ["agent", "type", "kind"])
-def test_metadata_that_holds_the_id_is_erased_from_copies_under_any_name(api, member):
+def test_erasing_a_person_changes_no_history_of_others(api):
     api.post("/v1/requesters", PERSON)
     api.post("/v1/requesters", {"id": "friend"})
-    issued = {"requesterId": "friend", "licenseType": "commercial", "metadata": {member: ID}}
+    issued = {"requesterId": "friend", "licenseType": "commercial", "metadata": {"agent": ID}}
     assert api.post("/v1/licenses", issued).status == 201
     api.delete(PATH)
     [event] = api.get("/v1/events?type=license.created")["data"]
     [entry] = api.get("/v1/audit?action=license.created")["data"]
-    assert (event["data"]["metadata"], entry["changes"]["metadata"]) == ({}, [None, None])
+    assert (event["data"]["metadata"], entry["changes"]["metadata"]) == (
+        issued["metadata"],
+        [None, issued["metadata"]],
+    )
+
+
+def test_titles_and_addresses_of_portal_sessions_are_erased(api):
+    api.post("/v1/requesters", PERSON)
+    returning = {"returnUrl": "https://pub.example/account/Ockham"}
+    assert api.post(f"{PATH}/portal-sessions", returning).status == 200
+    api.delete(PATH)
+    assert tables_with_traces() == set()
+    [entry] = api.get("/v1/audit?resourceType=portal_session")["data"]
+    assert (entry["resourceTitle"], entry["changes"]["returnUrl"]) == ("portal session", [None, None])
+
+
+def test_titles_of_redelivered_events_are_erased(api):
+    api.post("/v1/requesters", PERSON)
+    api.patch(PATH, {"notes": "Met her again."})
+    endpoint = api.post("/v1/webhooks", {"url": "https://hooks.example/in", "events": ["*"]})["id"]
+    [event] = api.get("/v1/events?type=requester.updated")["data"]
+    assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint}).status in (200, 202)
+    pseudonym = api.delete(PATH)["pseudonym"]
+    assert tables_with_traces() == set()
+    [entry] = api.get("/v1/audit?action=event.redelivered")["data"]
+    assert entry["resourceTitle"] == f"requester.updated {pseudonym}"
+
+
+def test_an_id_that_one_merge_named_leaves_that_entry_when_it_is_erased_after_another_merge(api):
+    for id in ("first", ID, "last"):
+        api.post("/v1/requesters", {"id": id})
+    api.post("/v1/requesters/first/merge", {"into": ID})
+    api.post(f"{PATH}/merge", {"into": "last"})
+    api.delete(PATH)
+    assert tables_with_traces() == set()

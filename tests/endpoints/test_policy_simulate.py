@@ -248,7 +248,7 @@ def test_a_malformed_simulation_is_refused(simulate, clock):
         reply = simulate(**body)
         assert (reply.status, reply.error["param"]) == (422, param)
     with pytest.raises(ValidationFailed):
-        simulation.window_of(clock.now, "7d", clock.now, clock.now)
+        simulation.resolve_window(clock.now, "7d", clock.now, clock.now)
 
 
 def test_windows_without_decisions_are_empty(simulate, check):
@@ -269,7 +269,7 @@ def test_a_draft_of_many_conditions_is_tried_on_fewer_decisions(simulate, check,
 
 def test_a_simulation_whose_client_has_gone_ends(policy, check, for_nobody):
     check()
-    draft = simulation.draft_of(policy, {"rules": [DENY_ALL]})
-    start, end = simulation.window_of(timezone.now(), "7d", None, None)
+    draft = simulation.compile_draft(policy, {"rules": [DENY_ALL]})
+    start, end = simulation.resolve_window(timezone.now(), "7d", None, None)
     with pytest.raises(ClientGone):
         simulation.simulate(policy, draft, start, end)

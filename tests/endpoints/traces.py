@@ -32,7 +32,7 @@ def everything_stored():
                 for value in row:
                     raw = bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode()
                     yield table, raw
-    for record in IdempotencyRecord.objects.all():
+    for record in IdempotencyRecord.objects.exclude(reply=b""):
         yield "replies", reply_sealer(PURPOSE).decrypt(bytes(record.reply))
         if record.headers:
             yield "replies", reply_sealer(PURPOSE).decrypt(bytes(record.headers))

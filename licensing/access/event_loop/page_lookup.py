@@ -24,7 +24,7 @@ from licensing.policies.facts import STORED
 from licensing.requesters.models import Requester
 from licensing.sites.lookup import expected_hosts, known_site
 from licensing.sites.models import Site
-from licensing.sites.pages import candidates_of, requested_page
+from licensing.sites.pages import candidate_pages, requested_page
 
 PAGE = (*ITEM, "source", "created")
 KNOWN = ("id", "requester_id", "name", "licenses_revision", "wallets", *(fact.stored for fact in STORED))
@@ -149,6 +149,6 @@ def expected_page(account_id: str, url: str) -> RequestedPages:
 def build_page(page: RequestedPages, site: Site, rows: Iterable[Row]) -> Item | None:
     """Build the page from the items with its keys. Raises NotCached for a policy."""
     contents = [read_content(PAGE, row) for row in rows if row[0] is not None]
-    candidates = candidates_of(page, contents)
+    candidates = candidate_pages(page, contents)
     items = {row.pk: cached_item(row) for _, row in candidates if row is not None}
     return page_named_by(page, candidates, items, site, None, compiled_policies.cached.require)

@@ -28,7 +28,7 @@ from licensing.content.url_key import source_key
 from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
-from licensing.sites.pages import Candidate, candidates_of, requested_page
+from licensing.sites.pages import Candidate, candidate_pages, requested_page
 
 MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
 
@@ -108,7 +108,7 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
         at[bytes(row.page_key or b"")].append(row)
     candidates = {
-        url: candidates_of(pages[url], [row for key in of_url for row in at.get(key, ())])
+        url: candidate_pages(pages[url], [row for key in of_url for row in at.get(key, ())])
         for url, of_url in keys.items()
     }
     rows = {item.pk: item for of_url in candidates.values() for _, item in of_url if item is not None}

@@ -114,7 +114,7 @@ class PolicyBulk(BulkByExternalId[Policy]):
             # In a fixed order, so that two requests that insert the same policies wait instead of deadlocking.
             ordered = sorted(self.written, key=lambda policy: policy.external_id or "")
             Policy.objects.bulk_create(ordered, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
-            PolicyRevision.objects.bulk_create(map(services.revision_of, self.written))
+            PolicyRevision.objects.bulk_create(map(services.build_revision, self.written))
             audit.record_all(self.changes)
             if self.changed:
                 epochs.bump(self.account_id, {ids.hex_of("pol", one) for one in self.changed})

@@ -23,10 +23,10 @@ from licensing.policies.matching.attributes import (
     Json,
     Value,
     parse_number,
+    parse_scalar,
     parse_size,
     parse_value,
     scalar_in_list,
-    scalar_of,
     split_list,
     text_of_scalar,
 )
@@ -184,11 +184,11 @@ def clause_of_attributes(wanted: object) -> str:
 
     Attributes are sorted by name, because databases do not keep their order.
     """
-    clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in clauses_of(name, one)]
+    clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in attribute_phrases(name, one)]
     return f"the customer's {' and '.join(clauses)}"
 
 
-def clauses_of(name: str, wanted: object) -> Iterable[str]:
+def attribute_phrases(name: str, wanted: object) -> Iterable[str]:
     if not isinstance(wanted, dict):
         yield f"{name} is {join_alternatives([text_of_scalar(one) for one in listed(wanted)])}"
         return
@@ -220,10 +220,10 @@ BY_SIGN = {sign: name for name, (_, sign, _) in ORDER.items()}
 
 def lines_of_condition(wanted: object) -> str:
     """Format the condition for a form, one comparison per line."""
-    return "\n".join(line for name, one in as_json(wanted).items() for line in lines_of(name, one))
+    return "\n".join(line for name, one in as_json(wanted).items() for line in attribute_lines(name, one))
 
 
-def lines_of(name: str, wanted: object) -> Iterable[str]:
+def attribute_lines(name: str, wanted: object) -> Iterable[str]:
     if not isinstance(wanted, dict):
         yield f"{name} = {', '.join(map(text_of_scalar, listed(wanted)))}"
         return
@@ -259,7 +259,7 @@ def read_line(line: str) -> tuple[str, object]:
         raise ValueError(line)
     name, sign, rest = match.groups()
     if sign != "=":
-        return name, {BY_SIGN[sign]: scalar_of(rest)}
+        return name, {BY_SIGN[sign]: parse_scalar(rest)}
     values = [scalar_in_list(value) for value in split_list(rest)]
     if not values:
         raise ValueError(line)

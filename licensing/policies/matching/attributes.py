@@ -73,10 +73,10 @@ def load_attributes(stored: Json) -> Attributes:
 
 
 def dump_attributes(attributes: Attributes) -> Json:
-    return {name: number_of(one) if isinstance(one, Decimal) else one for name, one in attributes.items()}
+    return {name: plain_number(one) if isinstance(one, Decimal) else one for name, one in attributes.items()}
 
 
-def number_of(value: Decimal) -> int | float:
+def plain_number(value: Decimal) -> int | float:
     is_integer = -(2**63) <= value < 2**63 and value == value.to_integral_value()
     return int(value) if is_integer else float(value)
 
@@ -91,12 +91,12 @@ FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text
 def text_of_scalar(value: object) -> str:
     """Format a value for a form. Text that could be read as another type is put in double quotes."""
     if isinstance(value, str):
-        is_plain = PLAIN(value) is not None and value.isprintable() and scalar_of(value) == value
+        is_plain = PLAIN(value) is not None and value.isprintable() and parse_scalar(value) == value
         return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
     return json.dumps(value)
 
 
-def scalar_of(text: str) -> object:
+def parse_scalar(text: str) -> object:
     """Parse a value typed into a form. Raises ValueError if it is malformed."""
     text = text.strip()
     if text in ("true", "false"):
@@ -113,7 +113,7 @@ def scalar_in_list(text: str) -> object:
     text = text.strip()
     if not text or (not text.startswith('"') and ('"' in text or "=" in text)):
         raise ValueError(text)
-    return scalar_of(text)
+    return parse_scalar(text)
 
 
 def text_of_attributes(attributes: Json) -> str:

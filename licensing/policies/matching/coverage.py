@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from licensing.policies.condition_values import Kind, Range, moment, network, one_or_more, ranges_of
-from licensing.policies.conditions import CONDITIONS, leaves, names_of, values_of
+from licensing.policies.condition_values import Kind, Range, address_ranges, moment, network, one_or_more
+from licensing.policies.conditions import CONDITIONS, as_list, condition_names, leaves
 from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
-AMONG = names_of(Kind.VALUES, Kind.CHOICES)
+AMONG = condition_names(Kind.VALUES, Kind.CHOICES)
 LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
-OBJECTS = names_of(Kind.OBJECT)
+OBJECTS = condition_names(Kind.OBJECT)
 
 
 def lie_within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
@@ -46,11 +46,11 @@ class ComparableRule:
         wanted = {condition.name: condition.wanted for condition in rule.conditions}
         return cls(
             rule=rule,
-            among={name: frozenset(values_of(wanted[name])) for name in AMONG if name in wanted},
-            flags={name: wanted[name] for name in names_of(Kind.FLAG) if name in wanted},
+            among={name: frozenset(as_list(wanted[name])) for name in AMONG if name in wanted},
+            flags={name: wanted[name] for name in condition_names(Kind.FLAG) if name in wanted},
             ranges={
-                name: ranges_of(one_or_more(wanted[name], "", network))
-                for name in names_of(Kind.NETWORKS)
+                name: address_ranges(one_or_more(wanted[name], "", network))
+                for name in condition_names(Kind.NETWORKS)
                 if name in wanted
             },
             objects={name: wanted[name] for name in OBJECTS if name in wanted},

@@ -12,14 +12,14 @@ FORM_RULE = "Write days, hours and a time zone: mon-fri 09:00-18:00 Europe/Berli
 
 def clause_of_schedule(wanted: object) -> str:
     """Describe the schedule, as in "it is mon-fri 09:00-18:00 in Europe/Berlin"."""
-    return f"it is {' in '.join(parts_of(wanted))}"
+    return f"it is {' in '.join(format_schedule(wanted))}"
 
 
 def text_of_schedule(wanted: object) -> str:
-    return " ".join(parts_of(wanted))
+    return " ".join(format_schedule(wanted))
 
 
-def parts_of(wanted: object) -> tuple[str, str]:
+def format_schedule(wanted: object) -> tuple[str, str]:
     """Format a valid schedule as (days and hours, time zone)."""
     known: Mapping[str, object] = wanted if isinstance(wanted, Mapping) else {}
     hours = f"{known['from']}-{known['to']}" if "from" in known else ""

@@ -1,6 +1,6 @@
 """Explain a decision: each rule, and why it did not match."""
 
-from licensing.policies.decision import CompiledPolicy, in_words_of, mode_of
+from licensing.policies.decision import CompiledPolicy, effective_mode, translate_permission
 from licensing.policies.facts import Facts
 from licensing.policies.modes import Mode
 
@@ -19,9 +19,9 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
     The first matching rule is `decisive`, unless an earlier step decided. If it is an allow rule that does not grant
     the requested permission, that is its failed condition: `wanted` is the permission, `saw` those it grants.
     """
-    if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
+    if policy is None or facts.archived or effective_mode(policy, facts) == Mode.DISABLED:
         return []
-    facts = in_words_of(policy, facts)
+    facts = translate_permission(policy, facts)
     steps: list[dict[str, object]] = []
     decided = False
     for rule in policy.rules:
