@@ -3,7 +3,7 @@ from rest_framework.routers import SimpleRouter
 
 from accounts.auditing import views as audit_views
 from accounts.keys import views as key_views
-from accounts.limits.me import OwnAccountViewSet
+from accounts.plans.views import OwnAccountViewSet
 from accounts.webhooks.event_views import EventViewSet
 from accounts.webhooks.views import WebhookViewSet
 

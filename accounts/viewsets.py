@@ -1,5 +1,7 @@
 """The base of every endpoint that requires a key."""
 
+from functools import partial
+
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
@@ -18,30 +20,24 @@ from kit.rest.views import ApiViewSet, Handler, M
 class AccountViewSet(ApiViewSet[M]):
     """Resources of the caller's account. POSTs can be retried with an Idempotency-Key."""
 
-    @property
-    def grant(self) -> Grant:
-        return grant_of(self.request)
+    grant: Grant  # set by authentication, as is the id of its account
+    account_id: str
 
-    @property
-    def account_id(self) -> str:
-        return self.grant.account_id
-
-    @property
-    def actor(self) -> Actor:
-        """Return the request's key as the audit log's actor."""
-        return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
-
-    def check_address(self) -> None:
-        """Check the key's allowlist, and record its use."""
-        self.grant.check_address(client_address_of(self.request._request))
+    def perform_authentication(self, request: Request) -> None:
+        """Verify the key and its allowlist, and record its use."""
+        super().perform_authentication(request)
+        self.grant = grant_of(request)
+        self.account_id = self.grant.account_id
+        if self.grant.networks:
+            self.grant.check_address(client_address_of(request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
             note_use(self.grant, now)
 
-    async def read_body(self) -> None:
+    def read_body(self) -> None:
         is_post = self.request.method == "POST"
         self.idempotency_key = check_key(self.request.headers.get(HEADER)) if is_post else None
-        await super().read_body()
+        super().read_body()
 
     def hidden_fields(self) -> frozenset[str]:
         """Return the fields of `serializer_class` that its `for_secret_keys` keeps from a public key."""
@@ -52,19 +48,17 @@ class AccountViewSet(ApiViewSet[M]):
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        key = self.idempotency_key
-
-        def act() -> HttpResponse:
-            return handler(request, *args, **kwargs)
+        key, grant = self.idempotency_key, self.grant
 
         def act_for_account(*_: object, **__: object) -> HttpResponse:
             if not epochs.keep(self.account_id):  # deleted since authentication
                 raise unknown_key()
             if key is None:
-                return act()
+                return handler(request, *args, **kwargs)
+            act = partial(handler, request, *args, **kwargs)
             return answer_once(request, key, act, self.check_replay, resume=self.resume, has_rows=self.has_rows)
 
-        with acting_as(self.actor):
+        with acting_as(Actor(ActorType.KEY, grant.key_id, grant.key_name, address_of(request._request))):
             return super().write(act_for_account, request)
 
     def resume(self, reply: bytes) -> None:

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db import connection
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_migrate
 
@@ -12,6 +13,7 @@ class AnalyticsConfig(AppConfig):
         from analytics.archive import system_checks  # noqa: F401, PLC0415 - as above
         from analytics.statements import database  # noqa: PLC0415 - as above, once the app is there
 
-        connection_created.connect(database.add_functions)
+        if connection.vendor == "sqlite":
+            connection_created.connect(database.add_functions)
         pre_migrate.connect(database.drop_views, sender=self)
         post_migrate.connect(database.make_views, sender=self)

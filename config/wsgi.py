@@ -42,8 +42,10 @@ class Handler(WSGIHandler):
 
 OF_PAGES = {
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.documentation.serving.DocumentationMiddleware",
     "accounts.limits.headers.PageLimitMiddleware",
     "licensing.edge.middleware.SiteDocuments",
+    "config.monitoring.metrics_page.MetricsMiddleware",
     *admin_settings.MIDDLEWARE,
 }
 

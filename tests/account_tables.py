@@ -55,6 +55,7 @@ RANDOM = "uuid"
 UNIQUE_WITHOUT_ACCOUNT = {
     "accounts_apikey_digest_key",  # a request is authenticated by it, before its account is known
     "an_end_is_told_once",
+    "analytics_payment_reverses_id_key",
     "licensing_otherhosts_pages_id_key",
     "licensing_portalsession_digest_key",  # the holder of a link is found by it, before its account is known
     "licensing_site_pages_id_key",

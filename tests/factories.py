@@ -1,5 +1,6 @@
 """Initial test data, created with the product's services."""
 
+from datetime import datetime
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -103,11 +104,11 @@ def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any
     return {"wallet": made.pk, "grant": grant.pk}
 
 
-def payment(owner: Account, amount: object = 10, **fields: Any) -> Payment:
+def payment(owner: Account, amount: object = 10, *, now: datetime | None = None, **fields: Any) -> Payment:
     """Create a payment in USD, by a new requester unless `requester_id` names one."""
     if "requester_id" not in fields:
         fields["requester_id"] = requester(owner).requester_id
-    return record_payment(owner.pk, {"amount": Decimal(str(amount)), "currency": "USD", **fields})[0]
+    return record_payment(owner.pk, {"amount": Decimal(str(amount)), "currency": "USD", **fields}, now)[0]
 
 
 def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:

@@ -32,6 +32,7 @@ from kit.values.networks import Network
 LAST_USED_PRECISION = timedelta(minutes=1)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 Networks = tuple[Network, ...]
+Grants = Mapping[bytes, "Grant"]  # by digest
 
 
 class Grant(Struct, frozen=True):
@@ -150,9 +151,7 @@ def bearer_token(header: str) -> str:
 
 def license_token(authorization: str) -> str | None:
     """Return the licence token of an Authorization header, or None for another scheme."""
-    if authorization[:8].lower() != "license ":
-        return None
-    return authorization[8:].strip()
+    return authorization[8:].strip() if authorization[:8].lower() == "license " else None
 
 
 def key_header(authorization: str, licensing_key: str) -> str:
@@ -168,9 +167,6 @@ def check_well_formed(text: str) -> None:
         raise InvalidApiKey(keytext.MALFORMED, headers=CHALLENGE)
 
 
-Grants = Mapping[bytes, "Grant"]  # by digest
-
-
 async def find_grants(
     texts: Sequence[str], read: Callable[[Collection[bytes]], Awaitable[Grants]]
 ) -> list[Grant | InvalidApiKey]:
@@ -178,8 +174,10 @@ async def find_grants(
     # The digest is keyed, so an index lookup reveals nothing about other keys.
     digests = [keytext.digest(text) for text in texts]
     found = dict(await read(set(digests)))
-    missing = [(text, digest) for text, digest in zip(texts, digests, strict=True) if digest not in found]
-    current = {former: digest for text, digest in missing for former in keytext.former_digests(text)}
+    current: dict[bytes, bytes] = {}  # digests by their former ones
+    for text, digest in zip(texts, digests, strict=True):
+        if digest not in found:
+            current |= dict.fromkeys(keytext.former_digests(text), digest)
     if current:  # the pepper has changed
         for former, grant in (await read(current.keys())).items():
             found[current[former]] = replace(grant, new_digest=current[former])
@@ -290,10 +288,11 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
 
     def authenticate(self, request: Request) -> tuple[None, Grant]:
-        authorization, beside = (request.META.get(f"HTTP_{name}", "") for name in ("AUTHORIZATION", "X_LICENSING_KEY"))
-        text = bearer_token(key_header(authorization, beside))
-        grant = done_before(request).get("grant") or find_grant(text)
-        grant.check()
+        grant: Grant | None = done_before(request).get("grant")
+        if grant is None:
+            authorization = request.META.get("HTTP_AUTHORIZATION", "")
+            grant = find_grant(bearer_token(key_header(authorization, request.META.get("HTTP_X_LICENSING_KEY", ""))))
+            grant.check()
         return None, grant
 
     def authenticate_header(self, request: Request) -> str:

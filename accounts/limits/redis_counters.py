@@ -1,5 +1,6 @@
 """Counters in Redis, which all processes share, and in this process what no server counts."""
 
+import asyncio
 import logging
 import time
 from collections import defaultdict
@@ -14,6 +15,7 @@ from msgspec import msgpack
 from prometheus_client import Counter
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import RedisCluster as AsyncRedisCluster
+from redis.asyncio.connection import AbstractConnection
 from redis.cluster import RedisCluster
 from redis.exceptions import RedisClusterException
 
@@ -228,6 +230,8 @@ class LoopConnection:
 
     def __init__(self, address: RedisAddress) -> None:
         self.client = address.async_client()
+        self.kept: AbstractConnection | None = None  # to a single server or a primary
+        self.seconds_to_wait: float | None = None
 
     async def connect(self) -> AsyncClient:
         return await self.client.initialize()
@@ -235,17 +239,38 @@ class LoopConnection:
     @traced("EVAL limits", system="redis")
     async def run_script(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
         """Do the same in one round trip."""
-        client = self.client
-        if isinstance(client, AsyncRedisCluster):
-            return await self.run_in_cluster(client, consumes, now)
-        # The client's own call takes twice as long: it packs the command in Python.
-        connection = await client.connection_pool.get_connection()
+        if isinstance(self.client, AsyncRedisCluster):
+            return await self.run_in_cluster(self.client, consumes, now)
+        connection = await self.connected(self.client)
+        command = cast("tuple[bytes]", build_command(consumes, now))  # hiredis' stub names a tuple of one
         try:
-            command = cast("tuple[bytes]", build_command(consumes, now))  # hiredis' stub names a tuple of one
-            await connection.send_packed_command(hiredis.pack_command(command))
-            return read_reply(await connection.read_response())
-        finally:
-            await client.connection_pool.release(connection)
+            async with asyncio.timeout(self.seconds_to_wait):
+                await connection.send_packed_command(hiredis.pack_command(command), check_health=False)
+                return read_reply(await connection.read_response())
+        except BaseException:
+            await connection.disconnect(nowait=True)  # drop the pending reply
+            raise
+
+    async def connected(self, client: AsyncRedis) -> AbstractConnection:
+        """Return the kept connection, made anew if the server has closed it.
+
+        The client's own calls take twice as long: each takes a connection from the pool, with a timer for every step.
+        """
+        if self.kept is not None and self.kept.is_connected and not await self.kept.can_read():
+            return self.kept
+        if self.kept is not None:
+            await self.kept.disconnect(nowait=True)
+        connection = client.connection_pool.make_connection()
+        await connection.connect()
+        # The whole call has one timer, instead of one for sending and one for the reply.
+        self.seconds_to_wait, connection.socket_timeout = connection.socket_timeout, None
+        self.kept = connection
+        return connection
+
+    async def close(self) -> None:
+        if self.kept is not None:
+            await self.kept.disconnect()
+        await self.client.aclose()
 
     async def run_in_cluster(self, client: AsyncRedisCluster, consumes: Sequence[Consume], now: int) -> list[Consumed]:
         pipeline = client.pipeline()

@@ -23,7 +23,7 @@ from analytics.models.statements import (
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
 from analytics.payments.models import Payment
-from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletMove
+from analytics.wallets.models import Grant, Wallet, WalletEntry
 
 __all__ = [
     "AccessEvent",
@@ -55,6 +55,5 @@ __all__ = [
     "TierRevenue",
     "Wallet",
     "WalletEntry",
-    "WalletMove",
     "statement_id",
 ]

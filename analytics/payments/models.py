@@ -1,5 +1,6 @@
 """Payments. Amounts are stored as integers in millionths."""
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -18,10 +19,10 @@ class PaymentKind(models.TextChoices):
 
 
 class Payment(models.Model):
-    """Money that a requester paid, or was given back.
+    """Money that a requester paid, or was given back. Never changed, except that an erasure clears `note`.
 
-    A void counts in the month in which it is made, so closed statements never change. Otherwise a payment never
-    changes, except that erasing the requester clears its free text.
+    A void is a row of its own with the negative amount, and its reason as `note`. It counts in its own month, so
+    closed statements never change.
     """
 
     searched_by: ClassVar[tuple[str, ...]] = ("/v1/payments?requesterId=",)
@@ -50,17 +51,16 @@ class Payment(models.Model):
         null=True,
         related_name="payments",
     )
-    voided_at = models.DateTimeField(null=True)
-    void_reason = models.CharField(max_length=500, null=True)
+    # The payment that this row voids.
+    reverses = models.OneToOneField(
+        "self", on_delete=models.DO_NOTHING, db_constraint=False, null=True, related_name="void"
+    )
     created = models.DateTimeField(default=timezone.now)  # when it was recorded: statements count it in this month
 
     class Meta:
         indexes = [
             models.Index(fields=["account", "created", "id"], name="payments_newest_first"),
             models.Index(fields=["requester", "created", "id"], name="payments_of_requester"),
-            models.Index(
-                fields=["account", "voided_at"], name="voided_payments", condition=Q(voided_at__isnull=False)
-            ),
             models.Index(fields=["grant"], name="payments_of_grant", condition=Q(grant__isnull=False)),
         ]
         constraints = [
@@ -73,6 +73,16 @@ class Payment(models.Model):
 
     def __str__(self) -> str:
         return f"{plain(self.amount)} {self.currency}"
+
+    @property
+    def voided_at(self) -> datetime | None:
+        void: Payment | None = getattr(self, "void", None)
+        return None if void is None else void.created
+
+    @property
+    def void_reason(self) -> str | None:
+        void: Payment | None = getattr(self, "void", None)
+        return None if void is None else void.note
 
     def audited(self) -> dict[str, object]:
         return {

@@ -35,16 +35,17 @@ class PaymentFields(TypedDict, total=False):
 
 
 @transaction.atomic
-def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, bool]:
-    """Record a payment or payout; return it and True, or the existing one and False if its `external_id` is known.
+def record_payment(account_id: str, fields: PaymentFields, now: datetime | None = None) -> tuple[Payment, bool]:
+    """Record a payment or payout as of `now`.
 
+    Returns it and True, or the existing one and False if its `external_id` is known.
     Raises ValidationFailed, and AlreadyExists if the existing one was recorded with other fields.
     """
     rows = referred_model(Payment, "requester")._default_manager.select_for_update(no_key=True)
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
     if requester is None:
         raise unknown_requester(fields["requester_id"])
-    now = stored_now()
+    now = now or stored_now()
     payment = Payment(
         **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
@@ -104,13 +105,26 @@ def record_price_of_grant(grant: Grant, price: Price) -> Payment:
 
 @transaction.atomic
 def void_payment(payment: Payment, reason: str) -> Payment:
-    """Void a payment or payout, once: it counts back in the month of the void. Raises AlreadyExists."""
+    """Void a payment or payout, once, by a row with the negative amount. Raises AlreadyExists."""
+    # The void is read later: another request that held the lock may have written it.
     rows = Payment.objects.select_for_update(of=("self",)).select_related("requester")
     locked = rows.get(pk=payment.pk)
     if locked.voided_at is not None:
         raise AlreadyExists(f"This {locked.kind} was voided on {locked.voided_at:%Y-%m-%d}.")
     before = locked.audited()
-    locked.voided_at, locked.void_reason = stored_now(), reason
-    locked.save(update_fields=["voided_at", "void_reason"])
+    now = stored_now()
+    void = Payment(
+        account_id=locked.account_id,
+        requester_id=locked.requester_id,
+        kind=locked.kind,
+        amount=-locked.amount,
+        currency=locked.currency,
+        received_at=now,
+        grant_id=locked.grant_id,
+        note=reason,
+        reverses=locked,
+        created=now,
+    )
+    void.save(force_insert=True)
     audit.record("payment.voided", locked, before)
     return locked

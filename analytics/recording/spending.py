@@ -82,13 +82,13 @@ COVERS = """balance - {total} > floor AND balance - {total} > notice_at
 PURSES = """, claimed_purse AS MATERIALIZED (
   SELECT * FROM unnest(%s::uuid[], %s::numeric[], %s::int[]) WITH ORDINALITY AS claim (wallet, total, pool, place)
 ), purse AS MATERIALIZED (
-  SELECT id, account_id, balance, floor, notice_at, next_change_at FROM analytics_wallet
+  SELECT id, account_id, requester_id, balance, floor, notice_at, next_change_at FROM analytics_wallet
   WHERE id = ANY (ARRAY(SELECT wallet FROM claimed_purse)) ORDER BY id FOR NO KEY UPDATE
 )"""
 AFTER_PURSES = "(SELECT count(*) FROM purse) >= 0 AND"
 # The wallets that pay, each with the `credit` that it has before the batch, in millionths.
 PAYING = f""", covering AS MATERIALIZED (
-  SELECT place - 1 AS payer, pool, wallet, account_id, total::bigint AS total, balance - floor AS credit
+  SELECT place - 1 AS payer, pool, wallet, account_id, requester_id, total::bigint AS total, balance - floor AS credit
   FROM claimed_purse JOIN purse ON id = wallet
   WHERE {COVERS.format(total="total", latest="(SELECT max(created) FROM alike)")}
 ), paying AS MATERIALIZED (
@@ -101,8 +101,8 @@ FACTS = """CASE WHEN taken IS NULL THEN facts
 PAYERS = "LEFT JOIN paying ON payer = purse"
 SPENT = """
 , spent AS (
-  INSERT INTO analytics_walletentry (id, account_id, wallet_id, type, amount, decision_id, created)
-  SELECT spend.id, account, wallet, 'spend', -amount, ids[1], created
+  INSERT INTO analytics_walletentry (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
+  SELECT spend.id, account, wallet, requester_id, 'spend', -amount, ids[1], created
   FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::bigint[]) AS spend (id, "case", purse, amount)
   JOIN paying ON payer = spend.purse JOIN alike ON number = "case"
 ), purses AS (

@@ -13,8 +13,9 @@ COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total,
   WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
 MOST = 2**62  # more than a wallet holds, in millionths
 TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
-SPENT = """INSERT INTO analytics_walletentry (id, account_id, wallet_id, type, amount, decision_id, created)
-  VALUES (%s, %s, %s, %s, %s, %s, %s)"""
+SPENT = """INSERT INTO analytics_walletentry
+    (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
+  SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
 
 
 def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str]) -> dict[int, int]:
@@ -39,11 +40,11 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
     for spend in batch.spends:
         if spend.purse in paying:
             case = batch.cases[spend.case]
-            id_, account, wallet, decision = map(
-                bytes.fromhex, (spend.id, case.account, purses[spend.purse].wallet, batch.ids[case.first - 1])
+            id_, decision, wallet = map(
+                bytes.fromhex, (spend.id, batch.ids[case.first - 1], purses[spend.purse].wallet)
             )
             created = as_django_writes(case.created)
-            cursor.execute(SPENT, [id_, account, wallet, WalletEntryType.SPEND, -spend.amount, decision, created])
+            cursor.execute(SPENT, [id_, WalletEntryType.SPEND, -spend.amount, decision, created, wallet])
     return paying
 
 

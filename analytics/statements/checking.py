@@ -155,7 +155,7 @@ def check_statements() -> Missing:
             yield from compare({key: expected}, {key: actual})
         owed[holder], credit[holder] = statement.closing, statement.credit_closing
     yield from compare(add_up(Wallet.objects.all(), "requester_id", "unit", "balance"), credit)
-    settled = Payment.objects.filter(voided_at__isnull=True, grant__isnull=True)
+    settled = Payment.objects.filter(grant__isnull=True)
     due = add_up(LedgerEntry.objects.all(), "requester_id", "currency")
     for kind, sign in ((PaymentKind.PAYMENT, -1), (PaymentKind.PAYOUT, 1)):
         for debtor, amount in add_up(settled.filter(kind=kind), "requester_id", "currency").items():

@@ -18,9 +18,10 @@ from django.db.migrations.operations.models import IndexOperation
 from django.db.migrations.state import StateApps
 
 from kit.storage.lock_waits import until_unlocked
+from kit.storage.row_changes import ChangeRows
 from kit.values.calendar import first_of_month, zone_named
 
-HARMLESS = (AddField, AddConstraint, IndexOperation)  # unless they are undone
+HARMLESS = (AddField, AddConstraint, IndexOperation, ChangeRows)  # unless they are undone
 Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
@@ -33,7 +34,6 @@ TABLES = {
     "analytics_ledgerentry",
     "analytics_payment",
     "analytics_walletentry",
-    "analytics_walletmove",
     "analytics_statementbook",
     "analytics_closedstatement",
     "analytics_closedline",
@@ -83,9 +83,7 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# Monthly figures from the ledger, payments, wallets and moves of wallets, each with the columns of all four. A void of
-# a payment counts in its own month, as a negative payment. An entry of a wallet belongs to the requester who had the
-# wallet at its time. A move grants the balance to one requester and takes it from the other.
+# Monthly figures from the ledger, payments and wallets, each with the columns of all three.
 SOURCES = """
     SELECT account_id, requester_id, month, currency,
       coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
@@ -108,16 +106,11 @@ SOURCES = """
       0, 0, 0, 0, 0
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN (
-      SELECT account_id, requester_id, currency, kind, grant_id, amount, created FROM analytics_payment
-      UNION ALL
-      SELECT account_id, requester_id, currency, kind, grant_id, -amount, voided_at FROM analytics_payment
-      WHERE voided_at IS NOT NULL
-    ) entry
+    JOIN analytics_payment entry
       ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
     GROUP BY account.id, entry.requester_id, {month}, entry.currency
     UNION ALL
-    SELECT account.id, wallet.requester_id, {month}, wallet.unit,
+    SELECT account.id, entry.requester_id, {month}, wallet.unit,
       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
       coalesce(sum(entry.amount) FILTER (WHERE entry.type IN ('grant', 'carry')), 0),
       coalesce(-sum(entry.amount) FILTER (WHERE entry.type = 'spend'), 0),
@@ -126,30 +119,10 @@ SOURCES = """
       1
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN (
-      SELECT id, account_id, requester_id, unit, {null_moment} AS until,
-        coalesce((SELECT max(created) FROM analytics_walletmove WHERE wallet_id = wallet.id), {never}) AS since
-      FROM analytics_wallet wallet
-      UNION ALL
-      SELECT wallet.id, wallet.account_id, move.source_id, wallet.unit, move.created,
-        coalesce(lag(move.created) OVER (PARTITION BY move.wallet_id ORDER BY move.created), {never})
-      FROM analytics_walletmove move JOIN analytics_wallet wallet ON wallet.id = move.wallet_id
-    ) wallet ON wallet.account_id = account.id
+    JOIN analytics_wallet wallet ON wallet.account_id = account.id
     JOIN analytics_walletentry entry
       ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {never})
-        AND entry.created >= wallet.since AND (wallet.until IS NULL OR entry.created < wallet.until)
-    GROUP BY account.id, wallet.requester_id, {month}, wallet.unit
-    UNION ALL
-    SELECT account.id, CASE side.sign WHEN 1 THEN entry.target_id ELSE entry.source_id END, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, side.sign * sum(former.amount), 0, 0, 0, 1
-    FROM accounts_account account
-    LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN analytics_walletmove entry
-      ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
-    JOIN analytics_wallet wallet ON wallet.id = entry.wallet_id
-    JOIN analytics_walletentry former ON former.wallet_id = wallet.id AND former.created < entry.created
-    CROSS JOIN (SELECT 1 AS sign UNION ALL SELECT -1) side
-    GROUP BY account.id, side.sign, entry.target_id, entry.source_id, {month}, wallet.unit"""
+    GROUP BY account.id, entry.requester_id, {month}, wallet.unit"""
 SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
 OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS

@@ -106,7 +106,7 @@ class Book:
         self.wallet.balance += grant.amount
         self.top_up(before)
         self.touch(grant)
-        self.note(entry, grant.amount, grant, grant.effective_at)
+        self.note(entry, grant.amount, grant.effective_at, grant)
 
     def top_up(self, before: Decimal) -> None:
         """Announce credit that was added, from which thresholds in per cent count."""
@@ -116,9 +116,16 @@ class Book:
             wallet.exhausted_at = None
         self.news.append(build_news(TOPPED_UP, wallet, before))
 
+    def move_to(self, requester: int, now: datetime) -> None:
+        """Let the wallet and its balance count for another requester."""
+        self.note(WalletEntryType.CARRY, -self.wallet.balance, now)
+        self.wallet.requester_id = requester
+        self.note(WalletEntryType.CARRY, self.wallet.balance, now)
+
     def carry(self, amount: Decimal, now: datetime) -> None:
         """Take over the balance of a merged wallet, which is negative if that one was overdrawn."""
         before = self.wallet.balance
+        self.note(WalletEntryType.CARRY, amount, now)
         self.wallet.balance += amount
         if amount > 0:
             self.top_up(before)
@@ -149,9 +156,8 @@ class Book:
         self.wallet.balance -= left
         grant.remaining, grant.ended_at = ZERO, moment
         self.touch(grant)
-        for type_, amount in ((entry, left - rolled), (WalletEntryType.CARRY, rolled)):
-            if amount:
-                self.note(type_, -amount, grant, moment)
+        self.note(entry, rolled - left, moment, grant)
+        self.note(WalletEntryType.CARRY, -rolled, moment, grant)
 
     def refill(self, moment: datetime) -> None:
         wallet = self.wallet
@@ -184,9 +190,8 @@ class Book:
         self.touch(grant)
         wallet.balance += grant.amount
         self.top_up(before)
-        if carried:
-            self.note(WalletEntryType.CARRY, carried, grant, moment)
-        self.note(WalletEntryType.GRANT, amount, grant, moment)
+        self.note(WalletEntryType.CARRY, carried, moment, grant)
+        self.note(WalletEntryType.GRANT, amount, moment, grant)
 
     def extend_refill(self) -> None:
         """Let the current refill last until the next one. Call it when the terms of refills have changed."""
@@ -229,14 +234,21 @@ class Book:
     def touch(self, grant: Grant) -> None:
         self.touched[grant.pk] = grant
 
-    def note(self, type_: str, amount: Decimal, grant: Grant, moment: datetime) -> None:
+    def note(
+        self, type_: str, amount: Decimal, moment: datetime, grant: Grant | None = None, decision_id: str | None = None
+    ) -> None:
+        """Add an entry, unless its amount is 0. It counts for the wallet's requester."""
+        if not amount:
+            return
         self.entries.append(
             WalletEntry(
                 account_id=self.wallet.account_id,
                 wallet=self.wallet,
+                requester_id=self.wallet.requester_id,
                 type=type_,
                 amount=amount,
                 grant=grant,
+                decision_id=decision_id,
                 created=moment,
             )
         )

@@ -129,30 +129,6 @@ class Wallet(models.Model):
         }
 
 
-class WalletMove(models.Model):
-    """A wallet that a merge moved to another requester, with all its credit. Statements carry the balance over."""
-
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    source = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
-    )
-    target = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
-    )
-    created = models.DateTimeField()
-
-    class Meta:
-        default_permissions = ()
-        indexes = [
-            models.Index(fields=["wallet", "created"], name="moves_of_wallet"),
-            models.Index(fields=["account", "created"], name="wallet_moves_by_time"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.wallet_id} at {self.created:%Y-%m-%d %H:%M}"
-
-
 class Grant(models.Model):
     """Credit that was added to a wallet.
 
@@ -213,11 +189,18 @@ class Grant(models.Model):
 
 
 class WalletEntry(models.Model):
-    """A change of a wallet's balance, above 0 or below. Never changed; a trigger refuses it."""
+    """A change of a wallet's balance, above 0 or below. Never changed; a trigger refuses it.
+
+    It counts for the requester who had the wallet when it was written. A merge carries the balance by two entries.
+    """
 
     id = IdField("wen", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    # Null only in what an earlier version is writing: a trigger of migration 0036 fills it.
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
     type = models.CharField(max_length=6, choices=WalletEntryType.choices)
     amount = AmountField()
     grant = models.ForeignKey(Grant, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True)

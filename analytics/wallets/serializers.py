@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Unpack
 
-from django.db.models import F, QuerySet
+from django.db.models import F, FilteredRelation, Q, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -212,13 +212,14 @@ class GrantSerializer(StrictSerializer):
         prices = self.context.get("prices")
         if prices is not None:
             return prices.get(grant.pk)
-        payment = Payment.objects.filter(grant=grant.pk).first()
+        payment = Payment.objects.filter(grant=grant.pk, reverses=None).first()
         return None if payment is None else Money.shown(payment.amount, payment.currency)
 
 
 def with_prices(grants: QuerySet[Grant]) -> QuerySet[Grant]:
-    """Return the grants with what was paid for each, for `prices_of`. A grant has at most one payment."""
-    return grants.annotate(paid_amount=F("payments__amount"), paid_currency=F("payments__currency"))
+    """Return the grants with what was paid for each, for `prices_of`. A grant has at most one payment and its void."""
+    payment = FilteredRelation("payments", condition=Q(payments__reverses=None))
+    return grants.annotate(payment=payment, paid_amount=F("payment__amount"), paid_currency=F("payment__currency"))
 
 
 def prices_of(grants: Iterable[Grant]) -> dict[str, Rendered | None]:

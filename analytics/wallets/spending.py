@@ -63,16 +63,7 @@ class Purses:
         for spend in spends:
             book, amount = self.books[spend.wallet], from_millionths(spend.amount)
             book.spend(amount, self.now)
-            book.entries.append(
-                WalletEntry(
-                    account_id=book.wallet.account_id,
-                    wallet=book.wallet,
-                    type=WalletEntryType.SPEND,
-                    amount=-amount,
-                    decision_id=decision_id,
-                    created=self.now,
-                )
-            )
+            book.note(WalletEntryType.SPEND, -amount, self.now, decision_id=decision_id)
 
     def save(self) -> None:
         for book in self.books.values():

@@ -81,7 +81,7 @@ class Exchange:
 
     async def answer(self, body: bytes) -> None:
         """Send a complete reply, in one write if the server supports it (config.server.whole_request)."""
-        if self.status not in BODYLESS and not any(name == b"content-length" for name, _ in self.headers):
+        if self.status not in BODYLESS and b"content-length" not in dict(self.headers):
             self.headers.append((b"content-length", b"%d" % len(body)))
         at_once = self.scope.get("extensions", {}).get("respond")
         if at_once is not None:

@@ -40,6 +40,7 @@ const visitorOf = (request) => /(?:^|;)\s*licensing_visitor=([^;]*)/.exec(reques
 
 const forwarded = (request, env, url) => ({
   "x-licensing-key": env.LICENSING_KEY,
+  "x-licensing-errors": "503", // a wrong key is an outage: it refuses no reader of open pages
   "x-forwarded-method": request.method,
   "x-forwarded-proto": url.protocol.slice(0, -1),
   "x-forwarded-host": url.host,

@@ -1,7 +1,7 @@
 """The order of admission checks for a request (docs/reference/api.md, Requests and errors).
 
-Both request paths run the same `admit`: Django views through `run_blocking` in their thread, access checks on the
-event loop with `await`.
+Access checks run `admit` on the event loop, and again in a transaction. Views of Django have the same order in
+`ApiViewSet.initial`. tests/gateway/test_order.py proves it for both.
 """
 
 from collections.abc import Coroutine, Mapping
@@ -17,9 +17,6 @@ class Steps:
 
     Steps that a subclass does not override accept everything.
     """
-
-    def check_method(self) -> None:
-        """Raise MethodNotAllowed if the path does not support the method."""
 
     async def authenticate(self) -> None:
         """Read and verify the API key. Raises MissingApiKey or InvalidApiKey."""
@@ -45,7 +42,6 @@ class Steps:
 
 async def admit(request: Steps) -> None:
     """Run the steps in order until one rejects the request."""
-    request.check_method()
     try:
         await request.authenticate()
         request.check_address()

@@ -26,9 +26,13 @@ SCHEMA: dict[str, object] = {"type": "string", "pattern": rf"^(\*|{TAGS})$"}
 
 def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str:
     """Return the tag of a rendered resource; `beside_state` names the fields that no write changes."""
-    state = digest({name: value for name, value in shown.items() if name not in beside_state})
-    rest = {name: shown[name] for name in sorted(beside_state & shown.keys()) if says_something(shown[name])}
-    return f'"{state}-{digest(rest)}"' if rest else f'"{state}"'
+    state, rest = {}, {}
+    for name, value in shown.items():
+        if name not in beside_state:
+            state[name] = value
+        elif says_something(value):
+            rest[name] = value
+    return f'"{digest(state)}-{digest(rest)}"' if rest else f'"{digest(state)}"'
 
 
 def digest(value: object) -> str:

@@ -13,8 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from kit.http.admission import Steps, admit, run_blocking
-from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, forget_frames
+from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, forget_frames
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
@@ -44,7 +43,7 @@ def forget_renderer_context(response: Response) -> None:
     vars(response)["renderer_context"] = {}
 
 
-class ApiViewSet(Steps, ListMixin[M]):
+class ApiViewSet(ListMixin[M]):
     """A resource under /v1. Class attributes describe its actions by name.
 
     A write runs in one transaction, which any error rolls back.
@@ -86,41 +85,33 @@ class ApiViewSet(Steps, ListMixin[M]):
     # --- From request to handler -------------------------------------------------------------------------------------
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Run the admission steps. Raises the error of the first that fails."""
+        """Admit the request in the order of kit.http.admission. Raises the error of the step that refuses it."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        run_blocking(admit(self))
-
-    def check_method(self) -> None:
-        if self.request.method not in self.allowed_methods:
+        name = str(request.method).lower()
+        if name not in self.http_method_names or not hasattr(self, name):
             allowed = ", ".join(self.allowed_methods)
-            raise MethodNotAllowed(
-                f"{self.request.method} is not possible here. Use {allowed}.", headers={"Allow": allowed}
-            )
+            message = f"{request.method} is not possible here. Use {allowed}."
+            raise MethodNotAllowed(message, headers={"Allow": allowed})
+        try:
+            self.perform_authentication(request)
+        except (MissingApiKey, IpNotAllowed):
+            request.auth = None  # also for a valid key from a forbidden address
+            self.check_throttles(request)
+            raise
+        self.check_throttles(request)
+        self.check_permissions(request)
+        if query := request.META.get("QUERY_STRING", ""):
+            check_utf8(query)
+            check_query(request.query_params.lists(), self.known_parameters())
+        if request.method not in SAFE_METHODS:
+            self.read_body()
 
-    async def authenticate(self) -> None:
-        self.perform_authentication(self.request)
-
-    async def count(self) -> None:
-        self.check_throttles(self.request)
-
-    async def count_stranger(self, refusal: ApiError) -> None:
-        self.request.auth = None  # also for a valid key from a forbidden address
-        self.check_throttles(self.request)
-
-    def authorize(self) -> None:
-        self.check_permissions(self.request)
-
-    def check_query(self) -> None:
-        check_utf8(self.request.META.get("QUERY_STRING", ""))
-        check_query(self.request.query_params.lists(), self.known_parameters())
-
-    async def read_body(self) -> None:
+    def read_body(self) -> None:
         """Read the body before the write's transaction begins, so that the transaction never waits for a client."""
-        if self.request.method not in SAFE_METHODS:
-            self.request._request.body  # noqa: B018
+        self.request._request.body  # noqa: B018
 
     def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> Response:
-        raise AssertionError("check_method() refuses such a method")
+        raise AssertionError("initial() refuses such a method")
 
     @property
     def allowed_methods(self) -> list[str]:
@@ -132,7 +123,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         self.headers: dict[str, str] = {}  # DRF would send Allow with every reply; it belongs to a 405
         try:
             if request.method == "OPTIONS":
-                response = self.told_options()
+                response = self.describe_options()
             else:
                 self.initial(wrapped, *args, **kwargs)
                 handler = getattr(self, str(request.method).lower())
@@ -158,7 +149,7 @@ class ApiViewSet(Steps, ListMixin[M]):
             response.add_post_render_callback(forget_renderer_context)
         return response
 
-    def told_options(self) -> HttpResponse:
+    def describe_options(self) -> HttpResponse:
         """Return the methods and media types of this path; needs no key."""
         headers = {"Allow": ", ".join(self.allowed_methods)}
         if "PATCH" in self.allowed_methods:
@@ -223,9 +214,9 @@ class ApiViewSet(Steps, ListMixin[M]):
         if it has another one.
         """
         chosen: Any = serializer_class or self.get_serializer_class()
-        fields = self.validated(chosen, partial=True)
         known = validator(chosen, partial=True)
         body = read_object(self.request._request, exact=self.exact_numbers)
+        fields: dict[str, object] = known.run_validation(body)
         secrets: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
         owned = {name for name, field in known.fields.items() if field.read_only} | known.owned
         if sent := [name for name in body if name in owned - secrets]:
@@ -296,4 +287,5 @@ class ApiViewSet(Steps, ListMixin[M]):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
             headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
-        return Response(pick_fields({**shown, **(once or {})}, fields), status=status, headers=headers)
+        every = {**shown, **(once or {})}
+        return Response(every if fields is None else pick_fields(every, fields), status=status, headers=headers)

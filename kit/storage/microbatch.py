@@ -113,9 +113,13 @@ class MicroBatch(Generic[T, R]):
 
     @traced(role="batch")
     async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:
-        works = [work for _, _, work in batch if work is not None]
+        items, works = [], []
+        for item, _, work in batch:
+            items.append(item)
+            if work is not None:
+                works.append(work)
         try:
-            call = self.call([item for item, _, _ in batch])
+            call = self.call(items)
             results = await (call if len(works) < MANY_WORKS else await_while_working(call, works))
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # every waiting request reports it

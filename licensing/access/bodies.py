@@ -17,8 +17,8 @@ from kit.rest.fields import is_http_url
 from kit.values.faults import REQUIRED, Fault
 from kit.values.urls import URL_SCHEMA
 from licensing.access.check_values import Check
+from licensing.access.facts import sent_facts, with_facts
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
-from licensing.access.sent_facts import sent_facts, with_facts
 from licensing.policies import schemas
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.condition_values import PERMISSION_PATTERN

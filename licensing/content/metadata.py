@@ -3,9 +3,7 @@
 Each attribute has its own column in licensing.content.models; other keys are stored in `metadata_extra`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from enum import Enum, auto
 
 from kit.openapi.components import nullable
@@ -69,13 +67,3 @@ SCHEMA: dict[str, object] = {
     "description": f"Up to {MAX_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
     "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
 }
-
-
-def shown_metadata(item: object, further: Mapping[str, object]) -> dict[str, object]:
-    """Return `metadata` as the API shows it: attributes that are set, then the other keys."""
-    known = {one.name: getattr(item, one.column) for one in ATTRIBUTES}
-    return {name: shown(value) for name, value in known.items() if value is not None} | dict(further)
-
-
-def shown(value: object) -> object:
-    return value.isoformat() if isinstance(value, date) else value

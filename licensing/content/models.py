@@ -1,5 +1,6 @@
 """Database models of content."""
 
+from datetime import date
 from typing import ClassVar
 
 from django.db import models
@@ -10,7 +11,7 @@ from kit.storage.code_points import ByCodePoint
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
-from licensing.content.metadata import shown_metadata
+from licensing.content.metadata import ATTRIBUTES
 from licensing.owned import OwnedManager
 from licensing.policies.facts import ContentType
 from licensing.policies.models import Policy
@@ -84,7 +85,12 @@ class Content(QuicklyLoaded, models.Model):
 
     @property
     def metadata(self) -> dict[str, object]:
-        return shown_metadata(self, self.metadata_extra)
+        shown: dict[str, object] = {}
+        for attribute in ATTRIBUTES:
+            value = getattr(self, attribute.column)
+            if value is not None:
+                shown[attribute.name] = value.isoformat() if isinstance(value, date) else value
+        return shown | self.metadata_extra
 
     def audited(self) -> dict[str, object]:
         return {

@@ -63,21 +63,22 @@ class ContentViewSet(BulkViewSet[Content]):
         id = self.kwargs["id"]
         return require_resource(Content, id, Content.objects.one(self.account_id, id))
 
-    def expanded(self) -> frozenset[str]:
-        """Return the fields to embed. Raises InsufficientPermissions: embedding a policy needs `policies:read`."""
+    def expanded(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the fields to embed, and the fields of an embedded policy that the key may not see.
+
+        Raises InsufficientPermissions: embedding a policy needs `policies:read`.
+        """
         expand = self.expansions("policy")
         if expand:
             require(self.grant, "policies:read")
-        return expand
-
-    def hidden_of_policy(self) -> frozenset[str]:
-        """Return the fields of an embedded policy that the key may not see."""
-        return PolicySerializer.for_secret_keys if self.grant.is_public else frozenset()
+        hidden: frozenset[str] = PolicySerializer.for_secret_keys if self.grant.is_public else frozenset()
+        return expand, hidden
 
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without `stats`."""
-        return self.page(expand=self.expanded(), hidden_of_policy=self.hidden_of_policy())
+        expand, hidden = self.expanded()
+        return self.page(expand=expand, hidden_of_policy=hidden)
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
@@ -107,11 +108,10 @@ class ContentViewSet(BulkViewSet[Content]):
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: the numbers of allowed and denied access checks for the item."""
-        expand = self.expanded()
+        expand, hidden = self.expanded()
         found = Content.objects.one_with(self.account_id, id, content_counts)
         item, counts = require_resource(Content, id, found)
-        stats, hidden = build_stats(*counts), self.hidden_of_policy()
-        return self.answer(item, stats=stats, expand=expand, hidden_of_policy=hidden)
+        return self.answer(item, stats=build_stats(*counts), expand=expand, hidden_of_policy=hidden)
 
     def shown_now(self, resource: Content, **context: object) -> Mapping[str, object]:
         stats = content_stats(self.account_id, resource.pk)

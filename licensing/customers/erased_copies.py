@@ -118,7 +118,7 @@ class Copies:
         License.objects.filter(requester__in=self.numbers).update(metadata={})
         for person in self.people:
             LicenseClient.objects.filter(requester=person).update(name=person.requester_id)
-        Payment.objects.filter(requester__in=self.numbers).update(note=None, void_reason=None)
+        Payment.objects.filter(requester__in=self.numbers).update(note=None)
         for model in (LedgerEntry, ClosedLine):
             model._base_manager.filter(
                 account_id=self.account_id, requester_id__in=self.numbers, description__isnull=False

@@ -84,7 +84,7 @@ def move(source: Requester, target: Requester) -> None:
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
     for wallet in list(wallets):
         if wallet.requester_id == source.pk:
-            move_wallet(wallet.pk, source.pk, target.pk, now)
+            move_wallet(wallet.pk, target.pk, now)
     for requester in (source, target):
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
         requester.wallets = [name_of(wallet) for wallet in wallets] or None

@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounts.models import Account
-from analytics.models import Payment
 from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
 from analytics.wallets.services import GrantFields, WalletFields
@@ -28,12 +27,12 @@ def open_wallets(account: Account, opened: datetime) -> None:
                 "received_at": opened,
                 "external_id": order,
             },
+            opened,
         )
         terms: WalletFields = {"requester_id": one.id, "unit": one.unit, "thresholds": [{"percent": one.low}]}
         wallet = wallet_services.create_wallet(account.pk, terms, opened)
         grant: GrantFields = {"amount": Decimal(one.granted), "kind": "paid", "external_id": order}
         wallet_services.add_grant(wallet, grant, opened)
-    Payment.objects.filter(account=account).update(created=opened)  # when they were recorded
 
 
 def record_prepaid_checks(account: Account, names: Sequence[str], begin: datetime, end: datetime) -> None:

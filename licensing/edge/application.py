@@ -4,6 +4,7 @@ Uses the same decision path as checks: licensing.edge.visitors turns the visitor
 decides and records it, and licensing.edge.answers turns the decision into headers.
 """
 
+import logging
 from datetime import datetime
 from functools import partial
 from time import perf_counter
@@ -53,7 +54,16 @@ from licensing.edge.answers import (
 from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import new_cookie, read_cookie
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.original import DENY_403, FORWARD, Original, has_option, is_question, peer_address, read_original
+from licensing.edge.original import (
+    DENY_403,
+    FORWARD,
+    Original,
+    UntrustedProxy,
+    has_option,
+    is_question,
+    peer_address,
+    read_original,
+)
 from licensing.edge.prices import PaymentRefused, read_payment
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -68,8 +78,8 @@ UNKNOWN_PAYER = (
     "or come as a listed crawler."
 )
 KEY_HEADER = b"x-licensing-key"
-
-
+ERRORS_HEADER = b"x-licensing-errors"
+log = logging.getLogger(__name__)
 UNSEEN = object()
 JSON_TYPE, PAGE_TYPE = b"content-type: application/json\r\n", b"content-type: text/html; charset=utf-8\r\n"
 VARY, VARY_BY_ACCEPT = b"vary: origin\r\n", b"vary: origin, accept\r\n"
@@ -86,6 +96,7 @@ class Edge(Sender):
         super().__init__(callers, f"Bearer {key}" if key else "", peer_address(head))
         # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
         self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
+        self.is_admitted = False
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def count(self) -> None:
@@ -95,6 +106,10 @@ class Edge(Sender):
             consume = replace(consume, cost=0)
         self.limit_state = await self.callers.count(consume)
         self.is_counted = True
+
+    def is_at_fault(self, error: ApiError) -> bool:
+        """Whether the proxy's own key or address is refused, which no visitor can bring about."""
+        return not self.is_admitted or isinstance(error, UntrustedProxy)
 
     async def authenticate(self) -> None:
         if not self.authorization:
@@ -128,8 +143,11 @@ class ForwardApplication(CheckApplication):
                 answer = await edge.serve(partial(self.ask, head, edge))
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
-                told = {**self.link_to_terms(head), **error.headers}
-                answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
+                status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
+                if head.header(ERRORS_HEADER) == "503" and edge.is_at_fault(error):
+                    log.warning("A proxy could not ask about a page (%s): %s", error.code, error.message)
+                    status = 503
+                answer = EdgeAnswer(status, headers, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if has_option(head, DENY_403):
                 answer = answer.by_403()
@@ -157,6 +175,7 @@ class ForwardApplication(CheckApplication):
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
+        edge.is_admitted = True
         now = moment()
         original = read_original(head, self.proxies)
         if (cookie := read_cookie(head, edge.grant.account_id)) is not None:

@@ -26,8 +26,7 @@ from licensing.access.check_values import Check
 from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.newcomers import by_current_ids
-from licensing.access.lookup.requesters import find_requesters
+from licensing.access.lookup.requesters import by_current_ids, find_requesters
 from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown
 from licensing.edge.answers import offers_for

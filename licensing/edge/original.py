@@ -53,6 +53,10 @@ ENDS_HOST = re.compile("[/?#]")
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
+class UntrustedProxy(InvalidRequest):
+    """The proxy that asks is not in TRUSTED_PROXIES."""
+
+
 class Original(Struct, frozen=True):
     """The visitor's request.
 
@@ -242,7 +246,7 @@ def decode_host(url: str) -> str:
 
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
-        raise InvalidRequest(
+        raise UntrustedProxy(
             "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
             param=header,
         )

@@ -48,13 +48,20 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     add_fieldsets = (
         (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTINGS)}),
     )
-    shown = ("identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys", "figures", "created")
-    fields = ("name", *SETTINGS, *shown)
+    readonly = (
+        "identifier",
+        "state",
+        "plan",
+        "per_minute",
+        "per_day",
+        "at_edge",
+        "working_keys",
+        "figures",
+        "created",
+    )
+    fields = ("name", *SETTINGS, *readonly)
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
-        return self.shown if obj else ()
 
     def grantable(self) -> frozenset[str]:
         return super().grantable() - {"add"}  # reserved for superusers

@@ -97,7 +97,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         "last_used", "changes", "decisions", "revoked_at",
     )  # fmt: skip
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
-    readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)
+    readonly = tuple(name for name in fields if name not in CHANGEABLE)
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 
@@ -108,9 +108,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         return {"type": KeyType.SECRET, **super().get_changeform_initial_data(request)}
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        return self.readonly_fields if obj else ()
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         """Describe fields in words if they cannot be changed."""

@@ -3,7 +3,6 @@
 from typing import Any, TypedDict
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -33,6 +32,7 @@ from operators.base.empty_state import EmptyState
 from operators.base.fields import Lines, as_json, validate_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
 from operators.base.times.shown import shown_time
@@ -42,7 +42,7 @@ FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reaso
 STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 
-class WebhookForm(forms.ModelForm):
+class WebhookForm(ServiceForm):
     events = Lines(
         required=True,
         initial=["*"],
@@ -57,9 +57,6 @@ class WebhookForm(forms.ModelForm):
         fields = ("account", "url", "events", "description", "status")
         labels = {"url": "URL"}
         help_texts = {"url": "https, at a public address."}
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class WebhookFields(TypedDict, total=False):
@@ -119,11 +116,9 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         ),
         ("Latest deliveries", {"fields": ("latest",)}),
     )
+    readonly = ("identifier", "account", "sent_headers", "decisions", "failing", "latest")
     autocomplete_fields = ("account",)
     actions_detail = ("ping", "replay", "rotate")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[str, ...]:
-        return ("identifier", "account", "sent_headers", "decisions", "failing", "latest") if obj else ()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from rest_framework.request import Request
 from unfold.decorators import action
 
-from kit.rest.export import CHUNK, Row, chunks_after, export
+from kit.rest.export import CHUNK, Row, chunks_after, columns_of, export
 from kit.rest.heavy import heavy
+from kit.rest.serializers import StrictSerializer
 from kit.storage.replica import Reading
 from operators.base.links import list_url
 from operators.base.mixins import ModelT
@@ -23,14 +23,13 @@ class ListExport(ScopedAdmin[ModelT]):
     """A list with `export_items` in its `actions_list`."""
 
     export_name: ClassVar[str]  # of the file
-    export_columns: ClassVar[Sequence[str]]
+    export_serializer: ClassVar[type[StrictSerializer]]
+    export_columns: ClassVar[Sequence[str]] = ()  # default: the serializer's
+    export_related: ClassVar[tuple[str, ...]] = ()  # related rows that the export needs
 
     def export_rows(self, rows: list[ModelT]) -> list[Row]:
-        raise NotImplementedError
-
-    def export_queryset(self, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
-        """Return the query with the related rows that the export needs; by default none."""
-        return queryset.select_related(None)
+        serializer = self.export_serializer()
+        return [serializer.to_representation(row) for row in rows]
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="export")
@@ -39,14 +38,17 @@ class ListExport(ScopedAdmin[ModelT]):
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(self.model))
-        newest_first = self.export_queryset(shown.queryset).order_by("-pk")
+        newest_first = shown.queryset.select_related(None).order_by("-pk")
+        if self.export_related:
+            newest_first = newest_first.select_related(*self.export_related)
 
         def following(last: ModelT | None) -> list[ModelT]:
             return list((newest_first if last is None else newest_first.filter(pk__lt=last.pk))[:CHUNK])
 
         reading = Reading()
         chunks = chunks_after(None, reading, following, self.export_rows)
-        return export(Request(request), "csv", self.export_name, list(self.export_columns), chunks, reading)
+        columns = list(self.export_columns) or columns_of(self.export_serializer)
+        return export(Request(request), "csv", self.export_name, columns, chunks, reading)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Add the list's filters to the export link."""

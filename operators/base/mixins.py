@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from django.db.models import Model
-from django.forms import BaseForm
+from django.forms import BaseForm, ModelForm
 from django.forms.utils import ErrorDict
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -24,6 +24,13 @@ else:
         pass
 
 
+class ServiceForm(ModelForm):
+    """A form whose values the service validates, instead of the model."""
+
+    def _post_clean(self) -> None:
+        """Skip model validation."""
+
+
 def derive_form(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
     """Return the form class extended by the mixin, with class attributes. Django creates form classes per page."""
     return cast("type[FormT]", type(mixin.__name__, (mixin, form), attributes))
@@ -39,4 +46,4 @@ class ReopenedForm(BaseForm):
         return super().is_valid()
 
 
-__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "derive_form"]
+__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "ServiceForm", "derive_form"]

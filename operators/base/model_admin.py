@@ -201,12 +201,16 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     shows_secret: ClassVar[bool] = False  # the reply to a new object is the only page with its secret
     # form fields by their API name, if converting to snake_case is not enough
     api_names: ClassVar[dict[str, str]] = {}
+    readonly: ClassVar[tuple[str, ...]] = ()  # fields of an existing object that nothing can change
 
     # The fields include the new object's `id`, see operators.base.tickets.
     create: Callable[[HttpRequest, FieldsT], ModelT]
     # Receives only changed fields. Forms made stale by another's change are rejected earlier, see
     # operators.base.forms.stale_forms.
     update: Callable[[HttpRequest, ModelT, FieldsT], ModelT] | None = None
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ModelT | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
 
     def grantable(self) -> frozenset[str]:
         names = {"view"}

@@ -1,14 +1,15 @@
 """The queries of the search boxes, each with its own index on PostgreSQL (migration 0005_search_indexes)."""
 
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.lists.paging import BoundedPaginator
-from operators.base.mixins import ModelT
-from operators.base.scope import Scope
+from operators.base.mixins import AdminMixin, ModelT
+from operators.base.scope import Scope, request_scope
 
 MOST = BoundedPaginator.MOST
 MOST_REQUESTERS = 5
@@ -75,3 +76,17 @@ def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[Model
     if not term:
         return rows
     return rows.filter(pk=term) if ids.decode(prefix, term) is not None else rows.none()
+
+
+class CustomerSearch(AdminMixin[ModelT]):
+    """A list that is searched by whole id, or by the start of a customer's id or name."""
+
+    search_fields = ("pk",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
+    ) -> tuple[QuerySet[ModelT], bool]:
+        term, prefix = search_term.strip(), ids.prefix_of(self.model)
+        if not term or term.startswith(f"{prefix}_"):
+            return find_by_id(queryset, prefix, term), False
+        return of_requesters(queryset, request_scope(request), term), False

@@ -88,6 +88,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
+    readonly = ("identifier", "account", "requests", "decisions", "created_at", "updated_at")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
@@ -101,9 +102,6 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         self, request: HttpRequest, queryset: QuerySet[Content], search_term: str
     ) -> tuple[QuerySet[Content], bool]:
         return find_content(queryset, search_term), False
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Content | None = None) -> tuple[str, ...]:
-        return ("identifier", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
 
     def licenses_of(self, item: Content) -> QuerySet[License]:
         return covering_licenses(item)

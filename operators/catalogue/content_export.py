@@ -1,6 +1,5 @@
 """Export of the filtered content list as CSV, in a form that the import accepts."""
 
-from kit.rest.export import Row
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from operators.base.exporting import ListExport
@@ -8,11 +7,8 @@ from operators.base.exporting import ListExport
 
 class ContentExport(ListExport[Content]):
     export_name = "content"
+    export_serializer = ContentSerializer
     export_columns = (
         "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
         *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
     )  # fmt: skip
-
-    def export_rows(self, rows: list[Content]) -> list[Row]:
-        serializer = ContentSerializer()
-        return [serializer.to_representation(item) for item in rows]

@@ -28,7 +28,7 @@ from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
-from operators.base.searching import find_by_id, of_requesters
+from operators.base.searching import CustomerSearch
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage
@@ -77,7 +77,7 @@ class PresentedDecision(Protocol):
 
 
 @admin.register(AccessEvent)
-class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEvent]):
+class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[AccessEvent], ListExport[AccessEvent]):
     empty_state = EmptyState(
         "A decision is recorded for each check: by POST /v1/access/check, or by a proxy at the edge.",
         "Try a check",
@@ -98,7 +98,6 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         OutcomeFilter,  # last, because it searches only what the others match
     )
     list_before_template = "operators/catalogue/outcomes.html"
-    search_fields = ("pk",)
     search_help_text = "A full dec_ id, or the start of a customer's id or name."
     actions_list = ("export_items",)
     actions_detail = ("again", "refund", "adjust")
@@ -108,19 +107,12 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
         "policyId", "policyVersion", "url", "siteId",
     )  # fmt: skip
+    export_related = ("content", "requester")
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
         "identifier", "account", "asked_for", "granted", "licence", "rate", "refunds", "facts_in_words",
     )  # fmt: skip
     rights: ClassVar = {"refunds": "analytics.view_ledgerentry"}
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[AccessEvent], search_term: str
-    ) -> tuple[QuerySet[AccessEvent], bool]:
-        term = search_term.strip()
-        if not term or term.startswith("dec_"):
-            return find_by_id(queryset, "dec", term), False
-        return of_requesters(queryset, request_scope(request), term), False
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
@@ -132,9 +124,6 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         return DecisionList
-
-    def export_queryset(self, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
-        return queryset.select_related(None).select_related("content", "requester")
 
     def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
         return [

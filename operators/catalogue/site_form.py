@@ -10,6 +10,7 @@ from accounts.models import Account
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from operators.base.fields import Lines, LinesField, lines, validate_fields
+from operators.base.mixins import ServiceForm
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -63,7 +64,7 @@ def rule_of(line: str) -> SiteRule:
     return {"pattern": pattern, "policyId": rest[0] if rest else None}
 
 
-class SiteForm(forms.ModelForm):
+class SiteForm(ServiceForm):
     host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="For example news.example.")
     aliases = Lines(
         required=False, help_text="Further hosts with the same pages, one per line, such as www.news.example."
@@ -103,9 +104,6 @@ class SiteForm(forms.ModelForm):
         if field_name == "aliases" and not self.instance._state.adding:
             return self.instance.shown_aliases
         return super().get_initial_for_field(field, field_name)
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 def site_fields(form: SiteFields) -> dict[str, Any]:

@@ -96,6 +96,7 @@ class SiteAdmin(LogUploads):
         ),
         *FURTHER_FIELDSETS,
     )
+    readonly = ("in_short", "identifier", "account", "verified", "changed", "rules_in_words", "aliases_in_words")
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
@@ -111,10 +112,6 @@ class SiteAdmin(LogUploads):
             (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
             for title, options in shown
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        shown = ("in_short", "identifier", "account", "verified", "changed", "rules_in_words", "aliases_in_words")
-        return shown if obj else ()
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}

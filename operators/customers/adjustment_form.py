@@ -12,6 +12,7 @@ from analytics.ledger.refunds import PREFIXES, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
 from operators.base.fields import Amount, Currency
+from operators.base.mixins import ServiceForm
 from operators.base.times.field import Moment
 from operators.customers.refunds import RefundableCharge
 
@@ -22,7 +23,7 @@ def reference(label: str, help_text: str) -> forms.CharField:
     )
 
 
-class AdjustmentForm(forms.ModelForm):
+class AdjustmentForm(ServiceForm):
     is_refund = forms.BooleanField(required=False, widget=forms.HiddenInput)
     amount = Amount(help_text="Negative to give back. To refund a charge, use its button Refund.")
     currency = Currency()
@@ -69,9 +70,6 @@ class AdjustmentForm(forms.ModelForm):
             amount.help_text = f"What the customer gets back, as a positive amount. {left}"
         elif left:
             amount.help_text = f"{amount.help_text} {left}"
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class AdjustmentFields(TypedDict, total=False):

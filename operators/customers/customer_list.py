@@ -5,14 +5,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Window
-from django.db.models.functions import RowNumber
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct
 
 from analytics.models import AccessEvent, Statement
-from analytics.wallets.units import ACCESS
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.filters import OptionsFilter
@@ -20,7 +18,7 @@ from operators.base.lists.change_list import BoundedChangeList
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.times.shown import shown_time
-from operators.customers.customer_money import balance_in_words
+from operators.customers.customer_money import balance_in_words, latest_statements
 
 FIGURES = "list_figures"  # the attribute of a listed customer
 MOST_TYPES = 3  # licence types to name
@@ -74,13 +72,6 @@ def list_figures(numbers: Iterable[int]) -> dict[int, ListFigures]:
     seen = Requester.objects.filter(pk__in=numbers).annotate(last_access=Subquery(newest))
     accesses = dict(seen.values_list("pk", "last_access"))
     return {number: ListFigures(sorted(types[number]), balances[number], accesses.get(number)) for number in numbers}
-
-
-def latest_statements(statements: QuerySet[Statement]) -> QuerySet[Statement]:
-    """Return the latest statement of each customer and currency."""
-    newest_first = Window(RowNumber(), partition_by=["requester", "currency"], order_by=F("month").desc())
-    in_money = statements.exclude(currency=ACCESS)
-    return in_money.annotate(place=newest_first).filter(place=1)
 
 
 class KindFilter(OptionsFilter[Requester]):

@@ -3,6 +3,9 @@
 from datetime import datetime
 from decimal import Decimal
 
+from django.db.models import F, QuerySet, Window
+from django.db.models.functions import RowNumber
+
 from analytics.ledger.due import book_due
 from analytics.models import Payment, Statement
 from analytics.payments.models import PaymentKind
@@ -27,12 +30,18 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     return shown
 
 
+def latest_statements(statements: QuerySet[Statement]) -> QuerySet[Statement]:
+    """Return the latest statement of each customer and currency."""
+    newest_first = Window(RowNumber(), partition_by=["requester", "currency"], order_by=F("month").desc())
+    in_money = statements.exclude(currency=ACCESS)
+    return in_money.annotate(place=newest_first).filter(place=1)
+
+
 def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
     """Return the closing balance of the latest statement in each currency, where it is not 0."""
-    latest: dict[str, Decimal] = {}
-    for statement in Statement.objects.filter(account=requester.account_id, requester=requester).order_by("month"):
-        latest[statement.currency] = statement.closing
-    return [(code, closing) for code, closing in sorted(latest.items()) if code != ACCESS and closing]
+    statements = Statement.objects.filter(account=requester.account_id, requester=requester)
+    latest = latest_statements(statements).exclude(closing=0)
+    return list(latest.order_by("currency").values_list("currency", "closing"))
 
 
 def owed(requester: Requester) -> str:
@@ -74,7 +83,7 @@ def credit_end(requester: Requester, now: datetime) -> str:
 
 
 def last_payment(requester: Requester) -> str:
-    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, voided_at__isnull=True)
+    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, void=None)
     payment = payments.order_by("-received_at", "-pk").first()
     if payment is None:
         return "none"

@@ -18,7 +18,7 @@ from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.http.errors import ServiceUnavailable
-from kit.rest.export import Row, columns_of
+from kit.rest.export import Row
 from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
@@ -33,7 +33,7 @@ from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
 from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
 from operators.base.scope import request_scope
-from operators.base.searching import of_requesters
+from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
@@ -55,6 +55,7 @@ NAMES = {
 
 @admin.register(LedgerEntry)
 class LedgerAdmin(
+    CustomerSearch[LedgerEntry],
     ReturnsToCustomer[LedgerEntry],
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
@@ -92,13 +93,13 @@ class LedgerAdmin(
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("pk",)
     search_help_text = "A full led_ id, the id of a charged decision, or the start of a customer's id or name."
     list_before_template = "operators/customers/ledger_total.html"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
     export_name = "ledger"
-    export_columns = tuple(columns_of(LedgerEntrySerializer))
+    export_serializer = LedgerEntrySerializer
+    export_related = ("requester", "content")
     sortable_by = ("booked_at", "when", "type", "sum", "license_type")
     form = AdjustmentForm
     optional = frozenset({"license_type"})
@@ -109,7 +110,7 @@ class LedgerAdmin(
             {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},
         ),
     )
-    fields = (
+    fields = readonly = (
         "identifier", "account", "type", "sum", "refunds", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
@@ -130,17 +131,9 @@ class LedgerAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[LedgerEntry], search_term: str
     ) -> tuple[QuerySet[LedgerEntry], bool]:
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        # A decision's charge has the decision's id, except for the prefix.
-        raw = ids.decode("led", term) or ids.decode("dec", term)
-        if raw:
-            return queryset.filter(pk=ids.encode("led", raw)), False
-        return of_requesters(queryset, request_scope(request), term), False
-
-    def export_queryset(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
-        return queryset.select_related(None).select_related("requester", "content")
+        """Find a decision's charge, too: it has the decision's id, except for the prefix."""
+        raw = ids.decode("dec", search_term.strip())
+        return super().get_search_results(request, queryset, ids.encode("led", raw) if raw else search_term)
 
     def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
         return render_entries(rows)
@@ -153,9 +146,6 @@ class LedgerAdmin(
         if "cl" in context:
             context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
         return response
-
-    def get_readonly_fields(self, request: HttpRequest, obj: LedgerEntry | None = None) -> tuple[str, ...]:
-        return self.fields if obj else ()
 
     def create(self, request: HttpRequest, fields: AdjustmentFields) -> LedgerEntry:
         body = {

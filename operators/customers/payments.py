@@ -26,7 +26,6 @@ from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
-from kit.rest.export import Row, columns_of
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
@@ -36,8 +35,8 @@ from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
 from operators.base.forms.returning import ReturnsToCustomer
-from operators.base.scope import request_scope
-from operators.base.searching import find_by_id, of_requesters
+from operators.base.mixins import ServiceForm
+from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.field import Moment
 from operators.base.times.shown import shown_time
@@ -45,7 +44,7 @@ from operators.base.times.shown import shown_time
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
 
-class PaymentForm(forms.ModelForm):
+class PaymentForm(ServiceForm):
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
@@ -74,9 +73,6 @@ class PaymentForm(forms.ModelForm):
                 "amount",
                 "Enter a positive amount. For money that you gave back, choose a payout. To correct one, void it.",
             )
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class VoidForm(forms.Form):
@@ -117,11 +113,15 @@ class FormFields(TypedDict, total=False):
 
 @admin.register(Payment)
 class PaymentAdmin(
-    ReturnsToCustomer[Payment], SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]
+    CustomerSearch[Payment],
+    ReturnsToCustomer[Payment],
+    SuggestingAdmin[Payment],
+    ListExport[Payment],
+    AskingAdmin[Payment, FormFields],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
-    list_select_related = ("account", "requester")
+    list_select_related = ("account", "requester", "void")
     row_name = "sum"
     row_facts = {"requester": "", "received": "", "state": ""}
     list_filter = (
@@ -130,12 +130,12 @@ class PaymentAdmin(
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("pk",)
     search_help_text = "A full pay_ id, or the start of a customer's id or name."
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
-    export_columns = tuple(columns_of(PaymentSerializer))
+    export_serializer = PaymentSerializer
+    export_related = ("requester", "void")
     form = PaymentForm
     optional = frozenset({"external_id", "note"})
     add_fieldsets = (
@@ -150,23 +150,9 @@ class PaymentAdmin(
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
     api_names = {"requesterId": "requester_own_id"}
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
-    ) -> tuple[QuerySet[Payment], bool]:
-        term = search_term.strip()
-        if not term or term.startswith("pay_"):
-            return find_by_id(queryset, "pay", term) if term else queryset, False
-        return of_requesters(queryset, request_scope(request), term), False
-
-    def export_queryset(self, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
-        return queryset.select_related(None).select_related("requester")
-
-    def export_rows(self, rows: list[Payment]) -> list[Row]:
-        serializer = PaymentSerializer()
-        return [serializer.to_representation(one) for one in rows]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Payment | None = None) -> tuple[str, ...]:
-        return self.readonly if obj else ()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
+        """Return payments without their voids, which are shown with them."""
+        return super().get_queryset(request).filter(reverses=None)
 
     def create(self, request: HttpRequest, fields: FormFields) -> Payment:
         body = {

@@ -22,14 +22,12 @@ from analytics.statements.serializers import StatementLineSerializer, StatementS
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
-from kit.values import ids
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.lists.period_filters import StatementPeriodFilter
-from operators.base.scope import request_scope
-from operators.base.searching import find_by_id, of_requesters
+from operators.base.searching import CustomerSearch
 from operators.base.times.shown import shown_time
 
 
@@ -43,7 +41,7 @@ class StatusFilter(OptionsFilter[Statement]):
 
 
 @admin.register(Statement)
-class StatementAdmin(ListExport[Statement]):
+class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     empty_state = EmptyState(
         "A statement adds up what a customer was charged and paid in a month. The first appears with the first entry.",
         "Open the ledger",
@@ -62,13 +60,13 @@ class StatementAdmin(ListExport[Statement]):
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("pk",)
     search_help_text = "A full stm_ id, or the start of a customer's id or name."
     sortable_by = ("of_month", "opened_with", "turnover", "closed_with")
     actions_list = ("export_items",)
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
-    export_columns = tuple(columns_of(StatementSerializer))
+    export_serializer = StatementSerializer
+    export_related = ("requester",)
     heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
         *heading_fields, "opened_with", "prices",
@@ -88,25 +86,10 @@ class StatementAdmin(ListExport[Statement]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
         return super().get_queryset(request).prefetch_related(HOLDER)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Statement], search_term: str
-    ) -> tuple[QuerySet[Statement], bool]:
-        term = search_term.strip()
-        if not term or ids.decode("stm", term) is not None:
-            return find_by_id(queryset, "stm", term), False
-        return of_requesters(queryset, request_scope(request), term), False
-
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         book_due(None)
         return super().changelist_view(request, extra_context)
-
-    def export_queryset(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
-        return queryset.select_related(None).select_related("requester").prefetch_related(HOLDER)
-
-    def export_rows(self, rows: list[Statement]) -> list[Row]:
-        serializer = StatementSerializer()
-        return [serializer.to_representation(statement) for statement in rows]
 
     @heavy
     @action(description="Print", icon="print", permissions=["view"], url_path="print")

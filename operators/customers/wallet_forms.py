@@ -12,6 +12,7 @@ from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
 from operators.base.fields import Amount
+from operators.base.mixins import ServiceForm
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
 COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
@@ -53,7 +54,7 @@ class Terms(forms.Form):
     )
 
 
-class WalletForm(Terms, forms.ModelForm):
+class WalletForm(Terms, ServiceForm):
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
@@ -69,9 +70,6 @@ class WalletForm(Terms, forms.ModelForm):
     class Meta:
         model = Wallet
         fields = ("account",)
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class TermFields(TypedDict, total=False):

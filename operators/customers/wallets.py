@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import ClassVar, cast
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.forms import Media
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -25,8 +24,7 @@ from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
-from operators.base.scope import request_scope
-from operators.base.searching import find_by_id, of_requesters
+from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import shown_time
 from operators.customers.quotas import count_here
@@ -45,13 +43,12 @@ MINOR = Decimal("0.01")
 
 
 @admin.register(Wallet)
-class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
+class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
     row_facts = {"counts": "", "left": "left"}
     list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
-    search_fields = ("pk",)
     search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
     add_fieldsets = (
@@ -80,17 +77,6 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @property
     def media(self) -> Media:
         return super().media + CHART_FILES
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Wallet], search_term: str
-    ) -> tuple[QuerySet[Wallet], bool]:
-        term = search_term.strip()
-        if not term or term.startswith("wal_"):
-            return find_by_id(queryset, "wal", term) if term else queryset, False
-        return of_requesters(queryset, request_scope(request), term), False
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Wallet | None = None) -> tuple[str, ...]:
-        return self.readonly if obj else ()
 
     def create(self, request: HttpRequest, fields: WalletFields) -> Wallet:
         body = {

@@ -103,9 +103,6 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     actions_detail = ("rotate", "revoke")
     api_names = {"requesterId": "requester_own_id"}
 
-    def get_readonly_fields(self, request: HttpRequest, obj: LicenseClient | None = None) -> tuple[str, ...]:
-        return self.readonly if obj else ()
-
     def create(self, request: HttpRequest, fields: ClientFields) -> LicenseClient:
         client, admin_request(request).secret = services.create_client(
             fields["account"].pk, {**checked_fields(fields), "id": fields["id"]}

@@ -15,6 +15,7 @@ from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
 from operators.base.fields import Amount, Currency, Lines, as_json, validate_fields
+from operators.base.mixins import ServiceForm
 from operators.base.times.field import Moment
 from operators.customers.quotas import QuotaFields
 
@@ -33,7 +34,7 @@ MONEY = {"price": "price", "access": "pricePerAccess"}
 EITHER = "One per line. Without items, tags and policies it covers everything."
 
 
-class LicenseForm(QuotaFields, forms.ModelForm):
+class LicenseForm(QuotaFields, ServiceForm):
     requester_own_id = forms.CharField(
         label="Customer",
         max_length=255,
@@ -74,7 +75,7 @@ class LicenseForm(QuotaFields, forms.ModelForm):
 
     class Meta:
         model = License
-        fields = "__all__"  # noqa: DJ007 - the admin names them
+        fields = "__all__"
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         """Format amounts as the API does."""
@@ -134,9 +135,6 @@ class LicenseForm(QuotaFields, forms.ModelForm):
             self.add_error(
                 "requester_name", f"This customer's name is {known.name}. Change it on the customer's page."
             )
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class LicenseFields(TypedDict, total=False):

@@ -119,9 +119,6 @@ class LicenseAdmin(
     ) -> tuple[QuerySet[License], bool]:
         return find_licenses(queryset, search_term), False
 
-    def get_readonly_fields(self, request: HttpRequest, obj: License | None = None) -> tuple[str, ...]:
-        return self.readonly if obj else ()
-
     def get_form(
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:

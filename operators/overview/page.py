@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from accounts.keys import states as key_states
 from accounts.limits.limiter import limiter
-from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey
+from accounts.plans.usage import PlanUse, plan_use
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.ledger.due import book_due
 from analytics.revenue.report import unconverted_revenue

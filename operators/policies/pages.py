@@ -84,6 +84,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     optional = frozenset({"mode"})
     add_fieldsets = ((None, {"fields": ADDED}),)
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
+    readonly = ("account", "version", "changed", "rules_in_words", "tests_in_words")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
     change_form_template = "operators/policies/policy_form.html"
@@ -106,9 +107,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             words = {"rules": "rules_in_words", "tests": "tests_in_words"}
             return tuple(words.get(name, name) for name in self.fields)
         return self.fields
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
-        return ("account", "version", "changed", "rules_in_words", "tests_in_words") if obj else ()
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from analytics.models import Payment, Statement
+from analytics.models import Statement
 from analytics.statements.closing import close_due
 from operators.base.links import change_url
 from tests import factories, ledger
@@ -54,8 +54,7 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
 
 
 def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, account, booked):
-    factories.payment(account, 1250, requester_id="org", currency="USD")
-    Payment.objects.update(created=FEBRUARY)
+    factories.payment(account, 1250, requester_id="org", currency="USD", now=FEBRUARY)
     one = Statement.objects.get(closed_at=None)
     for path in (change_url(one), reverse("admin:analytics_statement_print_page", args=[one.pk])):
         said = " ".join(strip_tags(html_of(admin, path)).split())

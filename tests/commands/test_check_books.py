@@ -73,7 +73,7 @@ def test_nothing_differs_after_movements_of_every_kind(wallet):
 
 def test_a_balance_without_entries_is_named(wallet):
     Wallet.objects.update(balance=wallet.balance + 1)
-    assert run() == [("wallets", "-1"), ("grants", "0.9"), ("statements", "1")]
+    assert run() == [("wallets", "-1"), ("grants", "0.95"), ("statements", "1")]
 
 
 def test_a_grant_that_counts_twice_is_named(wallet):

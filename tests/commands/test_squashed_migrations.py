@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from config.schema import required_migrations
 from launcher.testing import SETTINGS
 from run import ROOT
 
@@ -111,7 +112,9 @@ def test_a_new_database_has_the_tables_of_one_that_ran_each_migration(database: 
     new, grown = database("new"), database("grown")
     new.migrate()
     for app, name in MigrationLoader(None).graph.leaf_nodes():
-        grown.migrate(app, name)  # by name, so that the squashed ones are left out
+        latest = max(own for other, own in required_migrations() if other == app)
+        assert name == latest or (app, name) in SQUASHED
+        grown.migrate(app, latest)  # by name, so that the squashed ones are left out
     assert not grown.applied() & SQUASHED.keys()
     grown.migrate()  # records that the squashed ones have been applied
     assert grown.applied() == new.applied()

@@ -28,16 +28,22 @@ def deleted_meanwhile(account, monkeypatch):
     """Delete the account after a request's body was read."""
     Account.objects.filter(pk=account.pk).update(is_demo=True)  # or its ledger would keep it
 
-    def delete_after(read_body):
-        async def read_then_delete(self):
-            await read_body(self)
-            for found in Account.objects.filter(pk=account.pk):  # a check reads its body once more
-                delete_account(found)
+    def delete() -> None:
+        for found in Account.objects.filter(pk=account.pk):  # a check reads its body once more
+            delete_account(found)
 
-        return read_then_delete
+    read_in_view, read_in_check = AccountViewSet.read_body, CheckRequest.read_body
 
-    for request in (AccountViewSet, CheckRequest):
-        monkeypatch.setattr(request, "read_body", delete_after(request.read_body))
+    def read_then_delete(self):
+        read_in_view(self)
+        delete()
+
+    async def read_check_then_delete(self):
+        await read_in_check(self)
+        delete()
+
+    monkeypatch.setattr(AccountViewSet, "read_body", read_then_delete)
+    monkeypatch.setattr(CheckRequest, "read_body", read_check_then_delete)
     return account
 
 

@@ -28,7 +28,8 @@ ROOMS_OF_ACCOUNTS = [
     ["accounts.viewsets"],
     ["accounts.bulk"],
     ["accounts.keys.views", "accounts.auditing.views", "accounts.limits"],
-    ["accounts.webhooks"],
+    ["accounts.plans.usage", "accounts.webhooks"],
+    ["accounts.plans.views"],
     [
         "accounts.event_objects", "accounts.management", "accounts.models", "accounts.openapi",
         "accounts.system_checks", "accounts.urls",

@@ -12,6 +12,24 @@ def test_the_edge_needs_its_key(ask, site):
     assert ask("/premium/a", x_licensing_key="svc_sk_nope").error["code"] == "invalid_api_key"
 
 
+def test_a_proxy_can_have_its_own_faults_answered_as_an_outage(ask, account, site):
+    site(READERS)
+    powerless = factories.key_text(account, permissions=["content:read"])
+    outage = {"x_licensing_errors": "503"}
+    for path in ("/v1/access/forward", "/v1/access/forward?deny=403"):
+        replies = [
+            ask("/premium/a", path=path, x_licensing_key="svc_sk_nope", **outage),
+            ask("/premium/a", path=path, x_licensing_key=powerless, **outage),
+            ask("/premium/a", path=path, peer="203.0.113.50", **outage),
+        ]
+        assert [reply.status for reply in replies] == [503, 503, 503]
+        assert replies[0].error["code"] == "invalid_api_key"
+    site(LICENSED)
+    assert ask("/premium/a", **outage).status == 402
+    assert ask("/premium/a", authorization="License nope", **outage).status == 401
+    assert ask("/premium/a", x_forwarded_uri="about", **outage).status == 400
+
+
 def test_every_answer_links_to_the_terms(ask, account, site):
     site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
     link = '<https://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import IntegrityError, connection, transaction
 
 from analytics.models import Payment
 from analytics.statements.closing import close_due
@@ -202,6 +203,16 @@ def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):
     assert sorted(events) == ["payment.created", "payment.voided"]
 
 
+@pytest.mark.parametrize("change", ["amount = 1", "note = NULL", "reverses_id = id", "voided_at = NULL"])
+def test_neither_payments_nor_voids_change(api, pay, change):
+    void(api, pay())
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE analytics_payment SET {change}")  # noqa: S608 - of this test
+    recorded, voided = Payment.objects.order_by("created")
+    assert (recorded.amount, voided.amount, voided.reverses) == (500, -500, recorded)
+    assert api.get(f"/v1/payments/{voided.pk}").status == 404
+
+
 def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, pay, check, clock):
     paid, given_back = pay("500"), pay("20", kind="payout")
     check()
@@ -245,6 +256,9 @@ def test_a_paid_grant_records_what_was_paid(api, account, pay):
     assert [found[month, "EUR"][name] for name in FIGURES] == [0, 0, 0, 0, 100, 0]
     assert [found[month, "USD"][name] for name in FIGURES] == [0, 0, 2, 0, 0, -2]
     void(api, payment)
+    [grant, _] = api.get(f"/v1/wallets/{made['walletId']}/grants")["data"]
+    assert grant == api.get(f"/v1/wallets/{made['walletId']}/grants/{made['id']}").body
+    assert (grant["id"], grant["paid"]) == (made["id"], {"amount": 100, "currency": "EUR"})
     assert statements(api)[month, "EUR"]["paidForCredit"] == 0
     [listed] = api.get(f"/v1/statements/{found[month, 'EUR']['id']}/payments")["data"]
     assert (listed["grantId"], listed["amount"], listed["counted"]) == (made["id"], 100, 0)

@@ -52,9 +52,36 @@ def test_threads_and_the_event_loop_get_what_one_process_grants(counters: RedisC
     async def count() -> list[list[Consumed]]:
         connection = LoopConnection(counters.address)
         counted = [await counters.count(connection, wanted, now) for wanted, now in made]
-        await connection.client.aclose()
+        await connection.close()
         return counted
 
     limiter.forget_all()
     assert asyncio.run(count()) == expected
     assert counters.outages.since is None
+
+
+def test_the_event_loop_replaces_a_connection_that_was_closed_or_stalled(counters: RedisCounters) -> None:
+    consume = Consume("account:a", (Window(10, MINUTE),))
+    server = counters.threads.client()
+
+    async def count() -> list[Consumed]:
+        connection = LoopConnection(counters.address)
+        counted = await counters.count(connection, [consume], NOON)
+        server.client_kill_filter(_type="normal")
+        while connection.kept and not await connection.kept.can_read():
+            await asyncio.sleep(0)  # until the event loop has read that the connection is closed
+        counted += await counters.count(connection, [consume], NOON)
+        assert counters.outages.since is None
+
+        connection.seconds_to_wait = 0
+        counted += await counters.count(connection, [consume], NOON)
+        assert counters.outages.since is not None
+        counters.outages.retry_at.clear()
+        counted += await counters.count(connection, [consume], NOON)
+        assert counters.outages.since is None
+        await connection.close()
+        return counted
+
+    first, second, here, last = asyncio.run(count())
+    assert (first, second, here) == ((1, [0]), (1, [1]), (1, [0]))
+    assert last in ((1, [2]), (1, [3]))  # the stalled call may have reached the server

@@ -16,6 +16,7 @@ DAY = timedelta(days=1)
 CUSTOMERS = st.sampled_from(["org_a", "org_b"])
 MONEY = st.sampled_from(["0.000001", "0.07", "3", "1234.5"]).map(Decimal)
 CURRENCIES = st.sampled_from(["EUR", "JPY"])
+CREDIT = "USD"
 EVERY = {"month": 1, "quarter": 3, "year": 12}
 Owner = tuple[str, str]  # customer and currency
 
@@ -37,6 +38,8 @@ class Books(Histories):
         self.charges: list[Charge] = []
         self.licenses: list[dict[str, Any]] = []
         self.payments: list[tuple[str, Owner, Decimal]] = []  # not void
+        self.wallets: dict[str, str] = {}  # by customer
+        self.credit: Counter[str] = Counter()
         self.merged: dict[str, str] = {}
         self.closed: dict[str, Any] = {}
         self.keys = 0
@@ -156,13 +159,25 @@ class Books(Histories):
             assert sorted(reply.status for reply in replies) == [200, 409], replies
             self.owed[owner] -= effect
 
+    @rule(customer=CUSTOMERS, amount=MONEY)
+    def grant(self, customer: str, amount: Decimal) -> None:
+        """Add credit in a currency in which nothing is charged."""
+        customer = self.current(customer)
+        if customer not in self.wallets:
+            self.wallets[customer] = self.post("/v1/wallets", requesterId=customer, unit=CREDIT)["id"]
+        self.post_thrice(f"/v1/wallets/{self.wallets[customer]}/grants", {"amount": str(amount)})
+        self.credit[customer] += amount
+
     @rule()
     def merge(self) -> None:
-        """What the customer owes stays on its statements; what is charged later is the other's."""
+        """What the customer owes stays on its statements; its credit, and what is charged later, is the other's."""
         if not self.merged:
             self.charge_fees()
             self.post("/v1/requesters/org_b/merge", into="org_a")
             self.merged["org_b"] = "org_a"
+            if "org_b" in self.wallets:
+                self.wallets.setdefault("org_a", self.wallets.pop("org_b"))
+            self.credit["org_a"] += self.credit.pop("org_b", Decimal(0))
             for held in self.licenses:
                 held["owner"] = (self.current(held["owner"][0]), held["owner"][1])
 
@@ -182,13 +197,18 @@ class Books(Histories):
         """Assert that statements, ledger, reports and the model agree, and that closed statements never change."""
         self.charge_fees()
         closing: dict[Owner, Decimal] = {}
+        credit: dict[str, Decimal] = {}
         for statement in self.pages("/v1/statements?sort=created"):
             owner = (statement["requesterId"], statement["currency"])
             assert decimal(statement["opening"]) == closing.get(owner, 0), statement
             closing[owner] = decimal(statement["closing"])
+            if statement["credits"]:
+                assert decimal(statement["credits"]["opening"]) == credit.get(owner[0], 0), statement
+                credit[owner[0]] = decimal(statement["credits"]["closing"])
             if statement["status"] == "closed":
                 assert self.closed.setdefault(statement["id"], statement) == statement
         assert without_zeros(closing) == without_zeros(self.owed), (closing, self.owed)
+        assert without_zeros(credit) == without_zeros(self.credit), (credit, self.credit)
         booked: Counter[Owner] = Counter()
         for entry in self.pages("/v1/revenue"):
             booked[entry["requesterId"], entry["currency"]] += decimal(entry["amount"])

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine
 
-from tests.examples import examples
+from tests.examples import ALL, examples
 
-HISTORIES = int(os.environ.get("WALLET_HISTORIES") or examples(30))
+HISTORIES = int(os.environ.get("WALLET_HISTORIES") or (2_000 if ALL else examples(30)))
 Request = tuple[str, str, Any]  # method, path and body
 
 

@@ -23,7 +23,7 @@ from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.wallets.histories import HISTORIES
+from tests.examples import examples
 from tests.ways import GatewayClient
 
 PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}
@@ -184,7 +184,7 @@ DOWN_TO_NOTHING = [
 ]
 
 
-@settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(wallets=WALLETS, steps=STEPS)
 @example(wallets=[(PREPAID, False)], steps=DOWN_TO_NOTHING)
 def compare(clock, application, wallets, steps):  # noqa: F811

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from tests.archived import newest_table, on_disk
 from tests.world.caller import Caller
-from tests.world.publisher import IS_WHOLE, PAGES_ITEMS, external_id
+from tests.world.publisher import IS_WHOLE, MONTH, PAGES_ITEMS, external_id
 from tests.world.world import World
 
 EXPORTED = {
@@ -50,12 +50,12 @@ WINDOWS: list[dict[str, str]] = [
     {},
     {"period": "7d"},
     {"period": "year", "groupBy": "month"},
-    {"startDate": "2027-03-20", "endDate": "2027-03-28", "groupBy": "week"},
-    {"startDate": "2027-03-22"},
+    {"startDate": f"{MONTH}-20", "endDate": f"{MONTH}-28", "groupBy": "week"},
+    {"startDate": f"{MONTH}-22"},
     # Days of other time zones: the ends are in the middle of a day of UTC.
-    {"startDate": "2027-03-20T00:00:00+09:00", "endDate": "2027-03-31T23:59:59.999999-07:00"},
+    {"startDate": f"{MONTH}-20T00:00:00+09:00", "endDate": f"{MONTH}-31T23:59:59.999999-07:00"},
 ]
-FOR_USAGE: list[dict[str, str]] = [{"period": "all"}, {"startDate": "2027-03-17", "groupBy": "hour"}]
+FOR_USAGE: list[dict[str, str]] = [{"period": "all"}, {"startDate": f"{MONTH}-17", "groupBy": "hour"}]
 CURRENCIES = ("USD", "EUR", "JPY")
 
 
@@ -132,7 +132,7 @@ def exportable(api: Caller) -> set[str]:
 def usage_reports(api: Caller, decisions: list[Any]) -> list[tuple[dict[str, str], Any]]:
     """Return the report for each window; the last window ends at a decision's exact time."""
     newest_first = decisions[len(decisions) // 3]["created"]
-    queries = [*WINDOWS, *FOR_USAGE, {"startDate": "2027-03-15", "endDate": newest_first}]
+    queries = [*WINDOWS, *FOR_USAGE, {"startDate": f"{MONTH}-15", "endDate": newest_first}]
     return [(query, api.get("/v1/analytics/usage", **query)) for query in queries]
 
 
@@ -182,7 +182,7 @@ def logs(world: World) -> Iterator[tuple[str, bytes]]:
 
 
 def after_the_purge(world: World) -> dict[str, Any]:
-    """Return figures of whole days after March's decisions were deleted, which must not change."""
+    """Return figures of whole days after the first month's decisions were deleted, which must not change."""
     world.run("purge_events", "--keep-days", "1")
     api = world.api()
     in_whole_days = [query for query in (*WINDOWS, *FOR_USAGE) if "T" not in "".join(query.values())]

@@ -23,19 +23,16 @@ from tests.world.actors import (
 from tests.world.evidence import after_the_purge, archived, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
-from tests.world.publisher import ADA, FORMER, IS_WHOLE, KEPT
+from tests.world.publisher import ADA, BEGINS, FORMER, IS_WHOLE, KEPT, ZONE
 from tests.world.traffic import Traffic
 from tests.world.world import World
 
-BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
 DAYS = 31
 SIZE = float(os.environ.get("WORLD_SIZE") or (0.5 if IS_WHOLE else 0.2))
 # The short month skips days. What was planned for them happens on the next one.
 LIVED = range(DAYS) if IS_WHOLE else (0, 1, 2, 3, 5, 6, 7, 9, 11, 12, 13, 16, 17, 21, 23, 24, 27, 30)
 KILLS = {6, 20}
 ROLLED_BACK = 18
-# Traffic across midnight, at these hours of UTC. Day 16 is the end of March in Berlin, then that of the embargo.
-ACROSS_MIDNIGHT = {4: [23], 16: [21, 23], 25: [23]}
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
 LOG_IS_IMPORTED = 13  # a Sunday, so that reports are compared with decisions in the same night
@@ -47,6 +44,11 @@ Deed = Callable[[], object]
 
 def at(day: int, hour: int, minute: int = 0, second: int = 0) -> datetime:
     return datetime(BEGINS.year, BEGINS.month, BEGINS.day, hour, minute, second, tzinfo=UTC) + timedelta(days=day)
+
+
+# Traffic across midnight, at these hours of UTC. Day 16 is the end of the month in Berlin, then that of the embargo.
+END_IN_BERLIN = datetime(BEGINS.year, BEGINS.month, 31, 23, tzinfo=ZONE).astimezone(UTC).hour
+ACROSS_MIDNIGHT = {4: [23], 16: [END_IN_BERLIN, 23], 25: [23]}
 
 
 def day_of(day: int) -> date:

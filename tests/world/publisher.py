@@ -2,20 +2,24 @@
 
 import os
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from tests.examples import ALL
 
 HOST = "pub.example"
-ZONE = ZoneInfo("Europe/Berlin")  # of its months; its clocks change on 28 March
+ZONE = ZoneInfo("Europe/Berlin")  # of its months
 CAMPUS = "127.0.7.0/24"  # whose readers get what licensees get
 CRAWLER_NETWORKS = {"GPTBot": "127.0.9.0/28", "PerplexityBot": "127.0.9.16/28"}  # as their operators publish them
-EMBARGO_ENDS = "2027-04-01T00:00:00Z"
 FORMER, KEPT = "org_soylent_old", "org_soylent"  # two records of one customer, which are merged
 ADA = "reader:ada/lovelace@example.org"  # a reader whose data is erased
 # The whole month fills several chunks of every export. The short one skips days, and has fewer of everything.
 IS_WHOLE = ALL or os.environ.get("WORLD") == "whole"
+# Berlin's clocks change on the 28th of either month. The rehearsal begins in its middle, on a Monday.
+MONTH = os.environ.get("WORLD_MONTH") or ("2029-10" if IS_WHOLE else "2027-03")
+BEGINS = datetime.fromisoformat(f"{MONTH}-15T08:00:00+00:00")
+EMBARGO_ENDS = f"{date(BEGINS.year, BEGINS.month + 1, 1)}T00:00:00Z"
 ITEMS, SMALL_POLICIES, PARKED_SITES = (1_500, 510, 260) if IS_WHOLE else (300, 10, 10)
 SUBSCRIBERS = 520 if IS_WHOLE else 40  # with a licence each
 SYNCHRONISED = 200 if IS_WHOLE else 20  # licences of the billing system
@@ -58,7 +62,12 @@ METERED = {
     "permissions": ["read"],
     "rateLimit": {"requests": 25, "period": "day"},
 }
-EMBARGO = {"action": "deny", "priority": 0, "conditions": {"before": EMBARGO_ENDS}, "message": "Not before April."}
+EMBARGO = {
+    "action": "deny",
+    "priority": 0,
+    "conditions": {"before": EMBARGO_ENDS},
+    "message": "Not before next month.",
+}
 
 # By name: the body of the policy.
 POLICIES: dict[str, dict[str, Any]] = {

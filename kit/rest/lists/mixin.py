@@ -77,7 +77,10 @@ class ListMixin(GenericViewSet[M]):
 
     def fields_to_show(self) -> frozenset[str] | None:
         """Return the fields of the reply, or None for all. Raises InvalidRequest if the query names an unknown one."""
-        return requested_fields(self.request.query_params, self.serializer_class, self.hidden_fields())
+        query, hidden = self.request.query_params, self.hidden_fields()
+        if "fields" not in query and not hidden:
+            return None
+        return requested_fields(query, self.serializer_class, hidden)
 
     def pager(self, every: QuerySet[M]) -> KeysetPagination:
         """Return the pagination of the filtered rows; `every` are all rows."""

@@ -1,4 +1,4 @@
-"""Wallets and decisions: which wallet pays, and what becomes of a check that its wallet does not cover."""
+"""Charges and wallets: what a decision costs, which wallet pays, and what follows if that does not cover it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from analytics.recording.entries import Charge
 from analytics.recording.spending import Spend
 from analytics.wallets.spending import Purses
 from analytics.wallets.units import ACCESS
@@ -13,13 +14,26 @@ from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.decimals import plain_millionths
 from licensing.access.answers import Answer
-from licensing.access.charging.charges import license_key
 from licensing.policies.decision import Decision, counts_as_access, unpaid
 from licensing.policies.facts import HeldLicense, Shortfall
 
 ONE = 1_000_000  # an access, in millionths
 MARK = "\0"  # in place of an amount; JSON has this byte nowhere else, because strings escape it
 Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
+
+
+def build_charge(decision: Decision) -> Charge | None:
+    """Return the decision's charge, unless its rule's limit later denies it."""
+    price, held = decision.price, decision.license
+    if price is None or held is None:
+        return None
+    return Charge(*price, None if held.id is None else license_key(held.id), held.license_type or "")
+
+
+@lru_cache(maxsize=10_000)
+def license_key(license_id: str) -> str:
+    """Its UUID in hex; to decode an id takes longer than to decide."""
+    return ids.hex_of("lic", license_id)
 
 
 def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:

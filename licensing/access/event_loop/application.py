@@ -38,7 +38,7 @@ from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, coun
 from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
-from licensing.access.tokens.unsigned import decidable, with_unsigned
+from licensing.access.tokens.signing import decidable, with_unsigned
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"

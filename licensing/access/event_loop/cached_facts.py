@@ -20,8 +20,8 @@ from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncN
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import Numbers
-from licensing.access.lookup.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
+from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.access.subjects import Item, RequesterSnapshot
 
 LOOKUP_THREADS = 3  # of which an account uses one: looking up many pages of a large site takes long

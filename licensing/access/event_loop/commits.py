@@ -80,14 +80,17 @@ class Commits:
         await self.gather_into(self.spending)
 
     async def gather_into(self, records: Records) -> None:
-        if count_decisions([entries for entries, _, _ in records.waiting]) >= ENOUGH_TO_COMMIT:
+        decisions = 0
+        for entries, _, _ in records.waiting:
+            decisions += count_decisions(entries)
+        if decisions >= ENOUGH_TO_COMMIT:
             return
         if expected := self.next_decisions():
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """Record many requests in one commit, and count their decisions while it is under way."""
-        size = count_decisions(many)
+        size = sum(map(count_decisions, many))
         self.being_written += size
         try:
             return await self.write_all(many)
@@ -125,10 +128,9 @@ class Commits:
         return outcomes
 
 
-def count_decisions(many: Sequence[Sequence[Entry]]) -> int:
-    """Return the number of decisions of these requests."""
+def count_decisions(entries: Sequence[Entry]) -> int:
+    """Return the number of decisions of a request."""
     decisions = 0
-    for entries in many:
-        for entry in entries:
-            decisions += len(entry.ids)
+    for entry in entries:
+        decisions += len(entry.ids)
     return decisions

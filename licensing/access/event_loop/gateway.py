@@ -107,8 +107,9 @@ class Gateway:
         `keep` makes the reply that is stored with the record. Raises what `keep` raises, and KeyTaken.
         """
         sender.grant.check(now)  # it may have expired since its head came
-        if [check for check in checks if check.dry_run]:
-            return None
+        for check in checks:
+            if check.dry_run:
+                return None
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
             promotions = self.promotions
@@ -160,7 +161,10 @@ class Gateway:
         """
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
-        unstored = {outcome.unstored for outcome in outcomes if outcome.unstored is not None}
+        unstored = set()
+        for outcome in outcomes:
+            if outcome.unstored is not None:
+                unstored.add(outcome.unstored)
         if not unstored:
             return None
         if Unstored.TAKEN in unstored:
@@ -204,8 +208,11 @@ class Gateway:
 
     def next_decisions(self) -> list[Future[None]]:
         """Return what requests wait for whose decisions are made next."""
-        calls = (self.callers.limits, self.facts.quick_lookups)
-        return [answers for call in calls if call is not None and (answers := call.answers()) is not None]
+        expected = []
+        for call in (self.callers.limits, self.facts.quick_lookups):
+            if call is not None and (answers := call.answers()) is not None:
+                expected.append(answers)
+        return expected
 
     def forget(self) -> None:
         """Forget what was read from the former primary."""

@@ -1,10 +1,21 @@
-"""Look up requesters with their licences. It takes a fixed number of queries."""
+"""The requesters of checks: looked up with their licences, new, unnamed and merged.
 
-from collections.abc import Iterable
+A check's record stores new requesters, and the names of those that had none.
+"""
 
-from licensing.access.subjects import RequesterSnapshot
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import structs
+
+from licensing.access.check_values import Check
+from licensing.access.lookup.request import LookupResult, Selector
+from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 from licensing.requesters.models import Requester
+from licensing.requesters.services import create_missing
+
+Unwritten = Mapping[str, RequesterSnapshot]  # by the publisher's own requester ids
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
@@ -18,3 +29,78 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
     licenses = compiled_licenses.get(revisions)
     known = {name: RequesterSnapshot.from_row(name, row, licenses.get(row.pk)) for name, row in rows.items()}
     return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
+
+
+def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
+    """Requesters to record, with the first name given to each.
+
+    Dry runs and checks of unknown items record no requester.
+    """
+    named: dict[str, str | None] = {}
+    for check in checks:
+        if not check.dry_run and check.selector in items:
+            for requester_id, name in check.requesters:
+                named[requester_id] = named.get(requester_id) or name
+    return named
+
+
+def requesters_to_write(checks: Sequence[Check], found: LookupResult) -> Unwritten:
+    """Return requesters to store: new ones, which have no `pk` yet, and those that get their first name."""
+    return {
+        requester_id: replace(known, name=known.name or name, is_written=False)
+        for requester_id, name in lasting_requesters(checks, found.items).items()
+        if (known := found.requesters[requester_id]).pk is None or known.is_named_by(name)
+    }
+
+
+def count_unnumbered(requesters: Unwritten) -> int:
+    """Return the number of new requesters."""
+    return sum(requester.pk is None for requester in requesters.values())
+
+
+def assign_numbers(found: LookupResult, requesters: Unwritten, numbers: Iterable[int]) -> LookupResult:
+    """Return the facts with these requesters as they will be stored; new ones take the given numbers."""
+    fresh = iter(numbers)
+    named = {
+        requester_id: replace(requester, pk=next(fresh)) if requester.pk is None else requester
+        for requester_id, requester in requesters.items()
+    }
+    return LookupResult(found.epoch, found.items, found.requesters | named)
+
+
+def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
+    """Return the check with current requester ids. A name given with a merged id is dropped."""
+    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
+    if check.edge is not None and other is not None:
+        check = structs.replace(check, edge=structs.replace(check.edge, and_requester_id=other))
+    if check.requester_id not in current:
+        return check
+    return structs.replace(check, requester_id=current[check.requester_id], requester_name=None)
+
+
+def by_current_ids(
+    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
+) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
+    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
+    for one in requesters.values():
+        if one.current_id is not None:
+            break
+    else:
+        return checks, requesters
+    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
+    merged = {current_id: replace(requesters[asked], current_id=None) for asked, current_id in current.items()}
+    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
+
+
+def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
+    """Like find_requesters, and stores new requesters and first names (None: no name was given)."""
+    known = find_requesters(account_id, named)
+    new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
+    if new:
+        create_missing(account_id, new)
+        known |= find_requesters(account_id, new)
+    unnamed = {requester_id for requester_id, row in known.items() if row.is_named_by(named[requester_id])}
+    for requester_id in sorted(unnamed):
+        still_unnamed = Requester.objects.filter(account_id=account_id, requester_id=requester_id, name=None)
+        still_unnamed.update(name=named[requester_id])
+    return known | find_requesters(account_id, {requester_id: named[requester_id] for requester_id in unnamed})

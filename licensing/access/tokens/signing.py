@@ -5,7 +5,7 @@ signing rarely waits for the database.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
@@ -18,9 +18,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.sealing import sealer
-from kit.http.errors import ServiceUnavailable
+from kit.http.errors import ApiError, ServiceUnavailable
 from kit.storage.reading import stored_now
 from licensing.access.answers import Answer
+from licensing.access.check_values import Check
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.key_pairs import Private, generate, jwk_of, load_private_key
@@ -145,3 +146,22 @@ def key_set(*algorithms: str) -> dict[str, list[dict[str, object]]]:
 
 def public_jwk(row: SigningKey) -> dict[str, object]:
     return {**jwk_of(row.algorithm, bytes(row.public)), "kid": row.pk, "use": "sig", "alg": row.algorithm}
+
+
+# --- Checks that cannot be signed ------------------------------------------------------------------------------------
+
+
+def decidable(checks: Sequence[Check], error: ApiError) -> Sequence[Check]:
+    """Return the checks to decide; `error` says why none can be signed. Raises it if all of them are to be signed."""
+    others = [check for check in checks if not check.sign]
+    if not others:
+        raise error
+    return others
+
+
+def with_unsigned(
+    answers: Sequence[Answer | ApiError], checks: Sequence[Check], error: ApiError
+) -> Sequence[Answer | ApiError]:
+    """Return the answers to all checks: `error` for those that were not decided."""
+    decided = iter(answers)
+    return [error if check.sign else next(decided) for check in checks]

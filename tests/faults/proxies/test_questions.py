@@ -14,7 +14,7 @@ from tests.services import free_port
 
 NEEDED = {
     "accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
-    "crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor",
+    "crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-errors", "x-licensing-visitor",
     "x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for",
 }  # fmt: skip
 # Headers that proxies add themselves, and that visitors cannot control.

@@ -96,6 +96,15 @@ def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publis
                 assert FROM_THE_ORIGIN not in exchange(at.port, request)
 
 
+@pytest.mark.parametrize("observes", [True, False], ids=["observes", "enforces"])
+def test_a_wrong_key_refuses_no_reader_of_open_pages(proxy, server, publisher, origin, tmp_path, observes):
+    at = Place("svc_sk_wrong", server.port, origin, free_port(), tmp_path, keeps_open=not observes, observes=observes)
+    with running(proxy, at, decides=False):
+        assert served(at, (*OPEN, *PUBLIC)) == [*OPEN, *PUBLIC]
+        assert served(at, CLOSED) == (list(CLOSED) if observes else [])
+        assert observes or status_at(at, "/licensed/a") == 503
+
+
 def with_second_server(options: str = "") -> str:
     """Return nginx.conf with the suggested open pages, and a second server of the service, which is down."""
     text = (ROOT / "deploy" / "edge" / "nginx.conf").read_text().replace(f"# {NAMED_IN_NGINX}", NAMED_IN_NGINX)

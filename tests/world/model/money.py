@@ -219,7 +219,7 @@ def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str,
     """Return each month's wallet totals by customer and unit, from the first active month to the last."""
     entries: dict[Account, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for book in books:
-        for owner, one in with_moves(book):
+        for owner, one in with_owners(book):
             entries[owner, book.purse.unit][month_of(one.at)].append(one)
     found: dict[Account, dict[str, dict[str, Decimal]]] = {}
     for account, months in entries.items():
@@ -234,14 +234,12 @@ def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str,
     return found
 
 
-def with_moves(book: Book) -> Iterable[tuple[str, Entry]]:
-    """Yield a wallet's entries with their owner at the time. A merge carries the balance over."""
-    yield from ((book.purse.owner_at(one.at), one) for one in book.entries)
-    if book.purse.moved:
-        at, target = book.purse.moved
-        carried = sum((one.amount for one in book.entries if one.at < at), Decimal(0))
-        yield book.purse.requester, Entry("carry", -carried, None, at)
-        yield target, Entry("carry", carried, None, at)
+def with_owners(book: Book) -> Iterable[tuple[str, Entry]]:
+    """Yield a wallet's entries with the customers they count for. A merge carries the balance over."""
+    moved_at = book.purse.moved[0] if book.purse.moved else None
+    for one in book.entries:
+        is_given = one.type == "carry" and one.at == moved_at and one.amount < 0
+        yield book.purse.requester if is_given else book.purse.owner_at(one.at), one
 
 
 def lines(bookings: Iterable[Booking]) -> dict[Any, tuple[Decimal, int]]:

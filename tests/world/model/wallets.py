@@ -56,6 +56,7 @@ class Book:
     def __init__(self, purse: Purse, granted: dict[str, Granted]) -> None:
         self.purse, self.granted = purse, granted
         self.entries: list[Entry] = []
+        self.is_moved = False
         self.wallet = Model(purse.unit, every=WEEK, zone=ZONE)
         for id_, one in granted.items():
             entry = "refund" if one.refunds else "grant"
@@ -73,6 +74,10 @@ class Book:
             if one.voided and one.voided.at <= now and not self.portion(id_).over:
                 self.advance_to(one.voided.at)
                 self.note(one.voided.at, partial(self.wallet.void, self.portion(id_)))
+        if self.purse.moved and not self.is_moved and self.purse.moved[0] <= now:
+            self.is_moved, (moved_at, _) = True, self.purse.moved
+            self.advance_to(moved_at)
+            self.entries += [Entry("carry", amount, None, moved_at) for amount in (-self.balance, self.balance)]
         self.advance_to(now)
 
     def advance_to(self, now: datetime) -> None:

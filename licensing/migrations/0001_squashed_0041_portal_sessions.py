@@ -33,7 +33,7 @@ def execute_of_vendor(statements):
 
 class Migration(migrations.Migration):
 
-    """All tables as of 0.2.0, for a new database. One that has run the replaced migrations runs nothing of it."""
+    """All tables of a new database. A database that has run the replaced migrations does not run it."""
 
     initial = True
 
@@ -74,10 +74,15 @@ class Migration(migrations.Migration):
         ('licensing', '0034_former_names'),
         ('licensing', '0035_keep_refusing_other_hosts'),
         ('licensing', '0036_aliases_of_sites'),
+        ('licensing', '0037_fees'),
+        ('licensing', '0038_index_of_fees'),
+        ('licensing', '0039_new_sites_observe'),
+        ('licensing', '0040_edge_usage'),
+        ('licensing', '0041_portal_sessions'),
     ]
 
     dependencies = [
-        ('accounts', '0001_squashed_0022_settings_of_accounts'),
+        ('accounts', '0001_squashed_0023_months_of_accounts'),
     ]
 
     operations = [
@@ -309,12 +314,18 @@ class Migration(migrations.Migration):
                 ('updated', models.DateTimeField(editable=False)),
                 ('external_id', models.CharField(blank=True, max_length=255, null=True)),
                 ('metadata', models.JSONField(blank=True, db_default={}, decoder=kit.values.numbers.NumbersOfTheApi, default=dict)),
+                ('fee_amount', kit.values.amounts.AmountField(blank=True, null=True)),
+                ('fee_currency', models.CharField(blank=True, max_length=3, null=True)),
+                ('fee_every', models.CharField(blank=True, choices=[('month', 'Month'), ('quarter', 'Quarter'), ('year', 'Year')], max_length=7, null=True)),
+                ('fee_months', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
+                ('fee_zone', models.CharField(editable=False, max_length=64, null=True)),
+                ('next_fee_at', models.DateTimeField(editable=False, null=True)),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='licenses', to='accounts.account')),
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='licenses', to='licensing.requester', verbose_name='customer')),
             ],
             options={
                 'verbose_name': 'licence',
-                'indexes': [models.Index(fields=['account', '-created', '-id'], name='licenses_newest_first'), models.Index(condition=models.Q(('expires_at__isnull', False), ('status', 'active')), fields=['expires_at'], name='licenses_ending')],
+                'indexes': [models.Index(fields=['account', '-created', '-id'], name='licenses_newest_first'), models.Index(condition=models.Q(('expires_at__isnull', False), ('status', 'active')), fields=['expires_at'], name='licenses_ending'), models.Index(condition=models.Q(('next_fee_at__isnull', False)), fields=['account', 'next_fee_at'], name='licenses_with_fees_due')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('external_id__isnull', False)), fields=('account', 'external_id'), name='license_external_id_is_unique')],
             },
         ),
@@ -350,7 +361,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', kit.values.ids.IdField(editable=False, prefix='site', primary_key=True, serialize=False)),
                 ('host', models.CharField(max_length=253)),
-                ('mode', models.CharField(choices=[('enforce', 'enforce'), ('observe', 'observe'), ('disabled', 'disabled')], default='enforce', max_length=10)),
+                ('mode', models.CharField(choices=[('enforce', 'enforce'), ('observe', 'observe'), ('disabled', 'disabled')], default='observe', max_length=10)),
                 ('unknown', models.CharField(choices=[('allow', 'Allow'), ('deny', 'Deny')], default='allow', max_length=5, verbose_name='unknown pages')),
                 ('created', models.DateTimeField(editable=False)),
                 ('updated', models.DateTimeField(editable=False)),
@@ -416,6 +427,45 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('account', 'day', 'requester', 'identified_by'), name='one_row_per_visitor_and_day')],
+            },
+        ),
+        migrations.CreateModel(
+            name='EdgeUsage',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.PositiveSmallIntegerField()),
+                ('day', models.DateField()),
+                ('identified_by', models.CharField(blank=True, max_length=20)),
+                ('referrer', models.CharField(blank=True, max_length=253)),
+                ('allowed', models.BigIntegerField()),
+                ('observed', models.BigIntegerField()),
+                ('denied', models.BigIntegerField()),
+                ('violations', models.BigIntegerField()),
+                ('last_seen', models.DateTimeField()),
+                ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
+                ('page', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='usage', to='licensing.page')),
+                ('requester', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.requester')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['page'], name='usage_of_page')],
+                'constraints': [models.UniqueConstraint(fields=('account', 'kind', 'day', 'page', 'requester', 'identified_by', 'referrer'), name='one_row_of_usage_per_day_and_key')],
+            },
+        ),
+        migrations.CreateModel(
+            name='PortalSession',
+            fields=[
+                ('id', kit.values.ids.IdField(editable=False, prefix='pts', primary_key=True, serialize=False)),
+                ('scopes', models.JSONField()),
+                ('return_url', models.CharField(max_length=2048, null=True)),
+                ('digest', models.BinaryField(max_length=32, unique=True)),
+                ('expires_at', models.DateTimeField()),
+                ('redeemed_at', models.DateTimeField(null=True)),
+                ('created', models.DateTimeField()),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account')),
+                ('requester', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='portal_sessions', to='licensing.requester')),
+            ],
+            options={
+                'default_permissions': (),
             },
         ),
         migrations.AddIndex(

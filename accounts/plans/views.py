@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.models import ApiKey, KeyType
-from accounts.limits.plan_usage import WindowUse, plan_use
 from accounts.limits.windows import DAY, MINUTE
 from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners, VisitorAddresses
 from accounts.plans.services import update_account
+from accounts.plans.usage import WindowUse, plan_use
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, Timestamp, TimeZone
 from kit.rest.money import Currency

@@ -31,7 +31,7 @@ def execute_of_vendor(statements):
 
 class Migration(migrations.Migration):
 
-    """All tables as of 0.2.0, for a new database. One that has run the replaced migrations runs nothing of it."""
+    """All tables of a new database. A database that has run the replaced migrations does not run it."""
 
     initial = True
 
@@ -58,6 +58,7 @@ class Migration(migrations.Migration):
         ('accounts', '0020_unlisted_signers'),
         ('accounts', '0021_rate_limits_of_keys'),
         ('accounts', '0022_settings_of_accounts'),
+        ('accounts', '0023_months_of_accounts'),
     ]
 
     dependencies = [
@@ -109,8 +110,10 @@ class Migration(migrations.Migration):
                 ('edge_requests_per_minute', models.PositiveBigIntegerField(blank=True, help_text='Enterprise only.', null=True)),
                 ('unlisted_signers', models.CharField(choices=[('pay', 'Pay'), ('deny', 'Deny')], db_default='deny', default='deny', help_text='Whether signers that are no listed crawlers pay at the edge without a licence or a wallet.', max_length=4)),
                 ('currency', models.CharField(db_default='USD', default='USD', help_text="The account's own currency.", max_length=3)),
-                ('time_zone', models.CharField(db_default='UTC', default='UTC', help_text='Months of refills begin by its clock.', max_length=64)),
+                ('time_zone', models.CharField(db_default='UTC', default='UTC', help_text='Months of statements, refills and fees begin by its clock.', max_length=64)),
                 ('visitor_addresses', models.CharField(choices=[('truncated', 'Truncated'), ('full', 'Full')], db_default='truncated', default='truncated', help_text='How addresses of people are stored: truncated to /24 (IPv6: /48), or in full.', max_length=9)),
+                ('former_time_zone', models.CharField(editable=False, max_length=64, null=True)),
+                ('time_zone_since', models.DateTimeField(editable=False, null=True)),
             ],
             options={
                 'ordering': ['name', 'id'],

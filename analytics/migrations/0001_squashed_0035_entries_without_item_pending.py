@@ -13,7 +13,7 @@ from django.db import migrations, models
 STATEMENTS = {
     "sqlite": [
         "CREATE TRIGGER ledger_refuses_delete BEFORE delete ON analytics_ledgerentry WHEN NOT EXISTS (SELECT 1 FROM accounts_account WHERE id = OLD.account_id AND is_demo) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: a correction is an entry of its own'); END",
-        "CREATE TRIGGER ledger_refuses_update BEFORE UPDATE ON analytics_ledgerentry WHEN NOT EXISTS (SELECT 1 FROM accounts_redaction) OR (OLD.id, OLD.account_id, OLD.type, OLD.amount, OLD.currency, OLD.occurred_at, OLD.license_id, OLD.license_type, OLD.decision_id, OLD.content_id, OLD.requester_id, OLD.created, OLD.external_id) IS NOT (NEW.id, NEW.account_id, NEW.type, NEW.amount, NEW.currency, NEW.occurred_at, NEW.license_id, NEW.license_type, NEW.decision_id, NEW.content_id, NEW.requester_id, NEW.created, NEW.external_id) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: a correction is an entry of its own'); END",
+        "CREATE TRIGGER ledger_refuses_update BEFORE UPDATE ON analytics_ledgerentry WHEN NOT EXISTS (SELECT 1 FROM accounts_redaction) OR (OLD.id, OLD.account_id, OLD.type, OLD.amount, OLD.currency, OLD.occurred_at, OLD.license_id, OLD.license_type, OLD.decision_id, OLD.content_id, OLD.requester_id, OLD.created, OLD.external_id, OLD.fee_id) IS NOT (NEW.id, NEW.account_id, NEW.type, NEW.amount, NEW.currency, NEW.occurred_at, NEW.license_id, NEW.license_type, NEW.decision_id, NEW.content_id, NEW.requester_id, NEW.created, NEW.external_id, NEW.fee_id) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: a correction is an entry of its own'); END",
         "CREATE TRIGGER statement_lines_refuse_delete BEFORE delete ON analytics_closedline WHEN NOT EXISTS (SELECT 1 FROM accounts_account WHERE id = OLD.account_id AND is_demo) BEGIN SELECT RAISE(ABORT, 'a closed month never changes: a correction is an entry of the month in which it is made'); END",
         "CREATE TRIGGER statement_lines_refuse_update BEFORE UPDATE ON analytics_closedline WHEN NOT EXISTS (SELECT 1 FROM accounts_redaction) OR (OLD.id, OLD.account_id, OLD.requester_id, OLD.month, OLD.currency, OLD.type, OLD.license_id, OLD.license_type, OLD.content_id, OLD.amount, OLD.entries, OLD.occurred_at, OLD.created, OLD.latest) IS NOT (NEW.id, NEW.account_id, NEW.requester_id, NEW.month, NEW.currency, NEW.type, NEW.license_id, NEW.license_type, NEW.content_id, NEW.amount, NEW.entries, NEW.occurred_at, NEW.created, NEW.latest) BEGIN SELECT RAISE(ABORT, 'a closed month never changes: a correction is an entry of the month in which it is made'); END",
         "CREATE TRIGGER statements_refuse_delete BEFORE delete ON analytics_closedstatement WHEN NOT EXISTS (SELECT 1 FROM accounts_account WHERE id = OLD.account_id AND is_demo) BEGIN SELECT RAISE(ABORT, 'a closed month never changes: a correction is an entry of the month in which it is made'); END",
@@ -42,6 +42,9 @@ STATEMENTS = {
         "CREATE TRIGGER statement_lines_stay BEFORE DELETE OR UPDATE ON analytics_closedline FOR EACH ROW EXECUTE FUNCTION analytics_refuse_change_of_month()",
         "CREATE TRIGGER statements_stay BEFORE DELETE OR UPDATE ON analytics_closedstatement FOR EACH ROW EXECUTE FUNCTION analytics_refuse_change_of_month()",
         "CREATE TRIGGER wallet_entries_are_final BEFORE UPDATE ON analytics_walletentry FOR EACH ROW EXECUTE FUNCTION analytics_refuse_entry_change()",
+        "CREATE FUNCTION analytics_skip_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+        "CREATE TRIGGER skip_rows_without_key BEFORE INSERT ON analytics_contentrevenue FOR EACH ROW WHEN (NEW.content_id IS NULL) EXECUTE FUNCTION analytics_skip_row()",
+        "CREATE TRIGGER skip_rows_without_key BEFORE INSERT ON analytics_requesterrevenue FOR EACH ROW WHEN (NEW.requester_id IS NULL) EXECUTE FUNCTION analytics_skip_row()",
     ],
 }
 
@@ -78,7 +81,7 @@ def partition(apps, schema_editor):
 
 class Migration(migrations.Migration):
 
-    """All tables as of 0.2.0, for a new database. One that has run the replaced migrations runs nothing of it."""
+    """All tables of a new database. A database that has run the replaced migrations does not run it."""
 
     initial = True
 
@@ -114,11 +117,15 @@ class Migration(migrations.Migration):
         ('analytics', '0029_zones_of_refills'),
         ('analytics', '0030_external_ids_payouts_and_voids'),
         ('analytics', '0031_indexes_of_external_ids_and_voids'),
+        ('analytics', '0032_fees'),
+        ('analytics', '0033_index_of_fees'),
+        ('analytics', '0034_notices_of_wallets'),
+        ('analytics', '0035_entries_without_item_pending'),
     ]
 
     dependencies = [
-        ('accounts', '0001_squashed_0022_settings_of_accounts'),
-        ('licensing', '0001_squashed_0036_aliases_of_sites'),
+        ('accounts', '0001_squashed_0023_months_of_accounts'),
+        ('licensing', '0001_squashed_0041_portal_sessions'),
     ]
 
     operations = [
@@ -232,7 +239,7 @@ class Migration(migrations.Migration):
                 ('month', models.DateField()),
                 ('currency', models.CharField(max_length=6)),
                 ('id', kit.values.ids.IdField(editable=False, prefix='led', primary_key=True, serialize=False)),
-                ('type', models.CharField(choices=[('license', 'Licence'), ('usage', 'Usage'), ('adjustment', 'Adjustment')], max_length=10)),
+                ('type', models.CharField(choices=[('license', 'Licence'), ('fee', 'Fee'), ('usage', 'Usage'), ('adjustment', 'Adjustment')], max_length=10)),
                 ('license_type', models.CharField(max_length=100, null=True, verbose_name='licence type')),
                 ('amount', kit.values.amounts.TotalField()),
                 ('entries', models.BigIntegerField()),
@@ -276,6 +283,7 @@ class Migration(migrations.Migration):
                 ('refunds', kit.values.amounts.TotalField(db_default=0)),
                 ('payouts', kit.values.amounts.TotalField(null=True)),
                 ('paid_for_credit', kit.values.amounts.TotalField(null=True)),
+                ('fees', kit.values.amounts.TotalField(null=True)),
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, to='accounts.account')),
                 ('requester', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.requester', verbose_name='customer')),
             ],
@@ -436,7 +444,7 @@ class Migration(migrations.Migration):
             name='LedgerEntry',
             fields=[
                 ('id', kit.values.ids.IdField(editable=False, prefix='led', primary_key=True, serialize=False)),
-                ('type', models.CharField(choices=[('license', 'Licence'), ('usage', 'Usage'), ('adjustment', 'Adjustment')], max_length=10)),
+                ('type', models.CharField(choices=[('license', 'Licence'), ('fee', 'Fee'), ('usage', 'Usage'), ('adjustment', 'Adjustment')], max_length=10)),
                 ('amount', kit.values.amounts.AmountField()),
                 ('currency', models.CharField(max_length=3)),
                 ('occurred_at', models.DateTimeField()),
@@ -447,12 +455,13 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, to='accounts.account')),
                 ('content', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.content')),
                 ('decision', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='analytics.accessevent')),
+                ('fee', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='analytics.ledgerentry')),
                 ('license', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.license')),
                 ('requester', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.requester', verbose_name='customer')),
             ],
             options={
                 'verbose_name_plural': 'ledger entries',
-                'indexes': [models.Index(fields=['account', 'occurred_at'], name='ledger_by_time'), models.Index(fields=['account', 'created', 'id'], name='ledger_newest_first'), models.Index(condition=models.Q(('decision__isnull', False), ('type', 'adjustment')), fields=['decision'], name='ledger_of_decision'), models.Index(condition=models.Q(('decision__isnull', True), ('license__isnull', False)), fields=['license'], name='ledger_of_license_price'), models.Index(condition=models.Q(('external_id__isnull', False)), fields=['account', 'external_id'], name='ledger_by_external_id')],
+                'indexes': [models.Index(fields=['account', 'occurred_at'], name='ledger_by_time'), models.Index(fields=['account', 'created', 'id'], name='ledger_newest_first'), models.Index(condition=models.Q(('decision__isnull', False), ('type', 'adjustment')), fields=['decision'], name='ledger_of_decision'), models.Index(condition=models.Q(('decision__isnull', True), ('license__isnull', False)), fields=['license'], name='ledger_of_license_price'), models.Index(condition=models.Q(('external_id__isnull', False)), fields=['account', 'external_id'], name='ledger_by_external_id'), models.Index(condition=models.Q(('fee__isnull', False)), fields=['fee'], name='ledger_of_fee')],
             },
         ),
         migrations.CreateModel(
@@ -663,6 +672,7 @@ class Migration(migrations.Migration):
                 ('updated', models.DateTimeField(default=django.utils.timezone.now)),
                 ('exhausted_at', models.DateTimeField(null=True)),
                 ('refill_zone', models.CharField(max_length=64, null=True)),
+                ('notice_at', kit.values.amounts.AmountField(null=True)),
                 ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('license', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.license')),
                 ('requester', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='licensing.requester', verbose_name='customer')),
