@@ -98,12 +98,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     )  # fmt: skip
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     readonly = tuple(name for name in fields if name not in CHANGEABLE)
-    api_names = {
-        "allowedIps": "allowed_ips",
-        "allowedHosts": "allowed_hosts",
-        "rateLimit": "rate_limit",
-        "expiresAt": "expires_at",
-    }
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 

@@ -1,6 +1,6 @@
 """Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -29,7 +29,7 @@ from operators.access.webhook_replay import (
     replay_facts,
 )
 from operators.base.empty_state import EmptyState
-from operators.base.fields import Lines, as_json, validate_fields
+from operators.base.fields import Lines, service_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import ServiceForm
@@ -66,13 +66,6 @@ class WebhookFields(TypedDict, total=False):
     events: list[str]
     description: str
     status: str
-
-
-def checked_fields(fields: WebhookFields, *, partial: bool) -> dict[str, Any]:
-    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
-    names = ("url", "events", "description", "status")
-    body = {name: as_json(value) for name, value in fields.items() if name in names}
-    return validate_fields(WebhookEndpointSerializer(partial=partial), body)
 
 
 class HealthFilter(OptionsFilter[WebhookEndpoint]):
@@ -124,12 +117,12 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
     def create(self, request: HttpRequest, fields: WebhookFields) -> WebhookEndpoint:
         endpoint, admin_request(request).secret = services.create_endpoint(
-            fields["account"].pk, checked_fields(fields, partial=False), endpoint_id=fields["id"]
+            fields["account"].pk, service_fields(WebhookEndpointSerializer(), fields), endpoint_id=fields["id"]
         )
         return endpoint
 
     def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: WebhookFields) -> WebhookEndpoint:
-        return services.update_endpoint(obj, checked_fields(fields, partial=True))
+        return services.update_endpoint(obj, service_fields(WebhookEndpointSerializer(partial=True), fields))
 
     def response_add(
         self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None

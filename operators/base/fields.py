@@ -12,7 +12,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from rest_framework.serializers import BaseSerializer
+from rest_framework.serializers import BaseSerializer, Serializer
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -193,3 +193,12 @@ def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> d
     check_values(body, "", 0)
     fields: dict[str, Any] = serializer.run_validation(body)
     return fields
+
+
+def service_fields(serializer: Serializer, values: Mapping[str, object]) -> dict[str, Any]:
+    """Return the form's values as the service's arguments. Form fields are named as the serializer's sources.
+
+    Raises ApiError or the serializer's ValidationError.
+    """
+    names = {field.source: name for name, field in serializer.fields.items() if not field.read_only}
+    return validate_fields(serializer, {names[name]: as_json(values[name]) for name in names if name in values})

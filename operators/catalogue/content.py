@@ -93,7 +93,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
     actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
-    api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
+    api_names = {"policyId": "policy", "metadata": "metadata_extra"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)

@@ -1,29 +1,24 @@
 """The form of a site: its rules by lines, and the texts of its refusal page."""
 
 import re
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
 from licensing.sites.models import Site
-from licensing.sites.serializers import SiteSerializer
-from operators.base.fields import Lines, LinesField, lines, validate_fields
+from operators.base.fields import Lines, LinesField, lines
 from operators.base.mixins import ServiceForm
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
 
-# Form fields of the page for refused people, with their names in the API.
-TEXTS = {"name": "name", "refusal_message": "refusalMessage", "link_url": "linkUrl", "link_label": "linkLabel"}
+TEXTS = ("name", "refusal_message", "link_url", "link_label")  # of the page for refused people
 FURTHER_FIELDSETS: "tuple[tuple[str, _FieldOpts], ...]" = (
-    ("Page for refused people", {"fields": tuple(TEXTS)}),
+    ("Page for refused people", {"fields": TEXTS}),
     ("Violations of robots.txt", {"fields": ("robots_txt",)}),
 )
-
-
-IN_API = frozenset({"host", "aliases", "mode", "unknown", "ask", "rules"})  # fields with the same name in the API
 
 
 class SiteRule(TypedDict):
@@ -105,11 +100,6 @@ class SiteForm(ServiceForm):
             return self.instance.shown_aliases
         return super().get_initial_for_field(field, field_name)
 
-
-def site_fields(form: SiteFields) -> dict[str, Any]:
-    """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
-    body = {name: value for name, value in form.items() if name in IN_API}
-    body |= {TEXTS[name]: value or None for name, value in form.items() if name in TEXTS}
-    if "robots_txt" in form:
-        body["robotsTxt"] = (form["robots_txt"] or "").replace("\r\n", "\n") or None
-    return validate_fields(SiteSerializer(partial=True), body)
+    def clean_robots_txt(self) -> str:
+        """Return the text with newlines as crawlers read them; browsers send CRLF."""
+        return (self.cleaned_data["robots_txt"] or "").replace("\r\n", "\n")

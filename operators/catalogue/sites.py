@@ -23,17 +23,19 @@ from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
+from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
 from operators.base.empty_state import EmptyState
+from operators.base.fields import service_fields
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.times.shown import shown_time
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.observed_facts import observed_facts
 from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
-from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm, site_fields
+from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm
 from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
@@ -117,10 +119,14 @@ class SiteAdmin(LogUploads):
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}
 
     def create(self, request: HttpRequest, fields: SiteFields) -> Site:
-        return site_services.create_site(fields["account"].pk, {**site_fields(fields), "id": fields["id"]})
+        return site_services.create_site(
+            fields["account"].pk, {**service_fields(SiteSerializer(partial=True), fields), "id": fields["id"]}
+        )
 
     def update(self, request: HttpRequest, obj: Site, fields: SiteFields) -> Site:
-        return site_services.update_site(Site.objects.get(pk=obj.pk), site_fields(fields))
+        return site_services.update_site(
+            Site.objects.get(pk=obj.pk), service_fields(SiteSerializer(partial=True), fields)
+        )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer Enforce only for sites that are not enforced yet."""

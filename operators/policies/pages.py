@@ -87,7 +87,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     readonly = ("account", "version", "changed", "rules_in_words", "tests_in_words")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
-    api_names = {"defaultAction": "default_action"}
     change_form_template = "operators/policies/policy_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
