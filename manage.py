@@ -19,8 +19,8 @@ if __name__ == "__main__":
     except ImproperlyConfigured as error:
         sys.exit(f"manage.py: {error}")
     except Error as error:  # of commands that are Django's own; kit.commands handles the others'
-        from kit.storage.outages import SCHEMA_DIFFERS, cause_of, describe_outage, is_outage
+        from kit.storage.outages import SCHEMA_DIFFERS, outage_cause, describe_outage, is_outage
 
-        if not is_outage(error) or cause_of(error) == SCHEMA_DIFFERS:
+        if not is_outage(error) or outage_cause(error) == SCHEMA_DIFFERS:
             raise
         sys.exit(f"CommandError: {describe_outage(error)}")

@@ -1,6 +1,6 @@
 """OpenAPI examples of API keys, webhooks and the audit log."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 
 KEY_ID = "key_01kd9w9r2hf5tbnw4c6m8z3qjx"
 NEW_KEY: dict[str, object] = {
@@ -170,7 +170,7 @@ OPERATIONS = {
     "PATCH /v1/accounts/me": Operation(
         "updateOwnAccount", {**ACCOUNT, "unknownHost": "deny"}, {"unknownHost": "deny"}
     ),
-    "GET /v1/api-keys": Operation("listApiKeys", page_of(KEY)),
+    "GET /v1/api-keys": Operation("listApiKeys", example_page(KEY)),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
     "POST /v1/api-keys/bulk": Operation("upsertApiKeys", BULK_OUTCOMES, BULK),
     "POST /v1/api-keys/find": Operation("findApiKey", KEY, {"key": CREATED["key"]}, codes=("resource_not_found",)),
@@ -187,12 +187,12 @@ OPERATIONS = {
         {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"},
         {"overlapSeconds": 3600},
     ),
-    "GET /v1/audit": Operation("listAuditEntries", page_of(ENTRY)),
+    "GET /v1/audit": Operation("listAuditEntries", example_page(ENTRY)),
     "GET /v1/audit/{id}": Operation("getAuditEntry", ENTRY),
-    "GET /v1/events": Operation("listEvents", page_of(EVENT)),
+    "GET /v1/events": Operation("listEvents", example_page(EVENT)),
     "GET /v1/events/{id}": Operation("getEvent", EVENT),
     "POST /v1/events/{id}/redeliver": Operation("redeliverEvent", EVENT, {"webhookId": ENDPOINT["id"]}),
-    "GET /v1/webhooks": Operation("listWebhooks", page_of(ENDPOINT)),
+    "GET /v1/webhooks": Operation("listWebhooks", example_page(ENDPOINT)),
     "POST /v1/webhooks": Operation("createWebhook", WITH_SECRET, NEW_ENDPOINT),
     "GET /v1/webhooks/{id}": Operation("getWebhook", ENDPOINT),
     "PATCH /v1/webhooks/{id}": Operation("updateWebhook", {**ENDPOINT, "events": ["*"]}, {"events": ["*"]}),
@@ -201,7 +201,7 @@ OPERATIONS = {
     ),
     "POST /v1/webhooks/{id}/rotate": Operation("rotateWebhook", WITH_SECRET),
     "POST /v1/webhooks/{id}/ping": Operation("pingWebhook", PING),
-    "GET /v1/webhooks/{id}/deliveries": Operation("listWebhookDeliveries", page_of(ATTEMPT)),
+    "GET /v1/webhooks/{id}/deliveries": Operation("listWebhookDeliveries", example_page(ATTEMPT)),
     "POST /v1/webhooks/{id}/recover": Operation(
         "recoverWebhook",
         {

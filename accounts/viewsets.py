@@ -13,7 +13,7 @@ from accounts.keys.authentication import Grant, grant_of, note_use, unknown_key,
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, answer_once, check_key
 from kit.actors import Actor, acting_as
-from kit.http.middleware import client_address_of
+from kit.http.middleware import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
 
 
@@ -29,7 +29,7 @@ class AccountViewSet(ApiViewSet[M]):
         self.grant = grant_of(request)
         self.account_id = self.grant.account_id
         if self.grant.networks:
-            self.grant.check_address(client_address_of(request._request))
+            self.grant.check_address(get_client_address(request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
             note_use(self.grant, now)

@@ -2,7 +2,7 @@
 
 from analytics.payments import examples as payments
 from analytics.wallets import examples as wallets
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 
 MORE: dict[str, object] = {
     "hasMore": True,
@@ -158,7 +158,7 @@ OPERATIONS = {
     **wallets.OPERATIONS,
     **payments.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
-    "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
+    "GET /v1/revenue": Operation("listLedgerEntries", example_page(ADJUSTMENT, CHARGE, **MORE)),
     "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT, ("resource_already_exists",)),
     "POST /v1/refunds": Operation("createRefund", REFUND, NEW_REFUND, ("resource_already_exists",)),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),

@@ -115,7 +115,7 @@ ROWS_OF: dict[str, str] = {
 
 
 def uuid_of(prefix: str, id: str) -> str:
-    return str(UUID(hex=ids.hex_of(prefix, id)))
+    return str(UUID(hex=ids.id_to_hex(prefix, id)))
 
 
 def shared_values(account: Account, days: int = DAYS) -> Values:

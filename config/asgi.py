@@ -35,7 +35,7 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
 from kit.http.headers import LIMITS  # noqa: E402
-from kit.http.middleware import request_id, request_id_of  # noqa: E402
+from kit.http.middleware import request_id, valid_request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head, is_served  # noqa: E402
@@ -145,7 +145,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         request_id.set(broken.request_id)  # for the server's log entry
         raise
     except Exception as error:  # uvicorn would answer in plain text
-        named = request_id_of(head.header(b"x-request-id"))
+        named = valid_request_id(head.header(b"x-request-id"))
         head.headers[b"x-request-id"] = named.encode()
         id_token = request_id.set(named)  # for the log entry, which the reply refers to
         try:

@@ -30,7 +30,7 @@ from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
 from kit.storage.microbatch import InThread, MicroBatch, Waiter, Work
 from kit.telemetry.logs import without_secrets
-from kit.telemetry.observing import ObservationMiddleware, route_of
+from kit.telemetry.observing import ObservationMiddleware, request_route
 from kit.telemetry.tracing import MARKS, Mark
 from licensing.access.event_loop.application import CheckApplication
 
@@ -192,7 +192,7 @@ class Tracing:
             context = self.caller(request.META.get("REMOTE_ADDR", ""), request.headers.get)
             with self.span("request", kind=SpanKind.SERVER, context=context) as span:
                 response = original(middleware, request)
-                describe_reply(span, str(request.method), route_of(request), response.status_code)
+                describe_reply(span, str(request.method), request_route(request), response.status_code)
                 return response
 
         return traced

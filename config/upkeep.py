@@ -22,7 +22,7 @@ from kit.storage.outages import is_outage, log_failure
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
-from kit.telemetry.jobs import expose, name_of, observed
+from kit.telemetry.jobs import expose, job_name, observed
 from licensing.customers import erasure
 from licensing.edge.current_crawlers import fetch_published_lists
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
@@ -67,7 +67,7 @@ class Job:
 
     @property
     def task(self) -> str:
-        return self.name or name_of(self.act)
+        return self.name or job_name(self.act)
 
 
 def forget_counts() -> None:

@@ -9,14 +9,6 @@ from config import pages
 from config.monitoring import metrics_page
 from kit.http.unknown import unknown_path
 
-MOVED = {  # pages of /docs/ by their former addresses
-    "guides": "",
-    "guides/quickstart": "start/quickstart/",
-    "guides/pages": "guides/lists/",
-    "guides/errors": "reference/errors/",
-    "guides/versioning": "reference/versions/",
-}
-
 urlpatterns = [
     path("v1/", include("licensing.urls")),  # the most frequent routes come first
     path("v1/", include("accounts.urls")),
@@ -28,7 +20,6 @@ urlpatterns = [
     path("docs/", pages.docs),
     path("docs/api", RedirectView.as_view(url="/docs/api/")),
     path("docs/api/", pages.reference),
-    *(path(f"docs/{old}/", RedirectView.as_view(url=f"/docs/{new}", permanent=True)) for old, new in MOVED.items()),
     path("docs/<path:rest>", pages.docs),
     path("livez", pages.livez),
     path("readyz", pages.readyz),

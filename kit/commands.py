@@ -15,7 +15,7 @@ from kit.actors import Actor, acting_as
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.rendering import render_json
-from kit.storage.outages import FAILED, SCHEMA_DIFFERS, cause_of, describe_outage
+from kit.storage.outages import FAILED, SCHEMA_DIFFERS, describe_outage, outage_cause
 
 
 def sentences(error: ValidationError) -> list[str]:
@@ -49,7 +49,7 @@ class ServiceCommand(BaseCommand, ABC):
             param, message = first_error(error.detail)
             raise CommandError(self.told(param, message)) from None
         except DatabaseError as error:
-            cause = cause_of(error)
+            cause = outage_cause(error)
             if cause == FAILED:
                 raise
             if cause == SCHEMA_DIFFERS:

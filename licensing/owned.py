@@ -55,7 +55,7 @@ class OwnedManager(models.Manager):
         return self.columns.instance(row[:width]), row[width:]
 
     def is_id(self, text: str) -> bool:
-        return ids.decode(ids.prefix_of(self.model), text) is not None
+        return ids.decode(ids.id_prefix(self.model), text) is not None
 
     def statement(self, columns: str = "", tables: str = "") -> str:
         return (

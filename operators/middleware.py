@@ -14,7 +14,7 @@ from accounts.auditing.audit import operator
 from accounts.keys import keytext
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
-from kit.http.error_pages import page_of
+from kit.http.error_pages import error_page
 from kit.http.errors import as_api_error
 from kit.statements import was_ended
 from operators.access.find_key import drop_query
@@ -129,4 +129,4 @@ class OperatorMiddleware:
         if not was_ended(exception):
             return None
         error = as_api_error(exception)
-        return HttpResponse(page_of(error), status=error.status_code, headers=error.headers)
+        return HttpResponse(error_page(error), status=error.status_code, headers=error.headers)

@@ -30,7 +30,7 @@ def is_waited_for(pid: int, session: psycopg.Connection) -> bool:
 @contextmanager
 def late_copy(row: Model) -> Iterator[psycopg.Connection]:
     """Open a session that has written a copy of the row and not committed it yet."""
-    table, copied = row._meta.db_table, ids.new_id(ids.prefix_of(type(row)))
+    table, copied = row._meta.db_table, ids.new_id(ids.id_prefix(type(row)))
     copy = f"""INSERT INTO {table} SELECT (jsonb_populate_record(one, jsonb_build_object('id', %s::text))).*
       FROM {table} one WHERE id = %s"""  # noqa: S608 - our own table
     with open_session() as session:

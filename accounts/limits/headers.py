@@ -18,9 +18,9 @@ from accounts.limits.throttling import (
     refuse_beyond,
 )
 from accounts.limits.windows import MINUTE, Consume, LimitState, Window
-from kit.http.error_pages import page_of
+from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded, error_response
-from kit.http.middleware import client_address_of
+from kit.http.middleware import get_client_address
 
 FOR_OPERATORS = 10  # multiple of the anonymous limit
 MOST_SESSIONS = 1_000
@@ -42,7 +42,7 @@ class RateLimitHeadersMiddleware:
         if is_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
-                state = limiter.consume(build_consume(None, client_address_of(request), cost=0))
+                state = limiter.consume(build_consume(None, get_client_address(request), cost=0))
             elif state is None:
                 state = count_unauthenticated(request)
                 try:
@@ -72,7 +72,7 @@ class PageLimitMiddleware:
         try:
             refuse_beyond(limiter.consume(self.build_consume(request, session)))
         except RateLimitExceeded as error:
-            return HttpResponse(page_of(error), status=429, headers=error.headers)
+            return HttpResponse(error_page(error), status=429, headers=error.headers)
         response = self.get_response(request)
         if response.status_code < 500:  # otherwise the session may be unreadable
             self.learn(request, session)
@@ -87,7 +87,7 @@ class PageLimitMiddleware:
     def build_consume(self, request: HttpRequest, session: str) -> Consume:
         if session in self.sessions:
             return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
-        address = address_bucket(client_address_of(request))
+        address = address_bucket(get_client_address(request))
         return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def learn(self, request: HttpRequest, session: str) -> None:

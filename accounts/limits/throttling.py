@@ -27,7 +27,7 @@ from accounts.limits.windows import (
 )
 from kit.http.admission import done_before
 from kit.http.errors import MissingApiKey, RateLimitExceeded
-from kit.http.middleware import Address, client_address_of, network_of
+from kit.http.middleware import Address, client_network, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
@@ -51,7 +51,7 @@ def address_bucket(address: Address | None) -> str:
 
 def address_name(address: Address | None) -> str:
     """Return the name under which an address is counted; addresses of an IPv6 /64 share one."""
-    return "unknown" if address is None else str(network_of(address))
+    return "unknown" if address is None else str(client_network(address))
 
 
 @lru_cache(maxsize=10_000)
@@ -223,7 +223,7 @@ def count_unauthenticated(request: HttpRequest) -> LimitState:
     For a known key: what is left of its limits. All other requests count against their address and are
     rejected beyond its limit, so that an invented key gains nothing.
     """
-    address = client_address_of(request)
+    address = get_client_address(request)
     grant = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
     return limiter.consume(build_consume(grant, address, cost=1 if grant is None else 0))
 
@@ -232,7 +232,7 @@ class PlanThrottle(BaseThrottle):
     """Counts requests against the key's limits or, without a key, against the client's address."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        header, address = request.META.get("HTTP_AUTHORIZATION", ""), client_address_of(request._request)
+        header, address = request.META.get("HTTP_AUTHORIZATION", ""), get_client_address(request._request)
         grant = None if request.auth is None else grant_of(request)
         consume = build_consume(grant, address)
         if grant is not None:

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from kit.storage.summaries import AddSummaryOnline, summary, values_of
+from kit.storage.summaries import AddSummaryOnline, summary, bloom_filter
 
 
 class Migration(migrations.Migration):
@@ -15,9 +15,9 @@ class Migration(migrations.Migration):
             summary(
                 "audit_summary",
                 "created",
-                values_of("action", "text", 30),
-                values_of("actor_type", "text", 4),
-                values_of("actor_id", "bytea", 100),
+                bloom_filter("action", "text", 30),
+                bloom_filter("actor_type", "text", 4),
+                bloom_filter("actor_id", "bytea", 100),
             ),
         )
     ]

@@ -71,7 +71,7 @@ def hold(account_id: str) -> int:
     epoch = Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
     if connection.vendor == "postgresql":
         with prepared_cursor() as cursor:
-            cursor.execute(HOLD, [str(UUID(ids.hex_of("acc", account_id)))])
+            cursor.execute(HOLD, [str(UUID(ids.id_to_hex("acc", account_id)))])
     return epoch
 
 

@@ -154,7 +154,7 @@ def try_to_lock_key(account_id: str, key: str) -> bool:
 
 
 def lock_name(account_id: str, key: str) -> str:
-    return str(UUID(ids.hex_of("acc", account_id))) + key
+    return str(UUID(ids.id_to_hex("acc", account_id))) + key
 
 
 def seal_reply(reply: bytes) -> bytes:

@@ -209,7 +209,7 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
     if value is None:
         return None
     model = referred_model(LedgerEntry, field)
-    if lookup != "pk" or ids.decode(ids.prefix_of(model), value) is not None:
+    if lookup != "pk" or ids.decode(ids.id_prefix(model), value) is not None:
         found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
         if isinstance(found, LedgerEntry) and found.type != EntryType.FEE:
             raise ValidationFailed("Must be an entry of the type `fee`.", param=name)
@@ -219,7 +219,7 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
             return found
     if field == "requester":
         raise unknown_requester(value)
-    raise ValidationFailed(unknown(ids.prefix_of(model), value), param=name)
+    raise ValidationFailed(unknown(ids.id_prefix(model), value), param=name)
 
 
 def former_decision(account_id: str, id: str) -> AccessEvent | None:

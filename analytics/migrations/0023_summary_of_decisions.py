@@ -1,7 +1,7 @@
 from django.db import migrations
 from django.db.models.fields.json import KT
 
-from kit.storage.summaries import AddSummaryOnline, summary, values_of
+from kit.storage.summaries import AddSummaryOnline, summary, bloom_filter
 
 
 class Migration(migrations.Migration):
@@ -16,12 +16,12 @@ class Migration(migrations.Migration):
             summary(
                 "events_summary",
                 "created",
-                values_of("policy", "uuid", 100),
-                values_of("reason", "text", 20),
-                values_of(KT("facts__url"), "text", 1000),
-                values_of(KT("facts__siteId"), "text", 50),
-                values_of(KT("facts__identifiedBy"), "text", 10),
-                values_of(KT("facts__referrer"), "text", 200),
+                bloom_filter("policy", "uuid", 100),
+                bloom_filter("reason", "text", 20),
+                bloom_filter(KT("facts__url"), "text", 1000),
+                bloom_filter(KT("facts__siteId"), "text", 50),
+                bloom_filter(KT("facts__identifiedBy"), "text", 10),
+                bloom_filter(KT("facts__referrer"), "text", 200),
             ),
         )
     ]

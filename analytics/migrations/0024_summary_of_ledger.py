@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from kit.storage.summaries import AddSummaryOnline, summary, values_of
+from kit.storage.summaries import AddSummaryOnline, summary, bloom_filter
 
 
 class Migration(migrations.Migration):
@@ -15,12 +15,12 @@ class Migration(migrations.Migration):
             summary(
                 "ledger_summary",
                 "created",
-                values_of("type", "text", 10),
-                values_of("currency", "text", 20),
-                values_of("license_type", "text", 50),
-                values_of("license", "uuid", 200),
-                values_of("content", "uuid", 1000),
-                values_of("requester", "int8", 1000),
+                bloom_filter("type", "text", 10),
+                bloom_filter("currency", "text", 20),
+                bloom_filter("license_type", "text", 50),
+                bloom_filter("license", "uuid", 200),
+                bloom_filter("content", "uuid", 1000),
+                bloom_filter("requester", "int8", 1000),
             ),
         )
     ]

@@ -1,6 +1,6 @@
 """OpenAPI examples of payments."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 
 MORE: dict[str, object] = {
     "hasMore": True,
@@ -34,7 +34,7 @@ VOIDED: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/payments": Operation("listPayments", page_of(PAYMENT, **MORE)),
+    "GET /v1/payments": Operation("listPayments", example_page(PAYMENT, **MORE)),
     "POST /v1/payments": Operation("createPayment", PAYMENT, NEW_PAYMENT, ("resource_already_exists",)),
     "GET /v1/payments/{id}": Operation("getPayment", PAYMENT),
     "POST /v1/payments/{id}/void": Operation(

@@ -207,7 +207,7 @@ def load_key(name: str, key: StoredKey) -> Key:
     """Return a key as the model represents it."""
     if isinstance(key, int):
         return key
-    return ids.encode(ids.prefix_of(referred_model(ROLLUPS[name], name)), ids.raw_bytes(key))
+    return ids.encode(ids.id_prefix(referred_model(ROLLUPS[name], name)), ids.raw_bytes(key))
 
 
 def names(name: str, keys: Sequence[Key]) -> dict[Key, tuple[str, str | None]]:

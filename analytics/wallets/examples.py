@@ -1,6 +1,6 @@
 """Examples of wallets for the OpenAPI document."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 
 MORE: dict[str, object] = {
     "hasMore": True,
@@ -63,15 +63,15 @@ ENTRY: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/wallets": Operation("listWallets", page_of(WALLET, **MORE)),
+    "GET /v1/wallets": Operation("listWallets", example_page(WALLET, **MORE)),
     "POST /v1/wallets": Operation("createWallet", WALLET, NEW_WALLET, ("resource_already_exists",)),
     "GET /v1/wallets/{id}": Operation("getWallet", WALLET),
     "PATCH /v1/wallets/{id}": Operation("updateWallet", {**WALLET, "floor": -100}, {"floor": -100}),
-    "GET /v1/wallets/{id}/grants": Operation("listGrants", page_of(GRANT, **MORE)),
+    "GET /v1/wallets/{id}/grants": Operation("listGrants", example_page(GRANT, **MORE)),
     "POST /v1/wallets/{id}/grants": Operation("createGrant", GRANT, NEW_GRANT, ("resource_already_exists",)),
     "GET /v1/wallets/{id}/grants/{grant_id}": Operation("getGrant", GRANT),
     "POST /v1/wallets/{id}/grants/{grant_id}/void": Operation("voidGrant", VOIDED),
-    "GET /v1/wallets/{id}/entries": Operation("listWalletEntries", page_of(ENTRY, **MORE)),
+    "GET /v1/wallets/{id}/entries": Operation("listWalletEntries", example_page(ENTRY, **MORE)),
     "GET /v1/wallets/{id}/access": Operation(
         "getWalletAccess", {"hasAccess": True, "balance": 10500, "available": 10500}
     ),

@@ -94,8 +94,8 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
 
 def name_of(wallet: Wallet) -> list[str | None]:
     """Return a wallet's name in decisions: its key, its unit, and its licence's key."""
-    held = None if wallet.license_id is None else ids.hex_of("lic", wallet.license_id)
-    return [ids.hex_of("wal", wallet.pk), wallet.unit, held]
+    held = None if wallet.license_id is None else ids.id_to_hex("lic", wallet.license_id)
+    return [ids.id_to_hex("wal", wallet.pk), wallet.unit, held]
 
 
 @transaction.atomic

@@ -28,7 +28,7 @@ class Purses:
         grants: defaultdict[str, list[Grant]] = defaultdict(list)
         for grant in open_grants(rows) if rows else []:
             grants[grant.wallet_id].append(grant)
-        self.books = {ids.hex_of("wal", row.pk): Book(row, grants[row.pk]) for row in rows}
+        self.books = {ids.id_to_hex("wal", row.pk): Book(row, grants[row.pk]) for row in rows}
         for book in self.books.values():
             book.roll_to(now)
 

@@ -44,7 +44,7 @@ def compare(made: Installation, directory: Path, options: Any) -> tuple[str, dic
     from benchmarks.reports.sides import Sides, add_rates  # noqa: PLC0415
 
     database = sqlite if options.sqlite else postgresql
-    events, account = options.events or database.EVENTS, ids.hex_of("acc", made.account)
+    events, account = options.events or database.EVENTS, ids.id_to_hex("acc", made.account)
     database.fill(account, events)
     add_rates(datetime.now(UTC).date())
     began = time.perf_counter()

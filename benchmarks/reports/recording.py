@@ -65,7 +65,7 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
                     facts={"contentType": "article"},
                     created=now,
                 )
-                entries.append(Entry(case, [ids.hex_of("dec", ids.new_id("dec"))], [content]))
+                entries.append(Entry(case, [ids.id_to_hex("dec", ids.new_id("dec"))], [content]))
             return Batch(entries).statement()
 
         for size, decisions in SIZES.items():

@@ -73,7 +73,7 @@ class Sides:
 
     def __init__(self, database: ModuleType, account: str, directory: Path) -> None:
         self.account, self.now = account, datetime.now(UTC)
-        self.same = same_database(database, ids.hex_of("acc", account), self.now)
+        self.same = same_database(database, ids.id_to_hex("acc", account), self.now)
         self.duckdb = in_duckdb(database, directory, self.now)
 
     def entries(self) -> int:

@@ -15,7 +15,7 @@ from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from analytics.events import partitions
 from analytics.models import AccessEvent, LedgerEntry, RecentUsage
 from config.monitoring.database_figures import database_figures
-from kit.http.middleware import TrustedProxies, client_address_of
+from kit.http.middleware import TrustedProxies, get_client_address
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
 from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent counts them, every worker shows them
@@ -72,7 +72,7 @@ def may_read_metrics(request: HttpRequest) -> bool:
     if settings.METRICS_TOKEN:
         sent = request.headers.get("Authorization", "")
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
-    client = client_address_of(request)
+    client = get_client_address(request)
     # A trusted proxy reports its client, whose address then counts.
     known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
     forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)

@@ -8,11 +8,11 @@ from django.db import Error, connection
 from accounts.limits.limiter import limiter
 from config import schema
 from kit.http.bodies import Scope, Send
-from kit.http.middleware import request_id_of
+from kit.http.middleware import valid_request_id
 from kit.http.rendering import render_json
 from kit.statements import own_connection
 from kit.storage import clocks
-from kit.storage.outages import DISK_FULL, TIMEOUT, cause_of, is_read_only, outages
+from kit.storage.outages import DISK_FULL, TIMEOUT, is_read_only, outage_cause, outages
 from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})
@@ -35,7 +35,7 @@ def readiness() -> Report:
             return readiness_with(DISK_FULL)
         clocks.watch.agrees()
     except Error as error:
-        return readiness_with(cause_of(error))
+        return readiness_with(outage_cause(error))
     return readiness_with("ok")
 
 
@@ -80,7 +80,7 @@ async def answer_probe(scope: Scope, send: Send) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(content)),
-        (b"x-request-id", request_id_of(sent_id).encode()),
+        (b"x-request-id", valid_request_id(sent_id).encode()),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -15,7 +15,7 @@ from django.urls import Resolver404, resolve
 
 from accounts.keys import keytext
 from accounts.keys.authentication import bearer_token
-from kit.http.bodies import Receive, Scope, declared_length, parts_of, read_body
+from kit.http.bodies import Receive, Scope, body_parts, declared_length, read_body
 from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
 from kit.http.parsing import MAX_BYTES
 
@@ -111,7 +111,7 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
         body = Body(0, file=file)
         # set by config.server.protocol: releases the part from its count of memory
         let_go = scope.get("extensions", {}).get("let_go")
-        async with aclosing(parts_of(scope, receive, begun)) as parts:
+        async with aclosing(body_parts(scope, receive, begun)) as parts:
             async for part in parts:
                 body.length += len(part)
                 if body.length > most:

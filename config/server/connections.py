@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from config.server.body_memory import BodyMemory
 from config.server.open_files import connections_at_most
-from kit.http.middleware import TrustedProxies, network_of, parse_address
+from kit.http.middleware import TrustedProxies, client_network, parse_address
 from kit.storage.light_tasks import LightTasks
 
 logger = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Connections:
         address = parse_address(peer)
         if address is None or address.is_loopback or self.proxies.include(peer):
             return None
-        return network_of(address)
+        return client_network(address)
 
     def admit(self, connection: Connection) -> None:
         """Count a new connection, or abort it if there are too many."""

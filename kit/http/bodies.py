@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from kit.http.error_pages import page_of
+from kit.http.error_pages import error_page
 from kit.http.errors import ApiError, InvalidRequest, render_error
-from kit.http.middleware import request_id_of
+from kit.http.middleware import valid_request_id
 from kit.http.rendering import render_json
 
 Scope = MutableMapping[str, Any]  # as ASGI defines them
@@ -28,7 +28,7 @@ def declared_length(scope: Scope) -> int | None:
     return int(declared) if declared.isdigit() else None
 
 
-async def parts_of(scope: Scope, receive: Receive, begun: bytes = b"") -> AsyncGenerator[bytes, None]:
+async def body_parts(scope: Scope, receive: Receive, begun: bytes = b"") -> AsyncGenerator[bytes, None]:
     """Yield `begun`, then the rest of the body as it arrives.
 
     Raises Disconnected, or InvalidRequest if the body takes longer than BODY_SECONDS.
@@ -61,7 +61,7 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
         return bytes(max_bytes + 1)
     read: list[bytes] = []
     size = 0
-    async with aclosing(parts_of(scope, receive)) as parts:
+    async with aclosing(body_parts(scope, receive)) as parts:
         async for part in parts:
             read.append(part)
             size += len(part)
@@ -86,7 +86,7 @@ async def send_error(
 async def send_page(error: ApiError, send: Send, *, close: bool = True) -> None:
     """Send an error as an HTML page."""
     media = b"text/html; charset=utf-8"
-    await send_whole(error.status_code, media, page_of(error), error.headers, "", send, close=close)
+    await send_whole(error.status_code, media, error_page(error), error.headers, "", send, close=close)
 
 
 async def send_whole(
@@ -95,7 +95,7 @@ async def send_whole(
     lines = [
         (b"content-type", media),
         (b"content-length", b"%d" % len(body)),
-        (b"x-request-id", request_id_of(sent_id).encode()),
+        (b"x-request-id", valid_request_id(sent_id).encode()),
         *((name.lower().encode(), value.encode()) for name, value in headers.items()),
     ]
     if close:

@@ -24,12 +24,12 @@ def error_answer(error: ApiError, request: HttpRequest) -> HttpResponse:
     """Return the error as a page for browsers, otherwise as JSON."""
     if not is_for_browser(request.path, request.headers.get("Accept", "")):
         return error_response(error, request)
-    response = HttpResponse(page_of(error), status=error.status_code, headers=error.headers)
+    response = HttpResponse(error_page(error), status=error.status_code, headers=error.headers)
     patch_vary_headers(response, ["Accept"])
     return response
 
 
-def page_of(error: ApiError) -> bytes:
+def error_page(error: ApiError) -> bytes:
     """Render a minimal HTML error page without the template engine."""
     title = TITLES.get(error.status_code, "Not now")
     return (

@@ -32,16 +32,16 @@ def all_errors(detail: object, path: str = "") -> Iterator[Fault]:
                 yield from all_errors(nested, f"{path}[{index}]")
         for text in detail:
             if text and not isinstance(text, dict | list):
-                yield fault_of(path, text)
+                yield to_fault(path, text)
     else:
-        yield fault_of(path, detail)
+        yield to_fault(path, detail)
 
 
-def fault_of(path: str, detail: object) -> Fault:
+def to_fault(path: str, detail: object) -> Fault:
     return Fault(path, str(detail), KINDS.get(getattr(detail, "code", ""), FaultKind.MALFORMED))
 
 
-def detail_of(fault: Fault) -> ErrorDetail:
+def to_error_detail(fault: Fault) -> ErrorDetail:
     """Convert a fault to an error that a serializer field can raise."""
     codes = {kind: code for code, kind in KINDS.items()}
     return ErrorDetail(fault.message, codes.get(fault.kind, "invalid"))

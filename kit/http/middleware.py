@@ -31,7 +31,7 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
-def request_id_of(sent: str) -> str:
+def valid_request_id(sent: str) -> str:
     """Return the client's request id if it is valid, otherwise a new one."""
     return sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}"
 
@@ -43,7 +43,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        token = request_id.set(request_id_of(request.headers.get("X-Request-Id", "")))
+        token = request_id.set(valid_request_id(request.headers.get("X-Request-Id", "")))
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = request_id.get()
@@ -81,7 +81,7 @@ def parsed_address(text: str) -> Address | None:
 IPV6_HOST_BITS = 64  # one customer's network; within it, a client could change its address for every request
 
 
-def network_of(address: Address) -> str:
+def client_network(address: Address) -> str:
     """Return the key that identifies a client for rate limits: its IPv4 address, or its IPv6 /64 network."""
     return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
 
@@ -120,7 +120,7 @@ class AddressedRequest(HttpRequest):
     client_address: Address | None
 
 
-def client_address_of(request: HttpRequest) -> Address | None:
+def get_client_address(request: HttpRequest) -> Address | None:
     return cast(AddressedRequest, request).client_address
 
 

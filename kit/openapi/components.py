@@ -118,7 +118,7 @@ def path_id(model: type[Model]) -> dict[str, object]:
     """Return the JSON schema of a resource's id in a path: a generated id, or one that callers choose."""
     if not isinstance(model._meta.pk, ids.IdField):
         return {"type": "string", "minLength": 1, "maxLength": 255, "example": "org_acme"}
-    prefix = ids.prefix_of(model)
+    prefix = ids.id_prefix(model)
     return {
         "type": "string",
         "pattern": f"^{prefix}_{ids.TEXT}$",

@@ -13,6 +13,6 @@ class Operation:
     codes: tuple[str, ...] = ()
 
 
-def page_of(*rows: dict[str, object], **further: object) -> dict[str, object]:
+def example_page(*rows: dict[str, object], **further: object) -> dict[str, object]:
     """Build a list reply; `further` adds members such as `nextCursor`."""
     return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows), **further}

@@ -70,7 +70,7 @@ class Opening:
             return value
         if "discriminator" in value:
             return self.opened(self.merged(value))
-        if target := target_of(value):
+        if target := referenced_component(value):
             return self.opened_reference(value, target)
         made = with_known_values(value)
         for word, member in made.items():
@@ -91,7 +91,7 @@ class Opening:
 
         A later version may add an alternative, and clients could not decide between unknown ones.
         """
-        alternatives = [self.closed[target_of(one) or ""] for one in value["oneOf"]]
+        alternatives = [self.closed[referenced_component(one) or ""] for one in value["oneOf"]]
         name = value["discriminator"]["propertyName"]
         properties: Schema = {}
         for alternative in alternatives:
@@ -104,7 +104,7 @@ class Opening:
         return {**said, "type": "object", "required": sorted(required), "properties": properties}
 
 
-def target_of(value: Schema) -> str | None:
+def referenced_component(value: Schema) -> str | None:
     """Return the name of the component that a reference names."""
     target = value.get("$ref")
     return target.removeprefix(SCHEMAS) if isinstance(target, str) and target.startswith(SCHEMAS) else None

@@ -27,14 +27,14 @@ def find(queryset: QuerySet[M], id: str) -> M:
 
     Raises the same NotFound for another account's resource, for an unknown id and for a malformed one.
     """
-    possible = ids.decode(ids.prefix_of(queryset.model), id) is not None
+    possible = ids.decode(ids.id_prefix(queryset.model), id) is not None
     return require_resource(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
 
 
 def require_resource(model: type[Model], id: str, resource: R | None) -> R:
     """Return `resource`, the row with this id or a query's result about it. Raises NotFound if it is None."""
     if resource is None:
-        raise NotFound(unknown(ids.prefix_of(model), id))
+        raise NotFound(unknown(ids.id_prefix(model), id))
     return resource
 
 

@@ -154,7 +154,7 @@ def replace(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) 
     build(editor, model, new)
     renamed = [
         (name_of_part(new.name, partition), name_of_part(index.name, partition))
-        for partition in partitions_of(editor.connection, model._meta.db_table)
+        for partition in list_partitions(editor.connection, model._meta.db_table)
     ]
 
     def swap() -> None:
@@ -186,7 +186,7 @@ def is_partitioned(connection: BaseDatabaseWrapper, table: str) -> bool:
     return read(connection, "SELECT relkind FROM pg_class WHERE oid = to_regclass(quote_ident(%s))", table) == [("p",)]
 
 
-def partitions_of(connection: BaseDatabaseWrapper, table: str) -> list[str]:
+def list_partitions(connection: BaseDatabaseWrapper, table: str) -> list[str]:
     rows = read(
         connection,
         "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"

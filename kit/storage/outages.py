@@ -50,7 +50,7 @@ POOL_EXHAUSTED = "pool_exhausted"
 FAILED = "failed"  # the database answered, with an error that is not about itself
 
 
-def cause_of(error: BaseException) -> str:
+def outage_cause(error: BaseException) -> str:
     """Return what keeps the database from answering, such as `disk_full`; `unreachable` if nothing more is known."""
     error = error if error.__cause__ is None else error.__cause__
     if "no such table" in str(error):  # SQLite has no code of its own for it
@@ -69,11 +69,11 @@ def cause_of(error: BaseException) -> str:
 
 
 def is_outage(error: BaseException) -> bool:
-    return isinstance(error, OperationalError | InterfaceError) and cause_of(error) != FAILED
+    return isinstance(error, OperationalError | InterfaceError) and outage_cause(error) != FAILED
 
 
 def describe_outage(error: BaseException) -> str:
-    return describe(cause_of(error), " ".join(str(error).split()))
+    return describe(outage_cause(error), " ".join(str(error).split()))
 
 
 def describe(cause: str, details: str) -> str:
@@ -91,7 +91,7 @@ class OutageLog:
         self.disk_full_at: float | None = None  # when a write last failed for want of space
 
     def log(self, logger: logging.Logger, error: BaseException) -> None:
-        self.log_cause(logger, cause_of(error), describe_outage(error))
+        self.log_cause(logger, outage_cause(error), describe_outage(error))
 
     def log_timeout(self, logger: logging.Logger, details: str) -> None:
         """Log that the database took too long, without an error of its own."""
@@ -115,7 +115,7 @@ class OutageLog:
         return self.disk_full_at is not None and monotonic() - self.disk_full_at < DISK_FULL_SECONDS
 
     def note_pool(self, error: BaseException) -> None:
-        self.pool = cause_of(error), monotonic()
+        self.pool = outage_cause(error), monotonic()
 
     def note_connection(self) -> None:
         """Forget why the pool could not connect, because it has connected since."""

@@ -26,7 +26,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Counter
 
 from kit import statements
-from kit.storage.outages import cause_of
+from kit.storage.outages import outage_cause
 from kit.storage.postgresql.timelines import TIMELINE
 from kit.values.timestamps import render_timestamp
 
@@ -119,10 +119,12 @@ class Replica:
 def measure() -> State:
     """Compare the replica with the primary."""
     try:
-        now, position, timeline, *primary = row_of(DEFAULT_DB_ALIAS, OF_PRIMARY)
+        now, position, timeline, *primary = fetch_row(DEFAULT_DB_ALIAS, OF_PRIMARY)
         deadline = monotonic() + PATIENCE
         while True:
-            is_replica, system, database, followed, is_current, last_commit = row_of(REPLICA, OF_REPLICA, [position])
+            is_replica, system, database, followed, is_current, last_commit = fetch_row(
+                REPLICA, OF_REPLICA, [position]
+            )
             if [system, database] != primary:
                 return State(None, ANOTHER_DATABASE, "REPORTS_DATABASE_URL leads to another database.")
             if not is_replica:
@@ -139,11 +141,13 @@ def measure() -> State:
                 return State(None, LAGGING, f"the replica {known}, {beyond}")
             sleep(PATIENCE / 10)
     except Error as error:
-        detail = f"comparing the replica with the primary failed ({cause_of(error)}): {' '.join(str(error).split())}"
-        return State(None, cause_of(error), detail)
+        detail = (
+            f"comparing the replica with the primary failed ({outage_cause(error)}): {' '.join(str(error).split())}"
+        )
+        return State(None, outage_cause(error), detail)
 
 
-def row_of(alias: str, sql: str, parameters: Sequence[str] = ()) -> list[Any]:
+def fetch_row(alias: str, sql: str, parameters: Sequence[str] = ()) -> list[Any]:
     with connections[alias].cursor() as cursor:
         cursor.execute(sql, parameters)
         return list(cursor.fetchone())

@@ -31,7 +31,7 @@ IndexExpression.register_wrappers(OrderBy, OpClass, Collate)
 BLOCKS = 64  # of 8 KiB in a range
 
 
-def values_of(column: str | Expression, kind: str, distinct: int) -> OpClass:
+def bloom_filter(column: str | Expression, kind: str, distinct: int) -> OpClass:
     """Return a Bloom filter over a column of a type, sized for the number of distinct values in a range."""
     return OpClass(column, f"{kind}_bloom_ops(n_distinct_per_range={distinct:d}, false_positive_rate=0.005)")
 

@@ -21,7 +21,7 @@ duration = Gauge(
 )
 
 
-def name_of(act: Callable[[], object]) -> str:
+def job_name(act: Callable[[], object]) -> str:
     """Return a job's name in metrics: that of its function."""
     function = getattr(act, "func", act)  # of a partial
     return str(function.__name__)

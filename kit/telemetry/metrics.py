@@ -79,7 +79,7 @@ class Family(Collector, Generic[M]):
         """Return the numbers summed over all processes."""
         if not settings.PROMETHEUS_MULTIPROC_DIR:
             return list(self.values)
-        arrays = [read for path in files_of(self.name) if self.counts(path) and (read := read_numbers(path))]
+        arrays = [read for path in metric_files(self.name) if self.counts(path) and (read := read_numbers(path))]
         return [self.combine(column) for column in zip(*arrays, strict=True)] or [0.0] * len(self.values)
 
     def combine(self, values: Iterable[float]) -> float:
@@ -116,7 +116,7 @@ class Gauge(Single[GaugeMetricFamily]):
         return GaugeMetricFamily(self.name, self.text, labels=self.labels)
 
     def counts(self, path: Path) -> bool:
-        return is_alive(process_of(path))
+        return is_alive(process_id(path))
 
 
 class WorstGauge(Gauge):
@@ -200,11 +200,11 @@ def numbers(name: str, size: int) -> Cells:
         return [0.0] * size
 
 
-def files_of(name: str) -> list[Path]:
+def metric_files(name: str) -> list[Path]:
     return sorted(Path(settings.PROMETHEUS_MULTIPROC_DIR).glob(f"{name}.*{SUFFIX}"))
 
 
-def process_of(path: Path) -> int:
+def process_id(path: Path) -> int:
     return int(path.name.removesuffix(SUFFIX).rpartition(".")[2])
 
 
@@ -220,7 +220,7 @@ def is_alive(process: int) -> bool:
 def living_workers() -> list[int]:
     """Return the ids of the processes that share PROMETHEUS_MULTIPROC_DIR and are alive."""
     name = next(iter(families))
-    return [process for path in files_of(name) if is_alive(process := process_of(path))]
+    return [process for path in metric_files(name) if is_alive(process := process_id(path))]
 
 
 def read_numbers(path: Path) -> list[float]:

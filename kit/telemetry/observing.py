@@ -38,18 +38,18 @@ REFUSED_AT = {way: {int(status): refused.place(way, status) for status in REFUSA
 
 
 @lru_cache(maxsize=1000)
-def template_of(route: str) -> str:
+def route_template(route: str) -> str:
     """Convert a Django route such as `v1/content/<str:id>`, or its regular expression, to `/v1/content/{id}`."""
     named = re.sub(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)", r"{\1}", route)
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", named).replace("^", "").replace("$", "")
 
 
-def route_of(request: HttpRequest) -> str:
+def request_route(request: HttpRequest) -> str:
     """Return the template of a request's path. All unknown paths share one route, because anyone can invent them."""
     if request.path.startswith(settings.STATIC_URL):
         return "static"
     match = request.resolver_match
-    return "unknown" if match is None or match.func is unknown_path else template_of(match.route)
+    return "unknown" if match is None or match.func is unknown_path else route_template(match.route)
 
 
 class Caller(Protocol):
@@ -94,7 +94,7 @@ class ObservationMiddleware:
         response = self.get_response(request)
         seconds = perf_counter() - begun
         method = request.method if request.method in METHODS else "other"
-        route, status = route_of(request), response.status_code
+        route, status = request_route(request), response.status_code
         requests.labels(method, route, f"{status // 100}xx").observe(seconds)
         if status in REFUSED_AT["django"]:
             refused.add(REFUSED_AT["django"][status])

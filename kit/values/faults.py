@@ -108,7 +108,7 @@ def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> li
     return members
 
 
-def message_of(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()) -> str:
+def fault_message(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()) -> str:
     """Return our message for an msgspec error; `special` adds patterns with their messages."""
     for pattern, message in (*special, *WORDED):
         if match := pattern.fullmatch(text):

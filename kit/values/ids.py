@@ -58,13 +58,13 @@ def raw_bytes(key: RawId) -> bytes:
     return key.bytes if isinstance(key, UUID) else bytes(key)
 
 
-def hex_of(prefix: str, text: str) -> str:
+def id_to_hex(prefix: str, text: str) -> str:
     """Return the UUID of an id in hex; empty if it is not valid."""
     return (decode(prefix, text) or b"").hex()
 
 
 @lru_cache(maxsize=16)  # all checks of a batch share one time
-def nanoseconds_of(moment: datetime) -> int:
+def to_nanoseconds(moment: datetime) -> int:
     """Return the nanoseconds since 1970, from which ids of that moment are made."""
     return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000
 
@@ -137,7 +137,7 @@ class IdField(models.Field):
         return value
 
 
-def prefix_of(model: type[models.Model]) -> str:
+def id_prefix(model: type[models.Model]) -> str:
     """Return the prefix of a model's ids. Raises TypeError if its key is another field."""
     key = model._meta.pk
     if not isinstance(key, IdField):

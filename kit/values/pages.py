@@ -44,7 +44,7 @@ class RegisteredPage(Struct, frozen=True):
     def from_url(cls, url: str, same: SamePage | None) -> "RegisteredPage":
         """Parse an http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
-        path, parameters = normalize_path(parts.path), frozenset(pairs_of(parts.query))
+        path, parameters = normalize_path(parts.path), frozenset(query_pairs(parts.query))
         if same is not None:
             path, parameters = same.path(path), frozenset(pair for pair in parameters if same.counts(pair[0]))
         return cls(host_of_url(parts), path, parameters)
@@ -91,7 +91,7 @@ class RequestedPages(Struct, frozen=True):
             paths,
             readings,
             query.parameters,
-            spelling_of(url, same),
+            page_spelling(url, same),
             is_complete,
             address,
             query.sure_parameters,
@@ -152,7 +152,7 @@ def parameter_digest(pair: tuple[str, str]) -> bytes:
     return blake2b("=".join(pair).encode(), digest_size=HALF).digest()
 
 
-def spelling_of(url: str, same: SamePage | None) -> str:
+def page_spelling(url: str, same: SamePage | None) -> str:
     """Return the URL in normal form, without scheme and port."""
     form = normalise(url)
     if same is not None:
@@ -165,7 +165,7 @@ def spelling_of(url: str, same: SamePage | None) -> str:
 # --- Queries ---------------------------------------------------------------------------------------------------------
 
 
-def pairs_of(query: str) -> Iterator[tuple[str, str]]:
+def query_pairs(query: str) -> Iterator[tuple[str, str]]:
     """Yield the parameters as most applications parse them."""
     for piece in query.split("&"):
         if piece:
@@ -194,7 +194,7 @@ def read_query(query: str) -> Query:
     """
     if query.count("&") + query.count(";") >= MAX_PARAMETERS:
         return TOO_LONG
-    usual = set(pairs_of(query))
+    usual = set(query_pairs(query))
     if IS_PLAIN(query):
         return Query(frozenset(usual), pairs_with_one_value(usual, usual), True)
     pieces = query.split("&")

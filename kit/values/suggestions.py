@@ -18,11 +18,11 @@ def nearest(text: object, names: Iterable[str]) -> str | None:
     """
     if not isinstance(text, str) or not 0 < len(text) <= MAX_TEXT:
         return None
-    return nearest_of(text, tuple(names)[:MAX_NAMES])
+    return nearest_name(text, tuple(names)[:MAX_NAMES])
 
 
 @lru_cache(maxsize=1_000)
-def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
+def nearest_name(text: str, names: tuple[str, ...]) -> str | None:
     by_lower_case = {name.lower(): name for name in reversed(names)}
     found = get_close_matches(text.lower(), by_lower_case, n=1, cutoff=SIMILARITY)
     return by_lower_case[found[0]] if found else None

@@ -103,7 +103,7 @@ def attempt(
     found = LookupResult(epoch, items, find_requesters(account_id, every))
     if named := requesters_to_write(checks, found):
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
-    made = decide_checks(checks, found, ids.hex_of("acc", account_id), now, grant)
+    made = decide_checks(checks, found, ids.id_to_hex("acc", account_id), now, grant)
     if made.rehearsals:
         made = rehearse_observed(made)
     made, outcomes = record_spending(made) if made.spends else (made, recorder.record(made.entries))

@@ -290,6 +290,6 @@ def decide_checks(
     checks, requesters = by_current_ids(checks, found.requesters)
     making = Deciding(found, requesters, account, now, grant)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
-    texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
+    texts, keys = ids.successive("dec", len(checks), ids.to_nanoseconds(now))
     answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
     return making.decisions(answers)

@@ -1,6 +1,6 @@
 """OpenAPI examples of checks and decisions."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 from licensing.content.examples import CONTENT_ID
 from licensing.licenses.examples import EXPIRES, LICENSE_ID
 from licensing.policies.examples import POLICY_ID, UPDATED
@@ -81,7 +81,7 @@ OPERATIONS = {
     "POST /v1/access/check": Operation("checkAccess", ALLOWED, CHECK, codes=("resource_not_found",)),
     "POST /v1/access/check/batch": Operation(
         "checkAccessBatch",
-        page_of({**ALLOWED, "correlationId": "first"}, UNDECIDED),
+        example_page({**ALLOWED, "correlationId": "first"}, UNDECIDED),
         {
             "requester": REQUESTER,
             "permission": "commercial_use",
@@ -94,10 +94,10 @@ OPERATIONS = {
     "GET /v1/access/offers": Operation("getOffers", OFFER, codes=("resource_not_found",)),
     "POST /v1/access/offers/batch": Operation(
         "getOffersBatch",
-        page_of(OFFER, NO_OFFER),
+        example_page(OFFER, NO_OFFER),
         {"items": [{"url": "https://publisher.example/premium/a"}, {"contentId": "cnt_nope"}], "permission": "read"},
     ),
-    "GET /v1/access/decisions": Operation("listDecisions", page_of(ALLOWED)),
+    "GET /v1/access/decisions": Operation("listDecisions", example_page(ALLOWED)),
     "GET /v1/access/decisions/{id}": Operation(
         "getDecision", {**ALLOWED, "context": CHECK["context"], "trace": TRACE}
     ),

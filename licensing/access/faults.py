@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from kit.http.errors import ValidationFailed
-from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, message_of
+from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, fault_message
 from kit.values.suggestions import MAX_SUGGESTIONS, field_hints
 from licensing.policies.condition_values import PERMISSION_RULE
 
@@ -116,7 +116,9 @@ class Walk:
         if within and isinstance(value, list):  # the members are wrong, not the list itself
             [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
             return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
-        message = f"Must be {SHAPES[name]}." if name in SHAPES and IS_WRONG_TYPE(text) else message_of(text, SPECIAL)
+        message = (
+            f"Must be {SHAPES[name]}." if name in SHAPES and IS_WRONG_TYPE(text) else fault_message(text, SPECIAL)
+        )
         self.faults.add(Fault(path, message))
         return self.stand_ins.get(name, ABSENT)
 

@@ -49,9 +49,9 @@ class Item:
     @classmethod
     def from_row(cls, row: Content, policy: CompiledPolicy | None) -> "Item":
         """Build an item from a row with the columns of licensing.access.lookup.items.ITEM."""
-        policy_key = ids.hex_of("pol", row.policy_id) if row.policy_id else None
+        policy_key = ids.id_to_hex("pol", row.policy_id) if row.policy_id else None
         described = description(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
-        return cls(row.pk, ids.hex_of("cnt", row.pk), policy, policy_key, *described)
+        return cls(row.pk, ids.id_to_hex("cnt", row.pk), policy, policy_key, *described)
 
     @property
     def compiled(self) -> CompiledPolicy | None:

@@ -1,6 +1,6 @@
 """Examples of content for the OpenAPI document."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 from licensing.policies.examples import CREATED, MORE, POLICY_ID, UPDATED
 
 CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
@@ -62,7 +62,7 @@ BULK_OUTCOMES: dict[str, object] = {
 STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
 
 OPERATIONS = {
-    "GET /v1/content": Operation("listContent", page_of(CONTENT, **MORE)),
+    "GET /v1/content": Operation("listContent", example_page(CONTENT, **MORE)),
     "POST /v1/content": Operation("createContent", CONTENT, NEW_CONTENT, codes=("resource_already_exists",)),
     "POST /v1/content/bulk": Operation("upsertContent", BULK_OUTCOMES, BULK),
     "GET /v1/content/{id}": Operation("getContent", {**CONTENT, "stats": STATS}),

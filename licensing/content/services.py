@@ -94,7 +94,7 @@ def epoch_names(item: Content, *, is_new: bool = False, former: Collection[str] 
     `former` are the `url_names` from before the change.
     """
     names = {*url_names(item), *former}
-    return names if is_new else {ids.hex_of("cnt", item.pk), *names}
+    return names if is_new else {ids.id_to_hex("cnt", item.pk), *names}
 
 
 def save_content(item: Content, fields: Mapping[str, Any]) -> Content:

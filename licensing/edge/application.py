@@ -25,7 +25,7 @@ from kit.http.errors import (
     as_api_error,
     forget_frames,
 )
-from kit.http.middleware import request_id, request_id_of
+from kit.http.middleware import request_id, valid_request_id
 from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
@@ -137,7 +137,7 @@ class ForwardApplication(CheckApplication):
         begun = perf_counter()
         head = Head(scope, self.proxies)
         edge = Edge(head, self.gateway.callers)
-        token = request_id.set(request_id_of(head.header(b"x-request-id")))
+        token = request_id.set(valid_request_id(head.header(b"x-request-id")))
         try:
             try:
                 answer = await edge.serve(partial(self.ask, head, edge))

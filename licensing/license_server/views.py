@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.keys.authentication import find_grant
 from accounts.keys.permissions import require
 from kit.http.errors import ApiError, ServiceUnavailable, as_api_error
-from kit.http.middleware import client_address_of
+from kit.http.middleware import get_client_address
 from kit.http.parsing import parse_object
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
@@ -172,7 +172,7 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
     try:
         grant = find_grant(text)
         grant.check(now)
-        grant.check_address(client_address_of(request))
+        grant.check_address(get_client_address(request))
         require(grant, "access:check")
     except ApiError as error:
         raise OAuthError("invalid_client", error.message, 401) from None

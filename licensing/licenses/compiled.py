@@ -87,5 +87,5 @@ def build_term(
         access_amount=None if access_amount is None else to_millionths(access_amount),
         access_currency=access_currency,
     )
-    policies = [ids.hex_of("pol", policy_id) for policy_id in policy_ids]
+    policies = [ids.id_to_hex("pol", policy_id) for policy_id in policy_ids]
     return Term(held, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies, revoked_at)

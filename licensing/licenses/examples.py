@@ -1,6 +1,6 @@
 """OpenAPI examples of licences."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 from licensing.policies.examples import CREATED, MORE, UPDATED
 
 LICENSE_ID = "lic_01kd9wk2c4f7m9x3p6rq8t1vzh"
@@ -86,7 +86,7 @@ CLIENT: dict[str, object] = {
 WITH_SECRET = {**CLIENT, "secret": "svc_cs_4Kq9ZtB1nXw7Lr0Vf5Hc2Ys8Dm3Gj6Pa9e"}
 
 OPERATIONS = {
-    "GET /v1/licenses": Operation("listLicenses", page_of(LICENSE, **MORE)),
+    "GET /v1/licenses": Operation("listLicenses", example_page(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
     "POST /v1/licenses/bulk": Operation("upsertLicenses", BULK_OUTCOMES, BULK),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),
@@ -99,7 +99,7 @@ OPERATIONS = {
     "POST /v1/licenses/{id}/revoke": Operation(
         "revokeLicense", {**LICENSE, "status": "revoked", "revokedAt": UPDATED, "updated": UPDATED}
     ),
-    "GET /v1/license-clients": Operation("listLicenseClients", page_of(CLIENT)),
+    "GET /v1/license-clients": Operation("listLicenseClients", example_page(CLIENT)),
     "POST /v1/license-clients": Operation(
         "createLicenseClient", WITH_SECRET, {"requesterId": "org_acme", "name": "Acme's crawler"}
     ),

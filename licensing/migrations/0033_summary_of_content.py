@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from kit.storage.summaries import AddSummaryOnline, summary, values_of
+from kit.storage.summaries import AddSummaryOnline, summary, bloom_filter
 
 
 class Migration(migrations.Migration):
@@ -15,13 +15,13 @@ class Migration(migrations.Migration):
             summary(
                 "content_summary",
                 # PostgreSQL compares a value only with the first column that can do so.
-                values_of("type", "text", 5),
-                values_of("status", "text", 2),
-                values_of("policy", "uuid", 100),
-                values_of("author", "text", 200),
-                values_of("category", "text", 50),
-                values_of("published_at", "date", 200),
-                values_of("word_count", "int4", 500),
+                bloom_filter("type", "text", 5),
+                bloom_filter("status", "text", 2),
+                bloom_filter("policy", "uuid", 100),
+                bloom_filter("author", "text", 200),
+                bloom_filter("category", "text", 50),
+                bloom_filter("published_at", "date", 200),
+                bloom_filter("word_count", "int4", 500),
                 "created",
                 "updated",
                 "type",

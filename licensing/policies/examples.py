@@ -1,6 +1,6 @@
 """OpenAPI examples of policies."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
 CREATED = "2026-01-31T09:00:00.000000Z"
@@ -96,7 +96,7 @@ BULK_OUTCOMES: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/policies": Operation("listPolicies", page_of(NEXT_POLICY, **MORE)),
+    "GET /v1/policies": Operation("listPolicies", example_page(NEXT_POLICY, **MORE)),
     "POST /v1/policies": Operation("createPolicy", POLICY, NEW_POLICY),
     "POST /v1/policies/bulk": Operation("upsertPolicies", BULK_OUTCOMES, BULK),
     "GET /v1/policies/{id}": Operation("getPolicy", NEXT_POLICY),
@@ -104,7 +104,7 @@ OPERATIONS = {
     "DELETE /v1/policies/{id}": Operation(
         "deletePolicy", {"id": POLICY_ID, "object": "policy", "deleted": True}, codes=("resource_in_use",)
     ),
-    "GET /v1/policies/{id}/versions": Operation("listPolicyVersions", page_of(NEXT_POLICY, POLICY)),
+    "GET /v1/policies/{id}/versions": Operation("listPolicyVersions", example_page(NEXT_POLICY, POLICY)),
     "POST /v1/policies/{id}/rollback": Operation(
         "rollbackPolicy", {**POLICY, "version": 3, "updated": UPDATED}, {"version": 1}
     ),

@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 from accounts.limits.events import is_new, note_rule, rename_rule
 from analytics.models import RuleUsage
-from kit.http.middleware import network_of
+from kit.http.middleware import client_network
 from kit.values import ids
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
@@ -68,7 +68,7 @@ def counter_key(rule: Rule, facts: Facts) -> bytes:
     if facts.visitor_id is not None:
         return counter_of_visitor(rule, facts.visitor_id)
     if facts.ip is not None:
-        return digest(rule.fingerprint + BY_ADDRESS, network_of(facts.ip))
+        return digest(rule.fingerprint + BY_ADDRESS, client_network(facts.ip))
     return rule.fingerprint
 
 

@@ -9,11 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from kit.http.field_errors import detail_of
+from kit.http.field_errors import to_error_detail
 from kit.rest.fields import Boolean, Choice, Id, Integer, ParsedField, Several, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.rest.serializers import StrictSerializer
-from kit.values.faults import Fault, message_of
+from kit.values.faults import Fault, fault_message
 from kit.values.json_values import Rendered
 from kit.values.numbers import MAX_INTEGER
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
@@ -52,7 +52,7 @@ class FactField(serializers.Field):
         try:
             self.fact.parse(msgspec.convert(data, self.fact.type), "")
         except msgspec.ValidationError as error:
-            raise serializers.ValidationError(message_of(str(error).partition(" - at `$")[0])) from None
+            raise serializers.ValidationError(fault_message(str(error).partition(" - at `$")[0])) from None
         except Fault as first:
             wrong = [(fault.path.removeprefix("."), fault.message) for fault in first.all()]
             raise serializers.ValidationError(
@@ -192,7 +192,7 @@ class RulesField(serializers.Field):
                 raise serializers.ValidationError(fault.message) from None
             by_path: dict[str, list[ErrorDetail]] = {}
             for one in fault.all():
-                by_path.setdefault(one.path, []).append(detail_of(one))
+                by_path.setdefault(one.path, []).append(to_error_detail(one))
             raise serializers.ValidationError(by_path) from None
         return data
 

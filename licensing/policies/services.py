@@ -132,7 +132,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     save_policy(locked)
     keep_revision(locked)
     audit.record(action, locked, before)
-    epochs.bump(locked.account_id, {ids.hex_of("pol", locked.pk)})
+    epochs.bump(locked.account_id, {ids.id_to_hex("pol", locked.pk)})
     return locked
 
 

@@ -1,6 +1,6 @@
 """OpenAPI examples of requesters."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 from licensing.policies.examples import CREATED, MORE, UPDATED
 
 NEW_REQUESTER: dict[str, object] = {
@@ -20,7 +20,7 @@ STATS = {"allowed": 1204, "denied": 31, "lastSeenAt": "2026-02-14T16:45:00.00000
 ONE = {**REQUESTER, "stats": STATS}
 
 OPERATIONS = {
-    "GET /v1/requesters": Operation("listRequesters", page_of(REQUESTER, **MORE)),
+    "GET /v1/requesters": Operation("listRequesters", example_page(REQUESTER, **MORE)),
     "POST /v1/requesters": Operation(
         "createRequester", {**REQUESTER, "stats": {"allowed": 0, "denied": 0, "lastSeenAt": None}}, NEW_REQUESTER
     ),

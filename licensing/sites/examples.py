@@ -1,6 +1,6 @@
 """Examples of sites for the OpenAPI document."""
 
-from kit.openapi.examples import Operation, page_of
+from kit.openapi.examples import Operation, example_page
 from licensing.policies.examples import CREATED, POLICY_ID, UPDATED
 
 SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
@@ -32,7 +32,7 @@ SITE: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/sites": Operation("listSites", page_of(SITE)),
+    "GET /v1/sites": Operation("listSites", example_page(SITE)),
     "POST /v1/sites": Operation("createSite", SITE, NEW_SITE, codes=("resource_already_exists",)),
     "GET /v1/sites/{id}": Operation("getSite", SITE),
     "PATCH /v1/sites/{id}": Operation(

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 
-from kit.values.pages import Parameters, RegisteredPage, RequestedPages, spelling_of
+from kit.values.pages import Parameters, RegisteredPage, RequestedPages, page_spelling
 from licensing.content.models import Content, Status
 
 K = TypeVar("K")
@@ -42,7 +42,7 @@ def candidate_pages(page: RequestedPages, items: Iterable[Content]) -> list[Cand
         registered = RegisteredPage.from_url(item.source or "", settings.SAME_PAGE)
         if page.is_at(registered.host) and registered.path in by_path and registered.parameters <= page.parameters:
             keep_newest(by_path[registered.path], registered.parameters, item)
-            if without_host(spelling_of(item.source or "", settings.SAME_PAGE)) == without_host(page.spelling):
+            if without_host(page_spelling(item.source or "", settings.SAME_PAGE)) == without_host(page.spelling):
                 keep_newest(same, page.spelling, item)
     if same:
         return [Candidate(page.readings[0], same[page.spelling])]

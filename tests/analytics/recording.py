@@ -35,7 +35,7 @@ def requester(account: Account, name: str) -> Requester:
 
 def as_entry(event: Event, epoch: int) -> Entry:
     case = Case(
-        account=ids.hex_of("acc", event.content.account_id),
+        account=ids.id_to_hex("acc", event.content.account_id),
         epoch=epoch,
         requester=event.requester.pk,
         allowed=event.reason is None,
@@ -43,8 +43,8 @@ def as_entry(event: Event, epoch: int) -> Entry:
         facts={"contentType": "article"},
         created=render_timestamp(event.created) or "",
     )
-    _, keys = ids.successive("dec", 1, ids.nanoseconds_of(event.created))
-    return Entry(case, keys, [ids.hex_of("cnt", event.content.pk)])
+    _, keys = ids.successive("dec", 1, ids.to_nanoseconds(event.created))
+    return Entry(case, keys, [ids.id_to_hex("cnt", event.content.pk)])
 
 
 def record_all(events: Sequence[Event]) -> None:

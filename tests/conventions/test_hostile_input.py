@@ -102,7 +102,7 @@ def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
     content = factories.content(account, policy_id=factories.policy(account, rule).pk)
     selector = ("contentId", content.pk)
     items, requesters = find_items(account.pk, [selector]), keep_requesters(account.pk, {"r": None})
-    key, found = ids.hex_of("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
+    key, found = ids.id_to_hex("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
 
     def entry(second: int):
         now = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)

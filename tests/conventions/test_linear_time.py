@@ -26,7 +26,7 @@ from analytics.rates.ecb_file import parse_rates
 from config.server.framing import MAX_HEAD_BYTES
 from kit.http.compression import takes_brotli
 from kit.http.errors import InvalidRequest
-from kit.http.middleware import TrustedProxies, parse_address, request_id_of
+from kit.http.middleware import TrustedProxies, parse_address, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.problems import JSON, PROBLEM, prefers_problem
 from kit.http.queries import check_query
@@ -255,7 +255,7 @@ CASES = {
     "path of a page, from a proxy": Case(escape_uri, MAX_HEAD_BYTES),
     "Referer": Case(lambda text: referring_host(text, "a.example"), MAX_HEAD_BYTES, frame="https://{}"),
     "Idempotency-Key": Case(check_key, MAX_HEAD_BYTES),
-    "X-Request-Id": Case(request_id_of, MAX_HEAD_BYTES),
+    "X-Request-Id": Case(valid_request_id, MAX_HEAD_BYTES),
     "API key": Case(check_well_formed, MAX_HEAD_BYTES, ("svc_sk_",), "svc_sk_{}"),
     "licence token": Case(kid_of, MAX_HEAD_BYTES, ("eyJ", "e30."), "eyJhbGciOiJFUzI1NiJ9.{}"),
     # Queries

@@ -64,7 +64,7 @@ class Publisher:
 
     def __init__(self, server: Deployment) -> None:
         [(account, self.key, _)] = server.ask_shell("accounts", 1)
-        self.uuid = UUID(ids.hex_of("acc", account))
+        self.uuid = UUID(ids.id_to_hex("acc", account))
         self.placed_at = server
         self.answers: dict[str, dict[str, Any]] = {}
         self.keyed: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}  # checks with an Idempotency-Key

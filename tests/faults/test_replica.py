@@ -227,7 +227,7 @@ def test_a_replica_is_not_current_while_it_follows_the_former_primary(
                 [row] = connection.execute(statement, parameters).fetchall()  # type: ignore[arg-type]
                 return list(row)
 
-        monkeypatch.setattr("kit.storage.replica.row_of", row_of)
+        monkeypatch.setattr("kit.storage.replica.fetch_row", row_of)
         with psycopg.connect(former.url) as connection:
             connection.execute("CREATE ROLE ordinary LOGIN")
         for server in (heir, replica):

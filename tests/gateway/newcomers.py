@@ -33,7 +33,7 @@ def entries_of(account: Account, *checks: Check) -> list[Entry]:
     found = LookupResult(current_epoch(account.pk), items, requesters)
     named = requesters_to_write(checks, found)
     found = assign_numbers(found, named, reserve(count_unnumbered(named)))
-    return decide_checks(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
+    return decide_checks(checks, found, ids.id_to_hex("acc", account.pk), timezone.now()).entries
 
 
 def check(item: Content, requester: str = "org_new", name: str | None = None) -> Check:

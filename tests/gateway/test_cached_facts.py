@@ -200,7 +200,7 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
         found = LookupResult(current_epoch(owner.pk), find_items(owner.pk, {selector}), requesters)
         count = 10 if owner == account else 1  # ten of them are past 64 bits
         checks = [Check(selector, "org_acme")] * count
-        entries += decide_checks(checks, found, ids.hex_of("acc", owner.pk), timezone.now()).entries
+        entries += decide_checks(checks, found, ids.id_to_hex("acc", owner.pk), timezone.now()).entries
 
     outcomes = record_now(entries)
 

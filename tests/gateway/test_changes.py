@@ -285,7 +285,10 @@ def test_changes_are_forgotten_after_a_while(made):
     content_services.update_content(made.c, {"title": "Changed"})
     epochs.forget_changes()
     [left] = EpochChange.objects.all()
-    assert (left.names, left.epoch) == ([ids.hex_of("cnt", made.c.pk)], Account.objects.get(pk=made.account.pk).epoch)
+    assert (left.names, left.epoch) == (
+        [ids.id_to_hex("cnt", made.c.pk)],
+        Account.objects.get(pk=made.account.pk).epoch,
+    )
 
 
 def test_an_epoch_that_comes_a_second_time_ends_everything(made, looked_up):

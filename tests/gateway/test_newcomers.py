@@ -97,7 +97,7 @@ def test_a_record_that_fails_leaves_no_requester_behind(account, item):
     recorder.record(entries_of(account, check(item, "org_known")))
     [stored] = AccessEvent.objects.values_list("pk", flat=True)
     [entry] = entries_of(account, check(item, "org_new"))
-    entry.ids[:] = [ids.hex_of("dec", stored)]
+    entry.ids[:] = [ids.id_to_hex("dec", stored)]
     with pytest.raises(IntegrityError), transaction.atomic():
         recorder.record([entry])
     assert names(account) == {"org_known": None}

@@ -180,7 +180,7 @@ def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alik
     now = timezone.now()
     for age, taken, stored in ((0, False, 10), (0, True, 10), (86_399, True, 10), (86_400, False, 20)):
         created = (now + timedelta(seconds=age)).isoformat()
-        reply = Reply(KeyClaim(ids.hex_of("acc", account.pk), "a-key", "00", created), b"sealed")
+        reply = Reply(KeyClaim(ids.id_to_hex("acc", account.pk), "a-key", "00", created), b"sealed")
         [[outcome]] = async_to_sync(gateway.commits.record)([[replace(entry, reply=reply) for entry in alike()]])
         assert (outcome == TAKEN) is taken
         assert counted(account) == AccessEvent.objects.count() == stored

@@ -105,7 +105,7 @@ class World:
             return error
         items = find_items(self.account.pk, {check.selector})
         found = LookupResult(0, items, find_requesters(self.account.pk, {check.requester_id}))
-        return decide_checks([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
+        return decide_checks([check], found, ids.id_to_hex("acc", self.account.pk), ask.now).answers[0]
 
     def change(self) -> None:
         """Make one of the possible `changes`."""

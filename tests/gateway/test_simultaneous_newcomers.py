@@ -110,7 +110,7 @@ if connection.vendor == "postgresql":
 
         def keyed(key: str) -> list[Entry]:
             created = render_timestamp(timezone.now()) or ""
-            reply = Reply(KeyClaim(ids.hex_of("acc", account.pk), key, "00", created), b"sealed")
+            reply = Reply(KeyClaim(ids.id_to_hex("acc", account.pk), key, "00", created), b"sealed")
             return [replace(entry, reply=reply) for entry in entries_of(account, check(item))]
 
         late = keyed("late")

@@ -90,7 +90,7 @@ def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
         f"Content-Length: {len(body)}",
     )
     request = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-    trace = Trace(item.pk, ids.hex_of("cnt", item.pk))
+    trace = Trace(item.pk, ids.id_to_hex("cnt", item.pk))
     monkeypatch.setattr(asgi, "checks", application)
     recorder, in_thread = AsyncRecorder(), application.gateway.commits.write
     record = in_thread.call

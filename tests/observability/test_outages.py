@@ -9,7 +9,7 @@ from psycopg import errors
 from psycopg_pool import PoolTimeout
 
 from kit.storage import outages
-from kit.storage.outages import OutageLog, cause_of
+from kit.storage.outages import OutageLog, outage_cause
 
 logger = logging.getLogger("tests.outages")
 
@@ -40,7 +40,7 @@ def raised_from(cause: Exception) -> OperationalError:
     ],
 )
 def test_an_error_has_its_cause(error, cause):
-    assert cause_of(error) == cause
+    assert outage_cause(error) == cause
 
 
 def test_an_outage_is_logged_once_however_many_requests_it_fails(caplog):
@@ -90,12 +90,12 @@ def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
             pool.warning("error connecting in %r: %s", "pool-1", refused)
             pool.warning("reconnection attempt in pool %r failed after %s sec", "pool-1", 1.0)
     assert len(caplog.records) == 1
-    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "login_refused"
+    assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "login_refused"
 
 
 def test_a_pool_whose_connections_are_all_in_use_is_exhausted(monkeypatch):
     monkeypatch.setattr(outages, "outages", OutageLog())
-    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
+    assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
 
 
 @pytest.mark.parametrize("error", [errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")])
@@ -134,7 +134,7 @@ def test_the_cause_of_an_outage_that_has_ended_is_not_that_of_the_next(monkeypat
     assert log.pool_cause() == "shutting_down"
     log.note_connection()
     assert log.pool_cause() is None
-    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
+    assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
 
     log.note_pool(PsycopgError("connection refused"))
     now += outages.SILENT_SECONDS

@@ -86,4 +86,4 @@ def test_numbers_of_another_process_with_the_same_id_go_on(tmp_path: Path, setti
     settings.PROMETHEUS_MULTIPROC_DIR = str(tmp_path)
     numbers("licensing_something", 2)[1] = 5
     assert list(numbers("licensing_something", 2)) == [0, 5]
-    assert [has_all_blocks(path) for path in metrics.files_of("licensing_something")] == [True]
+    assert [has_all_blocks(path) for path in metrics.metric_files("licensing_something")] == [True]

@@ -36,7 +36,7 @@ class Shop:
         items = find_items(self.account.pk, {("contentId", self.item.pk)})
         found = LookupResult(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
         checks = [Check(("contentId", self.item.pk), name) for name in names]
-        batch = decide_checks(checks, found, ids.hex_of("acc", self.account.pk), timezone.now())
+        batch = decide_checks(checks, found, ids.id_to_hex("acc", self.account.pk), timezone.now())
         batch = spend_in_record(batch)
         return batch.entries
 

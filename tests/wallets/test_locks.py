@@ -53,7 +53,7 @@ def while_waiting(sessions):
 
 
 def uuid_of(wallet):
-    return ids.hex_of("wal", wallet)
+    return ids.id_to_hex("wal", wallet)
 
 
 def test_a_merge_waits_for_a_wallet_while_it_holds_none_of_a_higher_id(while_waiting):

@@ -82,7 +82,7 @@ def test_requests_that_spend_from_several_wallets_take_from_each(shop):
 
 def test_a_check_that_renames_its_requester_spends_once_the_name_is_stored(shop):
     shop.licensee("org_a", 1)
-    named = Naming(ids.hex_of("acc", shop.account.pk), render_timestamp(timezone.now()), [])
+    named = Naming(ids.id_to_hex("acc", shop.account.pk), render_timestamp(timezone.now()), [])
     request = [replace(entry, naming=named) for entry in shop.request("org_a")]
     assert record(request) == [RETRY]
     assert shop.balance("org_a") == 1

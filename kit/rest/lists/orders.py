@@ -142,9 +142,9 @@ def encode_key(row: Model) -> bytes:
     """Encode a row's primary key in 16 bytes: the UUID of an id, or a number."""
     if isinstance(row.pk, int):
         return row.pk.to_bytes(ID_BYTES)
-    return ids.decode(ids.prefix_of(type(row)), row.pk) or b""
+    return ids.decode(ids.id_prefix(type(row)), row.pk) or b""
 
 
 def decode_key(model: type[Model], raw: bytes) -> str | int:
     """Return the primary key encoded by encode_key."""
-    return int.from_bytes(raw) if isinstance(model._meta.pk, AutoField) else ids.encode(ids.prefix_of(model), raw)
+    return int.from_bytes(raw) if isinstance(model._meta.pk, AutoField) else ids.encode(ids.id_prefix(model), raw)

@@ -38,11 +38,11 @@ def are_sessions_shared() -> bool:
             psycopg.connect(target, autocommit=True, prepare_threshold=None) as one,
             psycopg.connect(target, autocommit=True, prepare_threshold=None) as other,
         ):
-            return any(session_of(one) == session_of(other) for _ in range(20))
+            return any(session_id(one) == session_id(other) for _ in range(20))
     except psycopg.OperationalError as error:
         raise OperationalError(str(error)) from error
 
 
-def session_of(opened: psycopg.Connection) -> int:
+def session_id(opened: psycopg.Connection) -> int:
     [row] = opened.execute("SELECT pg_backend_pid()").fetchall()
     return int(row[0])

@@ -33,7 +33,7 @@ def build_charge(decision: Decision) -> Charge | None:
 @lru_cache(maxsize=10_000)
 def license_key(license_id: str) -> str:
     """Its UUID in hex; to decode an id takes longer than to decide."""
-    return ids.hex_of("lic", license_id)
+    return ids.id_to_hex("lic", license_id)
 
 
 def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:

@@ -19,7 +19,7 @@ from licensing.access.decisions import Decisions
 def spend_in_record(made: Decisions) -> Decisions:
     """Let the record take what the decisions spend (analytics.recording.spending)."""
     wallets = dict.fromkeys(spend.wallet for spends in made.spends.values() for spend in spends)
-    spending, nanoseconds = Spending(tuple(wallets)), ids.nanoseconds_of(made.now)
+    spending, nanoseconds = Spending(tuple(wallets)), ids.to_nanoseconds(made.now)
     entries = []
     for number, entry in enumerate(made.entries):
         spends = made.spends.get(number, ())

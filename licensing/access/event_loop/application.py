@@ -15,7 +15,7 @@ from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, as_api_error, forget_frames, render_error
-from kit.http.middleware import TrustedProxies, request_id, request_id_of, unknown_host
+from kit.http.middleware import TrustedProxies, request_id, unknown_host, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
@@ -136,7 +136,7 @@ class CheckApplication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = perf_counter()
         head = Head(scope, self.proxies)
-        token = request_id.set(request_id_of(head.header(b"x-request-id")))
+        token = request_id.set(valid_request_id(head.header(b"x-request-id")))
         try:
             request = Request(head, receive, self.gateway.callers)
             status, body = 200, b""

@@ -78,12 +78,12 @@ class AsyncLookup:
         keys: dict[Name, Key] = {}  # deduplicated across requests
         urls: set[Page] = set()
         for wanted in many:
-            account = ids.hex_of("acc", wanted.account_id)
+            account = ids.id_to_hex("acc", wanted.account_id)
             for selector in wanted.selectors:
                 if selector[0] == "page":
                     urls.add((wanted.account_id, selector[1]))
                 else:  # a malformed id matches no item
-                    keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
+                    keys[wanted.account_id, selector] = account, ids.id_to_hex("cnt", selector[1]) or NULL, NULL
             for requester_id in wanted.requesters:
                 keys[wanted.account_id, requester_id] = account, NULL, quote(requester_id)
         columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
@@ -168,7 +168,7 @@ class AsyncChanges:
         """Like accounts.plans.epochs.changes_since, for many requests. Duplicates are read once."""
         found: dict[Since, Changes | None] = {}
         for account_id, known in set(many):
-            rows = await self.sessions.run(SINCE, [str(known), ids.hex_of("acc", account_id)])
+            rows = await self.sessions.run(SINCE, [str(known), ids.id_to_hex("acc", account_id)])
             found[account_id, known] = Changes.of(known, rows)
         return [found[since] for since in many]
 

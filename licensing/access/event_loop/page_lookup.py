@@ -125,7 +125,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     """
     pages = {page: expected_page(*page) for page in wanted}
     keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
-    accounts = [ids.hex_of("acc", account_id) for (account_id, _), _ in keys]
+    accounts = [ids.id_to_hex("acc", account_id) for (account_id, _), _ in keys]
     rows: defaultdict[Page, list[Row]] = defaultdict(list)
     for place, *row in await sessions.run(FIND_PAGES, [accounts, [key for _, key in keys]]):
         rows[keys[int(place or 0) - 1][0]].append(row)

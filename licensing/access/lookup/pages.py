@@ -75,9 +75,9 @@ def page_by_rule(
         facts["open"] = True
     if rule is not None:
         facts["pattern"] = rule.pattern
-    key, its_policy, policy_key = ids.hex_of("cnt", site.pages_id), None, None
+    key, its_policy, policy_key = ids.id_to_hex("cnt", site.pages_id), None, None
     if policy is not None:
-        its_policy, policy_key = compiled((policy.pk, policy.version)), ids.hex_of("pol", policy.pk)
+        its_policy, policy_key = compiled((policy.pk, policy.version)), ids.id_to_hex("pol", policy.pk)
     return Item(
         *(site.pages_id, key, its_policy, policy_key, facts, content_type, tags, category, archived),
         mode=site.mode,
@@ -93,7 +93,7 @@ def refused_page(pages_id: str, url: str, names: tuple[str, ...] = (), *, is_els
     facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
     described = facts, content_type, tags, category, archived
     return Item(
-        *(pages_id, ids.hex_of("cnt", pages_id), None, None, *described), is_elsewhere=is_elsewhere, urls=names
+        *(pages_id, ids.id_to_hex("cnt", pages_id), None, None, *described), is_elsewhere=is_elsewhere, urls=names
     )
 
 

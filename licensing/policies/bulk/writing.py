@@ -117,5 +117,5 @@ class PolicyBulk(BulkByExternalId[Policy]):
             PolicyRevision.objects.bulk_create(map(services.build_revision, self.written))
             audit.record_all(self.changes)
             if self.changed:
-                epochs.bump(self.account_id, {ids.hex_of("pol", one) for one in self.changed})
+                epochs.bump(self.account_id, {ids.id_to_hex("pol", one) for one in self.changed})
         return outcomes
