@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from django import forms
 from django.utils import timezone
@@ -10,10 +10,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
-from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import KeyTicketField
-from operators.base.fields import Lines, Ticks, as_json, validate_fields
+from operators.base.fields import Lines, Ticks
 from operators.base.times.field import Moment
 from operators.base.times.shown import time_in_words
 
@@ -118,33 +117,6 @@ class KeyFields(TypedDict):
     allowed_hosts: list[str]
     rate_limit: RateLimit | None
     expires_at: datetime | None
-
-
-def checked_fields(fields: KeyFields) -> dict[str, Any]:
-    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
-    body = {
-        "name": fields["name"],
-        "type": fields["type"],
-        "permissions": fields["permissions"],
-        "allowedIps": fields["allowed_ips"],
-        "allowedHosts": fields["allowed_hosts"],
-        "rateLimit": fields["rate_limit"],
-        "expiresAt": as_json(fields["expires_at"]),
-    }
-    return validate_fields(ApiKeySerializer(), body)
-
-
-def changed_fields(fields: KeyFields) -> dict[str, Any]:
-    """Return the form's changed fields for the service. Raises ApiError or a serializer's ValidationError."""
-    names = {
-        "name": "name",
-        "allowed_ips": "allowedIps",
-        "allowed_hosts": "allowedHosts",
-        "rate_limit": "rateLimit",
-        "expires_at": "expiresAt",
-    }
-    body = {names[name]: as_json(value) for name, value in fields.items()}
-    return validate_fields(ApiKeyChangeSerializer(partial=True), body)
 
 
 OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}

@@ -19,6 +19,7 @@ from unfold.enums import ActionVariant
 from accounts.keys import services
 from accounts.keys import states as key_states
 from accounts.keys.rate_limits import in_words
+from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import (
@@ -27,8 +28,6 @@ from operators.access.api_key_forms import (
     KeyForm,
     NewKeyForm,
     RotationFields,
-    changed_fields,
-    checked_fields,
     ends_of,
     rotation_form,
 )
@@ -36,6 +35,7 @@ from operators.access.find_key import FindKey
 from operators.access.key_uses import latest_changes, latest_decisions
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.empty_state import EmptyState
+from operators.base.fields import service_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
@@ -122,7 +122,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     def create(self, request: HttpRequest, fields: KeyFields) -> ApiKey:
         key, admin_request(request).secret = services.create_api_key(
-            fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked_fields(fields)
+            fields["account"].pk,
+            key_id=fields["id"],
+            seed=seed_of(request),
+            **service_fields(ApiKeySerializer(), fields),
         )
         return key
 
@@ -143,7 +146,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         return HttpResponse(status=204)
 
     def update(self, request: HttpRequest, obj: ApiKey, fields: KeyFields) -> ApiKey:
-        return services.update_api_key(obj, changed_fields(fields))
+        return services.update_api_key(obj, service_fields(ApiKeyChangeSerializer(partial=True), fields))
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 

@@ -201,4 +201,5 @@ def service_fields(serializer: Serializer, values: Mapping[str, object]) -> dict
     Raises ApiError or the serializer's ValidationError.
     """
     names = {field.source: name for name, field in serializer.fields.items() if not field.read_only}
-    return validate_fields(serializer, {names[name]: as_json(values[name]) for name in names if name in values})
+    body = {names[source]: as_json(value) for source, value in values.items() if source in names}
+    return validate_fields(serializer, body)
