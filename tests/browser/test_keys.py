@@ -12,7 +12,8 @@ def make_key(page, account, name="Web server"):
     choose(page, "account", account.name)
     page.get_by_label("Name").fill(name)
     page.get_by_label("Read content (content:read)").check()
-    page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_response(lambda reply: reply.url.endswith("/seen/")):  # after that, a reload shows it no more
+        page.get_by_role("button", name="Save", exact=True).click()
     text = page.locator("#key-text").inner_text()
     assert re.fullmatch(r"svc_sk_[0-9A-Za-z]{34}", text)
     return text
