@@ -1,7 +1,8 @@
-"""What other rows keep of erased customers: decisions, licences, policies, the audit log, events and settings."""
+"""Erase copies of customers' data in decisions, licences, policies, the audit log, events and settings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TypeVar, cast
 
 import orjson
@@ -102,10 +103,9 @@ class Copies:
 
     def redact_decisions(self) -> None:
         decisions = AccessEvent.objects.filter(requester_id__in=self.numbers)
-        for keys in read_keys(decisions):
-            for some in chunks(keys, ROWS):
-                with part():
-                    self.redact_facts(list(AccessEvent.objects.filter(pk__in=some).only("facts", "created")))
+        for keys in read_keys(decisions, ROWS):
+            with part():
+                self.redact_facts(list(AccessEvent.objects.filter(pk__in=keys).only("facts", "created")))
 
     def redact_facts(self, decisions: list[AccessEvent]) -> None:
         for decision in decisions:
@@ -172,9 +172,8 @@ class Copies:
         merged_into = {person.merged_into_id for person in self.people} - {None}
         holders = {*self.numbers, *merged_into}
         for kind, model in POSSESSIONS.items():
-            for keys in read_keys(model._base_manager.filter(requester__in=holders)):
-                for some in chunks(keys, rows_of_part()):
-                    self.redact_possession_history(kind, some)
+            for keys in read_keys(model._base_manager.filter(requester__in=holders), rows_of_part()):
+                self.redact_possession_history(kind, keys)
 
     def redact_possession_history(self, kind: str, keys: list[object]) -> None:
         # Without the account: by its index, each part could read all of its history.
@@ -204,24 +203,18 @@ class Copies:
 
     def redact_entries(self, kind: str, entries: QuerySet[AuditEntry], **values: str) -> None:
         """Redact the entries of the audit log, and write these values to them."""
-        for keys in chunks(list(entries.values_list("pk", flat=True)), rows_of_part()):
-            with part():
-                AuditEntry.objects.filter(pk__in=keys).update(changes=erased_changes(kind, self.pseudonyms), **values)
+        changes = erased_changes(kind, self.pseudonyms)
+        write_in_parts(entries, lambda keys: AuditEntry.objects.filter(pk__in=keys).update(changes=changes, **values))
 
     def redact_events(self, kind: str, events: QuerySet[Event]) -> None:
         """Redact those of the events that are about the customers, and what endpoints replied to them."""
         known = events.alias(shown=Cast("data", JSONField()), former=Cast("previous", JSONField()))
         about = known.filter(self.names_requester("__".join(("shown", *path_of_id(kind)))))
-        for keys in chunks(list(about.values_list("pk", flat=True)), rows_of_part()):
-            with part():
-                self.write_events(
-                    keys, {name: erased_object(name, kind, self.pseudonyms) for name in ("data", "previous")}
-                )
+        erased = {name: erased_object(name, kind, self.pseudonyms) for name in ("data", "previous")}
+        write_in_parts(about, partial(self.write_events, values=erased))
         if self.people[0].merged_into_id is not None:  # the merge's own events are about the other customer
             merges = known.filter(self.names_requester("former__requesterId"))
-            for keys in chunks(list(merges.values_list("pk", flat=True)), rows_of_part()):
-                with part():
-                    self.write_events(keys, {"previous": erased_object("previous", kind, self.pseudonyms)})
+            write_in_parts(merges, partial(self.write_events, values={"previous": erased["previous"]}))
 
     def write_events(self, keys: list[object], values: Mapping[str, object]) -> None:
         Event.objects.filter(pk__in=keys).update(**values)
@@ -280,11 +273,18 @@ def chunks(keys: list[object], size: int) -> Iterator[list[object]]:
         yield keys[first : first + size]
 
 
-def read_keys(rows: QuerySet[Row]) -> Iterator[list[object]]:
-    """Yield the keys of the rows in lists of `KEYS`, because each query may read the whole table."""
+def write_in_parts(rows: QuerySet[Row], write: Callable[[list[object]], object]) -> None:
+    """Pass the rows' keys to `write`, as many at a time as a part may write."""
+    for keys in chunks(list(rows.values_list("pk", flat=True)), rows_of_part()):
+        with part():
+            write(keys)
+
+
+def read_keys(rows: QuerySet[Row], size: int) -> Iterator[list[object]]:
+    """Yield the keys of the rows in lists of `size`. Queries read `KEYS`, because each may read the whole table."""
     ordered, last = rows.order_by("pk").values_list("pk", flat=True), None
     while keys := list((ordered if last is None else ordered.filter(pk__gt=last))[:KEYS]):
-        yield keys
+        yield from chunks(keys, size)
         last = keys[-1]
 
 
