@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Model, Q
 from django.db.models.fields.json import KT
@@ -95,15 +95,19 @@ def payers_among(requesters: Sequence[int]) -> list[int]:
 
 def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
-    report.by_requester, report.priced, _ = prices_of(events, MOST_PRICED)
+    prices = price_denials(events, MOST_PRICED)
+    report.by_requester, report.priced = prices.by_requester, prices.denials
     report.at_stake = added_up(report.by_requester.values())
 
 
-def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int, bool]:
-    """Return the prices of the first offers of the newest `most` denials by requester.
+class DenialPrices(NamedTuple):
+    by_requester: dict[str, Sums]
+    denials: int  # that were priced
+    has_more: bool  # older ones, which were not
 
-    Also returns how many were priced, and whether there are more.
-    """
+
+def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
+    """Add up the prices of the first offers of the newest `most` denials."""
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     denials = list(events.only(*PRICED_BY).order_by(*BY_TIME)[: most + 1])
     requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
@@ -114,7 +118,7 @@ def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int,
             amount = from_millionths(offer.price.amount * question.events)
             by_requester[question.requester_id][offer.price.currency] += amount
     sums = {requester: dict(prices) for requester, prices in by_requester.items()}
-    return sums, min(len(denials), most), len(denials) > most
+    return DenialPrices(sums, min(len(denials), most), len(denials) > most)
 
 
 def added_up(several: Iterable[Sums]) -> Sums:

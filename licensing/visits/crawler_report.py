@@ -18,7 +18,7 @@ from kit.storage.reading import read_snapshot
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, prices_of
+from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, price_denials
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
@@ -219,6 +219,6 @@ def revenue_at_stake(
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
     denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
-    prices, _, has_more = prices_of(denials, most)
+    prices = price_denials(denials, most)
     known = current_table.get().by_requester
-    return [(known[name], sums) for name, sums in prices.items()], has_more
+    return [(known[name], sums) for name, sums in prices.by_requester.items()], prices.has_more
