@@ -256,9 +256,9 @@ class LoopConnection:
 
         The client's own calls take twice as long: each takes a connection from the pool, with a timer for every step.
         """
-        if self.kept is not None and self.kept.is_connected and not await self.kept.can_read():
-            return self.kept
         if self.kept is not None:
+            if self.kept.is_connected and not await self.kept.can_read():
+                return self.kept
             await self.kept.disconnect(nowait=True)
         connection = client.connection_pool.make_connection()
         await connection.connect()
