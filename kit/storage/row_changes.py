@@ -1,7 +1,7 @@
-"""A migration's operation that changes rows, and no column of a table."""
+"""A migration operation that changes rows, but no columns."""
 
 from django.db.migrations import RunPython
 
 
 class ChangeRows(RunPython):
-    """Python that leaves all columns as they are, so that views of the table can stay meanwhile."""
+    """A RunPython that changes no columns, so views of the table stay in place while it runs."""

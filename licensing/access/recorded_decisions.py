@@ -35,7 +35,7 @@ def recorded_answers(events: Iterable[AccessEvent], *, explained: bool = False) 
 
 
 class Question(NamedTuple):
-    """What a policy decided of some equal events."""
+    """The input of equal decisions by one policy, with their number."""
 
     requester_id: str
     policy: CompiledPolicy | None

@@ -85,7 +85,7 @@ def requester_with_merged(number: int) -> list[Requester]:
 
 
 def note_finished(people: list[Requester]) -> None:
-    """Note that nothing remains to be redacted, unless a new erasure has begun meanwhile."""
+    """Clear `erasing`, unless another erasure has begun since."""
     begun = {person.pk: person.erasing for person in people}
     for person in Requester.objects.select_for_update().filter(pk__in=begun).order_by("pk"):
         if person.erasing == begun[person.pk]:

@@ -170,7 +170,7 @@ class Books(Histories):
 
     @rule()
     def merge(self) -> None:
-        """What the customer owes stays on its statements; its credit, and what is charged later, is the other's."""
+        """Merge the customers. Debts stay on the merged one's statements; credit and later charges go to the other."""
         if not self.merged:
             self.charge_fees()
             self.post("/v1/requesters/org_b/merge", into="org_a")
