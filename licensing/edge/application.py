@@ -144,9 +144,11 @@ class ForwardApplication(CheckApplication):
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
                 status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
-                if head.header(ERRORS_HEADER) == "503" and edge.is_at_fault(error):
-                    log.warning("A proxy could not ask about a page (%s): %s", error.code, error.message)
-                    status = 503
+                if edge.is_at_fault(error):
+                    edge.note_refusal(error, moment())
+                    if head.header(ERRORS_HEADER) == "503":
+                        log.warning("A proxy could not ask about a page (%s): %s", error.code, error.message)
+                        status = 503
                 answer = EdgeAnswer(status, headers, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if has_option(head, DENY_403):
@@ -183,21 +185,20 @@ class ForwardApplication(CheckApplication):
         reply = await self.answer_visit(head, edge, original, now)
         if reply.status == 200 or not wants_page(head.header(b"accept")):
             return reply
-        return reply.as_page(await self.texts_of(edge, original), original.host)
+        return reply.as_page(await self.refusal_texts(edge, original), original.host)
 
-    async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
+    async def refusal_texts(self, edge: Edge, original: Original) -> RefusalTexts:
         """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
-        facts = await self.gateway.facts.look_up(edge.grant.account_id, [check])
-        item = facts.items.get(check.selector)
+        item = (await self.gateway.facts.look_up(edge.grant.account_id, [check])).items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
         """Decide about the visitor's request."""
+        user_agent = head.header(b"user-agent")
         try:
             await self.check_host(edge, original.host)
         except HostNotAllowed as refusal:
-            user_agent = head.header(b"user-agent")
             check = Visitor(ANONYMOUS, None).check(original, user_agent)
             is_person = current_table.get().claimed_by(user_agent) is None
             check = replace(check, selector=("elsewhere", original.url), edge=EdgeTerms(is_person=is_person))
@@ -205,7 +206,6 @@ class ForwardApplication(CheckApplication):
             return refused_host(refusal, answer, original)
         if original.is_public:
             return open_page(original)
-        user_agent = head.header(b"user-agent")
         visitor = None
         try:
             if edge.signed is UNSEEN:  # once per request, even if it is admitted again, because a nonce is valid once

@@ -36,6 +36,7 @@ from operators.catalogue.log_import import LogUploads
 from operators.catalogue.observed_facts import observed_facts
 from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm
+from operators.catalogue.site_proxies import last_question, refused_proxies
 from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
@@ -92,13 +93,18 @@ class SiteAdmin(LogUploads):
                     "unknown",
                     "ask",
                     "rules",
+                    "last_question",
+                    "refused_proxies",
                     "changed",
                 )
             },
         ),
         *FURTHER_FIELDSETS,
     )
-    readonly = ("in_short", "identifier", "account", "verified", "changed", "rules_in_words", "aliases_in_words")
+    rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
+    readonly = (
+        "in_short", "identifier", "account", "verified", *rights, "changed", "rules_in_words", "aliases_in_words",
+    )  # fmt: skip
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
@@ -244,6 +250,14 @@ class SiteAdmin(LogUploads):
     @display(description="Verified")
     def verified(self, site: Site) -> str:
         return "not verified" if site.verified_at is None else shown_time(site.verified_at)
+
+    @display(description="Last question of a proxy")
+    def last_question(self, site: Site) -> str:
+        return last_question(site)
+
+    @display(description="Refused proxies")
+    def refused_proxies(self, site: Site) -> str:
+        return refused_proxies(site)
 
     @display(description="Changed")
     def changed(self, site: Site) -> str:

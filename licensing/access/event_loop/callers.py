@@ -9,7 +9,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
+from accounts.keys.uses import Use, is_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
@@ -41,7 +42,7 @@ class Callers:
         self.keys: MicroBatch[str, Grant | InvalidApiKey] = calls.shared(
             AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
+        self.uses: MicroBatch[Use, None] = calls.shared(calls.blocking("uses", note_uses_now))
 
     def cached_grant(self, text: str) -> Grant | None:
         """Return the key's cached grant, or None if it is missing or out of date."""
@@ -93,9 +94,9 @@ class Callers:
         except (ApiError, OperationalError, InterfaceError):
             return {}
 
-    def note_use(self, grant: Grant, now: datetime) -> None:
-        if uses_to_note(grant, now):
-            self.uses.submit(grant)
+    def note_use(self, use: Use, now: datetime) -> None:
+        if is_to_note(use, now):
+            self.uses.submit(use)
 
 
 async def count_here(wanted: Consume) -> LimitState:
@@ -211,6 +212,12 @@ class Sender(GrantSteps):
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
+
+    def note_refusal(self, refusal: ApiError, now: datetime) -> None:
+        """Note at the key why it was refused. Unknown keys have no account that could see it."""
+        grant: Grant | None = getattr(self, "grant", None)
+        if grant is not None and refusal.status_code in (400, 401, 403):
+            self.callers.note_use(Use(grant, refusal.message), now)
 
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)
