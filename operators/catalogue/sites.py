@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -110,6 +110,13 @@ class SiteAdmin(LogUploads):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Site | None:
+        """Return the site with its rules, their policies and its aliases, which its page reads several times."""
+        site = super().get_object(request, object_id, from_field)
+        if site is not None:
+            prefetch_related_objects([site], "rules__policy", "aliases")
+        return site
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
         shown = super().get_fieldsets(request, obj)
