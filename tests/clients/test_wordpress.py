@@ -198,19 +198,25 @@ def test_editors_are_not_asked_about(visit: httpx.Client):
     assert visit.get("/wp-admin/edit.php").status_code == 200
 
 
-def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: pytest.TempPathFactory):
+@pytest.mark.parametrize("fault", ["the service is down", "the key is wrong"])
+def test_without_the_service_only_open_paths_are_read(
+    running: Deployment, tmp_path_factory: pytest.TempPathFactory, fault: str
+):
+    is_down = fault == "the service is down"
+    url = f"http://127.0.0.1:{free_port()}" if is_down else running.url
     with (
-        wordpress(tmp_path_factory.mktemp("alone"), f"http://127.0.0.1:{free_port()}", "svc_sk_x") as alone,
+        wordpress(tmp_path_factory.mktemp("alone"), url, "svc_sk_x") as alone,
         alone.client() as visit,
     ):
         assert visit.get("/free/free-post/").status_code == 200
-        for path in ("/premium/premium-post/", "/", "/free/free-post/?x=1", "/license.xml"):
+        for path in ("/premium/premium-post/", "/", "/free/free-post/?x=1", *(["/license.xml"] if is_down else [])):
             reply = visit.get(path)
             assert (path, reply.status_code, SECRET in reply.text) == (path, 503, False)
         form = visit.post("/free/free-post/", data={"p": alone.posts["premium"], "name": ""})
         assert (form.status_code, SECRET in form.text) == (503, False)
         assert visit.get("/wp-login.php").status_code == 200
-        assert eventually(lambda: "cannot be reached" in alone.log.read_text())
+        reason = "cannot be reached" if is_down else "it answered 503: {\"error\":{\"code\":\"invalid_api_key\""
+        assert eventually(lambda: reason in alone.log.read_text())
 
 
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
