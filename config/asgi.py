@@ -22,7 +22,8 @@ django.setup()
 
 from django.db import connection  # noqa: E402 - needs the settings
 
-from accounts.limits.throttling import build_headers, identify_caller, known_limit  # noqa: E402
+from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402
+from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402

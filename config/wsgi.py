@@ -43,7 +43,7 @@ class Handler(WSGIHandler):
 OF_PAGES = {
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.headers.PageLimitMiddleware",
+    "accounts.limits.throttling.PageLimitMiddleware",
     "licensing.edge.middleware.SiteDocuments",
     "config.monitoring.metrics_page.MetricsMiddleware",
     *admin_settings.MIDDLEWARE,

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_servers import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
 from config import asgi
 from config.monitoring import probes

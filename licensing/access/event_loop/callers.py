@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import build_consume, refuse_beyond, state_for_stranger
+from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
@@ -78,7 +78,7 @@ class Callers:
         try:
             return await self.consume(None, address, cost=0)
         except ServiceUnavailable:  # too many requests are waiting
-            return state_for_stranger(address)
+            return known_limit("", address)
 
     async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, object]:
         """Read the grant and count the request for a Django endpoint that needs a key.

@@ -8,8 +8,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from accounts.keys.authentication import Grant
-from accounts.limits.throttling import render_policy, window_label
-from accounts.limits.windows import LimitState, Window
+from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
 from kit.http.headers import LIMITS, MAX_PARAMETERS, check_lengths, read_headers
 from kit.http.middleware import TrustedProxies, request_id
@@ -71,23 +70,20 @@ class Head:
 
 
 @lru_cache(maxsize=1_000)
-def policy_line(windows: tuple[Window, ...]) -> bytes:
-    return f"ratelimit-policy: {render_policy(windows)}\r\n".encode()
-
-
-@lru_cache(maxsize=1_000)
-def window_name(seconds: int, part: str) -> bytes:
-    return window_label(seconds, part).encode()
+def limit_names(windows: tuple[Window, ...], seconds: int, part: str) -> tuple[bytes, bytes]:
+    """Return the line of the limit's policy, and the name of the window in use."""
+    return f"ratelimit-policy: {render_policy(windows)}\r\n".encode(), window_label(seconds, part).encode()
 
 
 def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
     """Return the header lines of a reply: common ones and `headers`. `length` is the body's, in bytes."""
+    policy, window = limit_names(state.windows, state.seconds, state.part)
     lines = (
         b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
         b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
     ) % (
         *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
-        *(policy_line(state.windows), window_name(state.seconds, state.part), state.remaining, state.seconds_left),
+        *(policy, window, state.remaining, state.seconds_left),
         *(request_id.get().encode("ascii"), length),
     )
     if is_secure:
