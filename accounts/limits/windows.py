@@ -11,7 +11,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 ACCOUNT, AT_EDGE, ADDRESS = "account:", "edge:", "address:"
 PUBLIC = "public"  # the part of an account's bucket that its public keys share
 NAMES = {MINUTE: '"minute"', HOUR: '"hour"', DAY: '"day"'}  # window names as structured field strings
-PUBLIC_ADDRESS = f"{PUBLIC}:{ADDRESS}"  # prefix of the part of an account's bucket that counts an address with public keys
+PUBLIC_ADDRESS = f"{PUBLIC}:{ADDRESS}"  # prefix of the part that counts an address with public keys
 # Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
 # further ahead comes from a clock that has been set back, and would refuse requests until its time.
 MOST_AHEAD = 300
