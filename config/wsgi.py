@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from config import admin_settings
-from kit.http.cookies import drop_quoted
+from kit.http.content_security import drop_quoted
 from kit.http.parsing import MAX_BYTES
 
 

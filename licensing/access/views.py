@@ -22,7 +22,7 @@ from kit.rest.filters import OperatorFilter
 from kit.rest.lists.counting import CountMode, Total
 from kit.rest.lists.mixin import Given
 from kit.rest.pagination import KeysetPagination
-from kit.rest.sparse import pick_fields, requested_fields
+from kit.rest.resources import pick_fields, requested_fields
 from kit.rest.views import Handler
 from kit.storage.limited import TookTooLong
 from kit.storage.loading import join

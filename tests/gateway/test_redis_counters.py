@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings
 
 from accounts.limits.limiter import limiter
-from accounts.limits.redis_servers import RedisAddress
 from accounts.limits.redis_counters import LoopConnection, RedisCounters
+from accounts.limits.redis_servers import RedisAddress
 from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Consumed, ProcessCounters, Window
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")

@@ -10,8 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.headers import LIMITS, MAX_PARAMETERS, check_lengths, read_headers
-from kit.http.middleware import TrustedProxies, request_id
+from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, check_lengths, read_headers, request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
@@ -33,7 +32,7 @@ MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
 class Head:
     """A request's head: headers by lower-case name, client address, and whether it came by https.
 
-    Only the headers in kit.http.headers are kept; those in `too_long` read as empty. `body` is None until it is read.
+    Only the headers in LIMITS are kept; those in `too_long` read as empty. `body` is None until it is read.
     """
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:

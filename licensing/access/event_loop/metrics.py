@@ -8,7 +8,7 @@ from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, refused
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"

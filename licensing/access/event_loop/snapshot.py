@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
 from accounts.plans.epochs import EVERYTHING, Changes
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
