@@ -1,4 +1,4 @@
-"""Render decisions as JSON objects, and how long they may be cached: until a schedule, a date or a licence ends them."""
+"""Render decisions as JSON objects, and how long they may be cached: until a schedule, a date or a licence ends it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -130,14 +130,6 @@ def present_rate(answer: Answer) -> dict[str, object] | None:
     }
 
 
-def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, object]:
-    """Return the reply to a check. `sign` is given if its decision is to be signed."""
-    shown = present(answer, explain=check.explain)
-    if check.sign and sign is not None:
-        shown["token"] = sign(answer)
-    return shown
-
-
 def present_batch(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
 ) -> dict[str, object]:
@@ -168,13 +160,16 @@ def present_batch(
 def render_reply(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None, *, is_batch: bool
 ) -> bytes:
-    """Render the body of the reply. Raises the error of a single check."""
+    """Render the body of the reply. Raises the error of a single check. `sign` signs decisions."""
     if is_batch:
         return render_json(present_batch(answers, checks, sign))
     [answer], [check] = answers, checks
     if isinstance(answer, ApiError):
         raise answer
-    return render_json(present_check(answer, check, sign))
+    shown = present(answer, explain=check.explain)
+    if check.sign and sign is not None:
+        shown["token"] = sign(answer)
+    return render_json(shown)
 
 
 class Template:

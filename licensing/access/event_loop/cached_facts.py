@@ -130,9 +130,9 @@ class CachedFacts:
         Facts may be newer than the epoch: if they changed since, the decision is not recorded.
         `in_record` says whether the record will write new requesters and first names; otherwise a thread writes them.
         """
-        if self.snapshot.is_behind(account_id):
-            epoch = self.snapshot.epoch(account_id)
-            self.snapshot.advance(account_id, await self.changes.submit((account_id, epoch)))
+        epochs = self.snapshot.accounts.get(account_id)
+        if epochs is not None and epochs.newest > epochs.epoch:
+            self.snapshot.advance(account_id, await self.changes.submit((account_id, epochs.epoch)))
         cached, missing = self.find_cached(account_id, checks)
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
         if missing is None:

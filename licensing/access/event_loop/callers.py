@@ -2,6 +2,7 @@
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
@@ -42,12 +43,6 @@ class Callers:
             AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
         )
         self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
-
-    def cached_grant(self, text: str) -> Grant | None:
-        """Return the key's cached grant, or None if it is missing or out of date."""
-        grant = self.snapshot.grant(keytext.name_in_cache(text))
-        looked_up[MISS if grant is None else HIT] += 1
-        return grant
 
     async def read_grant(self, text: str) -> Grant:
         """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
@@ -133,23 +128,17 @@ class Sender(GrantSteps):
         read with its account's epoch, and an answer made at an older epoch is made again.
         """
         while True:
-            try:
-                return await self.attempt(act)
-            except Outdated:
-                continue
-
-    async def attempt(self, act: Callable[[], Awaitable[R]]) -> R:
-        """Admit the request and return the confirmed result of `act`. Raises Outdated if it has to be made again."""
-        try:
-            await admit(self)
-            grant = self.grant
-            answer = await act()
-        except ApiError as refusal:
-            await self.reconsider(refusal)
-            raise
-        if not self.is_confirmed:
-            await self.check_epoch(grant)
-        return answer
+            with suppress(Outdated):
+                try:
+                    await admit(self)
+                    grant = self.grant
+                    answer = await act()
+                except ApiError as refusal:
+                    await self.reconsider(refusal)
+                    raise
+                if not self.is_confirmed:
+                    await self.check_epoch(grant)
+                return answer
 
     async def reconsider(self, refusal: ApiError) -> None:
         """Confirm the facts of a refusal. Raises Outdated if they have changed.
@@ -199,7 +188,8 @@ class Sender(GrantSteps):
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     async def authenticate(self) -> None:
-        grant = self.callers.cached_grant(bearer_token(self.authorization))
+        grant = self.callers.snapshot.grant(keytext.name_in_cache(bearer_token(self.authorization)))
+        looked_up[MISS if grant is None else HIT] += 1
         self.grant = await self.confirm() if grant is None else grant
         self.grant.check()
 

@@ -15,7 +15,7 @@ from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.event_loop.calls import Calls
-from licensing.access.event_loop.metrics import count_commit, count_failed_commit
+from licensing.access.event_loop.metrics import count_commit, failures
 
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
@@ -115,7 +115,7 @@ class Commits:
         try:
             stored = iter(await self.write(fitting))
         except Exception as error:
-            count_failed_commit()
+            failures.values[0] += 1
             if isinstance(error, Promoted):
                 self.forget()
                 for records in {self.records, self.spending}:

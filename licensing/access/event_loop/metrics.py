@@ -80,10 +80,6 @@ def count_request(path: str, status: int, seconds: float) -> None:
         refused.values[REFUSED_HERE[status]] += 1
 
 
-def count_failed_commit() -> None:
-    failures.values[0] += 1
-
-
 def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[int]) -> None:
     """Record the metrics of a commit. `sizes` are the numbers of decisions per outcome."""
     commits.observe(0, seconds)
