@@ -27,7 +27,7 @@ from licensing.access.event_loop.blocking_calls import (
     look_up_now,
     reserve_now,
 )
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
@@ -46,9 +46,9 @@ class Numbers:
 
     def __init__(self, reserve: Reserve, calls: Calls) -> None:
         self.reserve = reserve
-        self.extra = [AT_ONCE] if calls.are_shared else []
+        self.extra = [] if calls.in_request else [AT_ONCE]
         self.free: deque[int] = deque()
-        self.orders: MicroBatch[int, None] = calls.shared(self.fill)
+        self.orders: MicroBatch[int, None] = MicroBatch(self.fill)
 
     async def take(self, count: int) -> list[int]:
         while len(self.free) < count:
@@ -63,8 +63,8 @@ class Numbers:
 class Signers:
     """The cached key that signs decisions."""
 
-    def __init__(self, calls: Calls) -> None:
-        self.lookups: MicroBatch[None, Signer | ApiError] = calls.shared(calls.blocking("signers", find_signer_now))
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(in_thread("signers", find_signer_now))
 
     async def current(self) -> Signer | ApiError:
         """Return the active signer, or why it cannot be used."""
@@ -78,8 +78,8 @@ class LicenseKeys:
     key may be created at any moment.
     """
 
-    def __init__(self, calls: Calls) -> None:
-        self.lookups: MicroBatch[str, PyJWK | None] = calls.shared(calls.blocking("licence keys", find_keys_now))
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[str, PyJWK | None] = MicroBatch(in_thread("licence keys", find_keys_now))
         self.kept: TTLCache[str, PyJWK] = TTLCache(100, KEPT_SECONDS, monotonic)
 
     async def verify(self, token: str, account_id: str, now: datetime) -> Claims:
@@ -107,22 +107,20 @@ class CachedFacts:
     def __init__(self, snapshot: Snapshot, calls: Calls, gather: Callable[[], Awaitable[None]] | None = None) -> None:
         self.snapshot = snapshot
         self.lookups: MicroBatches[LookupRequest, LookupResult] = MicroBatches(
-            calls.blocking("lookups", look_up_now, LOOKUP_THREADS),
+            in_thread("lookups", look_up_now, LOOKUP_THREADS),
             account_of,
-            partial(calls.shared, max_items=MAX_LOOKUPS, gather=gather),
+            partial(MicroBatch, max_items=MAX_LOOKUPS, gather=gather),
         )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
         if calls.on_loop:
-            self.quick_lookups = calls.shared(AsyncLookup().find_facts)
-        self.changes: MicroBatch[Since, Changes | None] = calls.shared(
-            AsyncChanges().since if calls.on_loop else calls.blocking("changes", changes_now)
+            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
+        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
+            AsyncChanges().since if calls.on_loop else in_thread("changes", changes_now)
         )
-        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = calls.shared(
-            calls.blocking("requesters", keep_requesters_now)
+        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
+            in_thread("requesters", keep_requesters_now)
         )
-        self.numbers = Numbers(
-            AsyncNumbers().reserve if calls.on_loop else calls.blocking("numbers", reserve_now), calls
-        )
+        self.numbers = Numbers(AsyncNumbers().reserve if calls.on_loop else in_thread("numbers", reserve_now), calls)
 
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.

@@ -19,7 +19,7 @@ from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceU
 from kit.http.middleware import Address
 from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
@@ -37,12 +37,12 @@ class Callers:
     def __init__(self, snapshot: Snapshot, calls: Calls) -> None:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
-        if settings.REDIS_URL and calls.are_shared:
-            self.limits = calls.shared(limiter.for_event_loop(), gather=read_on)
-        self.keys: MicroBatch[str, Grant | InvalidApiKey] = calls.shared(
-            AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
+        if settings.REDIS_URL and not calls.in_request:
+            self.limits = MicroBatch(limiter.for_event_loop(), gather=read_on)
+        self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
+            AsyncKeys().find if calls.on_loop else in_thread("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
+        self.uses: MicroBatch[Grant, None] = MicroBatch(in_thread("uses", note_uses_now))
 
     async def read_grant(self, text: str) -> Grant:
         """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
