@@ -30,9 +30,8 @@ from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.repeated_log import RepeatedLog
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
