@@ -6,6 +6,7 @@ ledger when read. `Statement` and `StatementLine` are views of both (analytics.s
 """
 
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from django.db import models
@@ -109,6 +110,10 @@ class StatementFigures(OfMonth):
     @property
     def status(self) -> str:
         return "closed" if self.closed_at else "open"
+
+    @property
+    def charges(self) -> Decimal:
+        return self.total + self.refunds
 
     @property
     def requester_name(self) -> str | None:
