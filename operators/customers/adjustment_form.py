@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from django import forms
 
-from analytics.ledger.refunds import PREFIXES, Charge
+from analytics.ledger.refunds import KINDS, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
 from operators.base.fields import Amount, Currency, NewFields, text_field
@@ -38,10 +38,10 @@ class AdjustmentForm(ServiceForm):
     def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
         account_id, currency = (str(self[name].value() or "") for name in ("account", "currency"))
-        named = {kind: str(self[f"of_{kind}"].value() or "") for kind in PREFIXES}
+        named = {kind: str(self[f"of_{kind}"].value() or "") for kind in KINDS}
         kind = next((kind for kind, id in named.items() if id), "license")
         charge = Charge(kind, named[kind])
-        is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
+        is_named = ids.decode("acc", account_id) and ids.decode(KINDS[charge.kind].prefix, charge.id)
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
     def clean(self) -> None:

@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from analytics.ledger.due import book_due
-from analytics.ledger.refunds import books_charge, charge_of
+from analytics.ledger.refunds import booked_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
@@ -135,10 +135,8 @@ class LedgerAdmin(
         return adjust(fields["account"].pk, {**checked, "id": fields["id"]})[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
-        charge = charge_of(entry)
-        if charge is None or not books_charge(entry):
-            return None
-        return RefundableCharge(entry.account_id, charge, entry.currency)
+        charge = booked_charge(entry)
+        return None if charge is None else RefundableCharge(entry.account_id, charge, entry.currency)
 
     def about(self, entry: LedgerEntry) -> str:
         what = f"licence of type {entry.license_type}" if entry.license_type else in_full(entry.amount, entry.currency)

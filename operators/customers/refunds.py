@@ -37,7 +37,7 @@ class RefundableCharge(NamedTuple):
 
     @property
     def balance(self) -> Balance:
-        return balances([self.account_id], [self.charge]).get(self.charge, {}).get(self.currency, Balance())
+        return balances([self.account_id], [self.charge]).get((self.charge, self.currency), Balance())
 
     def in_words(self) -> str:
         """Return text such as "0.03 USD of 0.05 USD is left to refund"."""
