@@ -81,8 +81,7 @@ def test_each_requester_and_rule_has_its_own_count(under, account):
     item = under(limited(1, "month"))
     assert [item.is_allowed(who) for who in ("org_a", "org_b", "org_a", "org_b")] == [True, True, False, False]
     item = under(
-        limited(1, "month", conditions={"permission": "read"}),
-        limited(1, "month", conditions={"permission": "print"}),
+        limited(1, "month", conditions={"permission": "read"}), limited(1, "month", conditions={"permission": "print"})
     )
     assert [item.is_allowed(permission=name) for name in ("read", "print", "read")] == [True, True, False]
     item = under(limited(1, "month"))

@@ -141,11 +141,7 @@ def test_explain_shows_the_expected_and_actual_facts_of_each_rule(decide):
             "action": "allow",
             "matched": False,
             "decisive": False,
-            "failed": {
-                "condition": "licenseType",
-                "wanted": ["commercial", "enterprise"],
-                "saw": ["personal"],
-            },
+            "failed": {"condition": "licenseType", "wanted": ["commercial", "enterprise"], "saw": ["personal"]},
         },
         {"index": 0, "priority": 99, "action": "deny", "matched": True, "decisive": True, "failed": None},
     ]
