@@ -124,9 +124,7 @@ def test_an_external_id_can_move_and_is_freed_by_deletion(api, other_api):
 @pytest.mark.usefixtures("in_one_part")
 def test_the_statements_do_not_depend_on_the_rows(api):
     def number_for(rows):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert set(statuses(send(api, *rows))) <= {200, 201}
         return len(queries)
 
