@@ -16,10 +16,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.models import ApiKey, KeyType
+from accounts.keys.bounds import in_seconds
+from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.keys.permissions import require
-from accounts.keys.rate_limits import in_seconds
-from accounts.keys.statements import POSTGRESQL, SQLITE
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.admission import Steps, done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey

@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.http.errors import InvalidRequest
-from kit.http.headers import check_lengths
-from kit.http.middleware import Address, TrustedProxies, parse_address
+from kit.http.middleware import Address, TrustedProxies, check_lengths, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.paths import read_once
 from licensing.access.event_loop.head import Head

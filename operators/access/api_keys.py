@@ -18,7 +18,7 @@ from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
-from accounts.keys.rate_limits import in_words
+from accounts.keys.bounds import in_words
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError

@@ -18,9 +18,8 @@ from kit.http.admission import run_blocking
 from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.requesters import find_requesters, keep_requesters
-from licensing.access.subjects import RequesterSnapshot
+from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve

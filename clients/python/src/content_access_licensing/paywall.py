@@ -116,7 +116,7 @@ class Paywall:
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
             "x-licensing-key": self.key,
-            "x-licensing-errors": "503",  # a wrong key is an outage: `fail_open` decides
+            "x-licensing-errors": "503",  # a wrong key is an outage, which refuses no reader of open pages
             "x-licensing-method": visit.method,
             "x-licensing-url": visit.url,
             "x-licensing-requester": quote(visit.requester or "", safe=""),
