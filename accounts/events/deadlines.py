@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from accounts.events import recording
 from accounts.events.models import EndNotice
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from kit.storage.clocks import watch
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
