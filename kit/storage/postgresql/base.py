@@ -110,22 +110,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if keeps_no_session_state():
             return connection
         try:
-            self.set_up(connection, known)
+            if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
+                known["timeline"] = thread_timeline.note(read_timeline(connection))
+            wanted = statements.milliseconds()
+            # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
+            if known.get("statement_milliseconds", 0) != wanted:
+                connection.execute(f"SET statement_timeout = {wanted}")
+                known["statement_milliseconds"] = wanted
         except Exception:
             if self.pool:
                 self.pool.putconn(connection)
             raise
         return connection
-
-    def set_up(self, connection: Connection, known: dict[str, object]) -> None:
-        """Note the timeline of a new connection, and set the time limit of statements."""
-        if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
-            known["timeline"] = thread_timeline.note(read_timeline(connection))
-        wanted = statements.milliseconds()
-        # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
-        if known.get("statement_milliseconds", 0) != wanted:
-            connection.execute(f"SET statement_timeout = {wanted}")
-            known["statement_milliseconds"] = wanted
 
     def create_cursor(self, name: str | None = None) -> Cursor[TupleRow]:
         cursor: Cursor[TupleRow] = super().create_cursor(name)

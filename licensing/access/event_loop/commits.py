@@ -7,10 +7,10 @@ from time import perf_counter
 
 from django.db import connection
 
-from analytics.recording.batch import conflicts
+from analytics.recording.batch import AsyncRecorder, conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
-from analytics.recording.recorder import AsyncRecorder, commit
+from analytics.recording.recorder import commit
 from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.event_loop.calls import Calls, in_thread
