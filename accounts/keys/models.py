@@ -31,6 +31,10 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Proxies that were refused with it (accounts.keys.uses): since when without a use, when last, and why then.
+    refused_since = models.DateTimeField(null=True, blank=True, editable=False)
+    refused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    refusal = models.CharField(max_length=255, null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -111,7 +111,7 @@ def present_refunds(event: AccessEvent, answer: Answer) -> dict[str, object] | N
     if shown is None:
         return None
     charge = Charge("decision", event.pk)
-    balance = balances([event.account_id], [charge]).get(charge, {}).get(str(shown["currency"]), Balance())
+    balance = balances([event.account_id], [charge]).get((charge, str(shown["currency"])), Balance())
     refunds = {"refunded": render_amount(balance.refunded), "refundable": render_amount(balance.refundable)}
     return {**shown, **refunds}
 

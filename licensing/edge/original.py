@@ -246,7 +246,7 @@ def decode_host(url: str) -> str:
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
         raise UntrustedProxy(
-            "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
+            f"{header} counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
             param=header,
         )
 

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
+from accounts.keys.uses import Use, is_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
@@ -42,7 +43,7 @@ class Callers:
         self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
             AsyncKeys().find if calls.on_loop else in_thread("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Grant, None] = MicroBatch(in_thread("uses", note_uses_now))
+        self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
 
     async def read_grant(self, text: str) -> Grant:
         """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
@@ -88,9 +89,9 @@ class Callers:
         except (ApiError, OperationalError, InterfaceError):
             return {}
 
-    def note_use(self, grant: Grant, now: datetime) -> None:
-        if uses_to_note(grant, now):
-            self.uses.submit(grant)
+    def note_use(self, use: Use, now: datetime) -> None:
+        if is_to_note(use, now):
+            self.uses.submit(use)
 
 
 async def count_here(wanted: Consume) -> LimitState:
@@ -201,6 +202,12 @@ class Sender(GrantSteps):
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
+
+    def note_refusal(self, refusal: ApiError, now: datetime) -> None:
+        """Note at the key why it was refused. Unknown keys have no account that could see it."""
+        grant: Grant | None = getattr(self, "grant", None)
+        if grant is not None and refusal.status_code in (400, 401, 403):
+            self.callers.note_use(Use(grant, refusal.message), now)
 
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)

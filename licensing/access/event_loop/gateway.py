@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from accounts.keys.callers import Caller
+from accounts.keys.uses import Use
 from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome, Unstored, too_late
@@ -146,7 +147,7 @@ class Gateway:
             made = made.with_reply(keep(made))
         if sender.is_awaited is not None:
             made = made.while_awaited(sender.is_awaited)
-        self.callers.note_use(sender.grant, now)
+        self.callers.note_use(Use(sender.grant), now)
         records = self.commits.spending if made.spends else self.commits.records
         return records.result_of(made.entries, render and partial(render, made))
 
@@ -190,7 +191,7 @@ class Gateway:
         await sender.confirm()
         await sender.readmit()
         async with self.turns.of(sender.grant.account_id):
-            self.callers.note_use(sender.grant, now)
+            self.callers.note_use(Use(sender.grant), now)
             caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)
             return await result_of(self.transactions, lambda: act(caller))
 
