@@ -21,7 +21,7 @@ from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.owned import check_owned
 from kit.rest.pagination import KeysetPagination
-from kit.rest.sparse import pick_fields
+from kit.rest.resources import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
 
