@@ -1,7 +1,7 @@
 """Usage at the edge: counting decisions by visitor, page and referrer, and adding the counts to EdgeUsage."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 from typing import NamedTuple, TypeVar
 
@@ -70,7 +70,8 @@ class Tally(Struct, frozen=True):
 
 
 def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
-    counts[key] = counts[key] + more if key in counts else more
+    before = counts.get(key)
+    counts[key] = more if before is None else before + more
 
 
 def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
@@ -93,46 +94,29 @@ def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
     ]
 
 
-def tally(groups: Iterable[Group]) -> Tally:
+def tally(groups: Sequence[Group]) -> Tally:
     """Count groups by each kind of key."""
-    groups = [group if is_site(group.site) else group._replace(site=None) for group in groups]
-    rules = RobotsRules(
-        {group.site for group in groups if group.site is not None}, (group.requester for group in groups)
-    )
+    decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
+    rules = RobotsRules(decided_by, (group.requester for group in groups))
+    referrers = {group.referrer for group in groups if group.referrer is not None}
+    hosts = {referrer: current_table.get().referring(referrer) for referrer in referrers}
     usage: dict[UsageKey, Visits] = {}
     sites: dict[PageName, str] = {}
-    for group in groups:
-        visits = group.visits
-        if group.url is not None:
-            page = (group.account, group.url)
-            if group.site is not None:
-                sites[page] = max(group.site, sites.get(page, ""))
-            if rules.forbid(group.site, group.requester, group.url):
-                visits = replace(visits, violations=visits.total)
-        for key in keys_of_group(group):
-            add_visits(usage, key, visits)
+    for account, day, requester, identified_by, url, referrer, site, answers in groups:
+        visits = answers
+        if url is not None and site in decided_by:
+            sites[account, url] = max(site, sites.get((account, url), ""))
+            if rules.forbid(site, requester, url):
+                visits = replace(answers, violations=answers.total)
+        host = hosts.get(referrer)
+        add_visits(usage, UsageKey(account, Kind.VISITOR, day, "", requester, identified_by), visits)
+        if host is not None:
+            add_visits(usage, UsageKey(account, Kind.REFERRER, day, referrer=host), visits)
+        if url is not None:
+            add_visits(usage, UsageKey(account, Kind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
+            if host is not None:
+                add_visits(usage, UsageKey(account, Kind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
     return Tally(usage, sites)
-
-
-def is_site(text: str | None) -> bool:
-    return text is not None and ids.decode("site", text) is not None
-
-
-def keys_of_group(group: Group) -> list[UsageKey]:
-    """Return the keys under which a group counts."""
-    visitor = UsageKey(
-        group.account, Kind.VISITOR, group.day, requester=group.requester, identified_by=group.identified_by
-    )
-    keys = [visitor]
-    if group.url is not None:
-        keys.append(visitor._replace(kind=Kind.VISITOR_OF_PAGE, url=group.url))
-    host = None if group.referrer is None else current_table.get().referring(group.referrer)
-    if host is not None:
-        referrer = UsageKey(group.account, Kind.REFERRER, group.day, referrer=host)
-        keys.append(referrer)
-        if group.url is not None:
-            keys.append(referrer._replace(kind=Kind.REFERRER_OF_PAGE, url=group.url))
-    return keys
 
 
 def store(tally: Tally) -> None:
