@@ -22,7 +22,8 @@ django.setup()
 
 from django.db import connection  # noqa: E402 - needs the settings
 
-from accounts.limits.throttling import build_headers, identify_caller, known_limit  # noqa: E402
+from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402
+from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
@@ -34,8 +35,11 @@ from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
-from kit.http.headers import LIMITS  # noqa: E402
-from kit.http.middleware import request_id, valid_request_id  # noqa: E402
+from kit.http.middleware import (  # noqa: E402
+    LIMITS,
+    request_id,
+    valid_request_id,
+)
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head, is_served  # noqa: E402

@@ -1,6 +1,6 @@
 """Endpoints under /v1/content."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
 from analytics.usage.report import build_stats, content_counts, content_stats
-from kit.rest.bulk import Outcome, Row, outcomes_serializer
+from kit.rest.bulk import outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
@@ -21,7 +21,7 @@ from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
-from licensing.content.upserts import read_rows, upsert
+from licensing.content.upserts import ContentBulk
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies.serializers import PolicySerializer
 
@@ -48,7 +48,7 @@ class ContentViewSet(BulkViewSet[Content]):
         "bulk": "content:write",
     }
     exportable = {"list": "content"}
-    bulk_name = "content"
+    bulk_class, bulk_serializer, bulk_name = ContentBulk, BulkSerializer, "content"
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
@@ -98,12 +98,6 @@ class ContentViewSet(BulkViewSet[Content]):
         create an item. Outcomes are in the order of the rows. The request counts as one towards the plan's limits.
         """
         return self.write_bulk()
-
-    def read_rows(self) -> Sequence[Row]:
-        return read_rows(self.validated(BulkSerializer)["items"])
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[Content]]:
-        return upsert(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

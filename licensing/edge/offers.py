@@ -20,10 +20,9 @@ from kit.rest.serializers import StrictSerializer
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
-from licensing.access.answers import Answer, not_found
 from licensing.access.charging.credits import rehearse_all
 from licensing.access.check_values import Check
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import Answer, decide_check, not_found, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import by_current_ids, find_requesters

@@ -1,7 +1,5 @@
 """Endpoints below /v1/licenses."""
 
-from collections.abc import Mapping, Sequence
-
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -12,9 +10,9 @@ from rest_framework.response import Response
 from accounts.bulk import BulkViewSet
 from accounts.plans import epochs
 from analytics.ledger.due import book_due
-from kit.rest.bulk import Outcome, Row, outcomes_serializer
+from kit.rest.bulk import outcomes_serializer
 from licensing.licenses import services
-from licensing.licenses.bulk import check_names, read_rows, write_licenses
+from licensing.licenses.bulk import Together
 from licensing.licenses.filters import LicenseFilters
 from licensing.licenses.models import License
 from licensing.licenses.serializers import (
@@ -37,7 +35,7 @@ class LicenseViewSet(BulkViewSet[License]):
     tagged = BulkViewSet.tagged | {"revoke"}
     conditional = BulkViewSet.conditional | {"revoke"}
     exportable = {"list": "licenses"}
-    bulk_name = "license"
+    bulk_class, bulk_serializer, bulk_name = Together, LicenseBulkSerializer, "license"
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")
@@ -77,15 +75,6 @@ class LicenseViewSet(BulkViewSet[License]):
         They count as one request towards the plan limit.
         """
         return self.write_bulk()
-
-    def read_rows(self) -> Sequence[Row]:
-        return read_rows(self.validated(LicenseBulkSerializer)["items"])
-
-    def check_rows(self, rows: Sequence[Row]) -> None:
-        check_names(self.account_id, rows)
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[License]]:
-        return write_licenses(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -8,8 +8,8 @@ from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from accounts.keys.bounds import RateLimit, in_words, parse_rate_limit
 from accounts.keys.permissions import PERMISSIONS
-from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import KeyTicketField
 from operators.base.fields import Lines, Ticks

@@ -1,15 +1,19 @@
-"""Changes and decisions made with an API key, from the audit log and the decisions."""
+"""Changes and decisions made with an API key, and proxies that were refused with it."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
+from accounts.keys.states import REFUSED_WITHIN, refuses_proxy
 from accounts.models import ActorType, ApiKey, AuditEntry
 from analytics.models import AccessEvent
 from operators.base.links import change_url
 from operators.base.times.shown import TO_SECOND, shown_time
 
 LATEST = 5
+NO_REFUSAL = f"none in the last {REFUSED_WITHIN // timedelta(hours=1)} hours"
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
@@ -35,6 +39,16 @@ def latest_decisions(key: ApiKey) -> str:
             for event in events
         ),
         "decisions",
+    )
+
+
+def refusal_in_words(key: ApiKey) -> str:
+    """Return since when, when last, and why proxies are refused with the key; empty if none is."""
+    since, last = key.refused_since, key.refused_at
+    if since is None or last is None or not refuses_proxy(key, timezone.now()):
+        return ""
+    return format_html(
+        "refused at the edge since {}, last at {}: {}", shown_time(since), shown_time(last), key.refusal
     )
 
 

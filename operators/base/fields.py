@@ -5,10 +5,10 @@ stay as stored (`is_untouched`, `Lines.kept`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 from django import forms
 from django.http import QueryDict
@@ -19,6 +19,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
+from accounts.models import Account
 from kit.http.parsing import check_values
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
@@ -156,6 +157,33 @@ class Currency(forms.ChoiceField):
         return super().clean(value) or None
 
 
+def text_field(
+    label: str, help_text: str = "", *, required: bool = True, max_length: int = 255, **attributes: str
+) -> forms.CharField:
+    widget = UnfoldAdminTextInputWidget(attrs=attributes)
+    return forms.CharField(label=label, help_text=help_text, required=required, max_length=max_length, widget=widget)
+
+
+def choice_field(
+    label: str, choices: Sequence[tuple[str, object]], help_text: str = "", *, required: bool = True, initial: str = ""
+) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=choices,
+        required=required,
+        label=label,
+        help_text=help_text,
+        initial=initial,
+        widget=UnfoldAdminSelectWidget(),
+    )
+
+
+class NewFields(TypedDict):
+    """The cleaned data of every form of a new object."""
+
+    id: str
+    account: Account
+
+
 def is_untouched(bound: forms.BoundField) -> bool:
     """Whether a text field was submitted unchanged, allowing for what browsers and forms normalise."""
     field, widget = bound.field, bound.field.widget
@@ -185,6 +213,8 @@ def as_json(value: object) -> object:
         return render_timestamp(value)
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return plain(value)
     return None if value == "" else value
 
 
@@ -195,11 +225,15 @@ def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> d
     return fields
 
 
-def service_fields(serializer: Serializer, values: Mapping[str, object]) -> dict[str, Any]:
-    """Return the form's values as the service's arguments. Form fields are named as the serializer's sources.
+def service_fields(
+    serializer: Serializer, values: Mapping[str, object], api_names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the form's values as the service's arguments.
 
+    Form fields are named as the serializer's sources, unless `api_names` names them by their name in the API.
     Raises ApiError or the serializer's ValidationError.
     """
     names = {field.source: name for name, field in serializer.fields.items() if not field.read_only}
-    body = {names[source]: as_json(value) for source, value in values.items() if source in names}
+    names |= {form_field: name for name, form_field in (api_names or {}).items()}
+    body = {names[field]: as_json(value) for field, value in values.items() if field in names}
     return validate_fields(serializer, body)

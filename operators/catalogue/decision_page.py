@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from django.forms import Media
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
@@ -49,20 +49,12 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
     def media(self) -> Media:
         return super().media + Media(css={"all": ["operators/policy.css"]})
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: AccessEvent | None = None,
-    ) -> HttpResponse:
+    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: AccessEvent | None) -> None:
+        super().prepare_page(request, context, obj)
         if obj is not None:
             context["verdict"] = verdict_of(
                 obj, vars(obj)["answer"], request.user.has_perm("analytics.view_ledgerentry")
             )
-        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:

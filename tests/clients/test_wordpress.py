@@ -213,6 +213,20 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         assert eventually(lambda: "cannot be reached" in alone.log.read_text())
 
 
+def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
+    running: Deployment, tmp_path_factory: pytest.TempPathFactory
+):
+    with (
+        wordpress(tmp_path_factory.mktemp("wrong-key"), running.url, "svc_sk_x") as stranger,
+        stranger.client() as visit,
+    ):
+        assert visit.get("/free/free-post/").status_code == 200
+        reply = visit.get("/premium/premium-post/")
+        assert (reply.status_code, SECRET in reply.text) == (503, False)
+        assert eventually(lambda: "invalid_api_key" in stranger.log.read_text())
+        assert "svc_sk_x" not in stranger.log.read_text()
+
+
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,

@@ -204,9 +204,7 @@ def test_a_thousand_rows_take_as_many_statements_as_ten(api, account):
     def statements(prefix, count):
         rows = [{"externalId": f"{prefix}{n}", "title": "x", "policyId": policy} for n in range(count)]
         send(api, *rows[: count // 2])
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             assert statuses(send(api, *rows)) == [200] * (count // 2) + [201] * (count - count // 2)
         return [query["sql"] for query in captured if not query["sql"].startswith(("INSERT", "SAVEPOINT", "RELEASE"))]
 

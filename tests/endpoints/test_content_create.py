@@ -4,12 +4,7 @@ import re
 from typing import Any
 
 from tests import factories
-from tests.endpoints.content_fields import (
-    A_TIMESTAMP,
-    FIELDS,
-    FULL,
-    OUT_OF_BOUNDS,
-)
+from tests.endpoints.content_fields import A_TIMESTAMP, FIELDS, FULL, OUT_OF_BOUNDS
 
 
 def test_an_item_has_defaults_and_may_have_every_field(api, account):

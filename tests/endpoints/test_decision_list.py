@@ -21,12 +21,7 @@ def test_the_newest_decision_comes_first_as_it_was_answered(api, item, account):
     ]
     reply = api.get("/v1/access/decisions")
     assert reply.status == 200
-    assert reply.body == {
-        "object": "list",
-        "data": made[::-1],
-        "hasMore": False,
-        "totalCount": 3,
-    }
+    assert reply.body == {"object": "list", "data": made[::-1], "hasMore": False, "totalCount": 3}
     assert set(reply["data"][0]) == FIELDS
     may_check = factories.key_text(account, permissions=["access:check"])
     may_read = factories.key_text(account, permissions=["analytics:read"])

@@ -87,8 +87,7 @@ def test_erasing_a_requester_leaves_equal_words_of_other_records_unchanged(api):
 
 
 @pytest.mark.parametrize(
-    ("own", "named"),
-    [("e", "q=e&o=1"), ("Ada Lovelace", "q=Ada+Lovelace"), (ID, f"q={quote(ID, safe='')}")],
+    ("own", "named"), [("e", "q=e&o=1"), ("Ada Lovelace", "q=Ada+Lovelace"), (ID, f"q={quote(ID, safe='')}")]
 )
 def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, named):
     api.post("/v1/requesters", {"id": own})

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.policies.bulk import writing
+from licensing.policies import bulk
 from licensing.policies.models import Policy, PolicyRevision
 from tests import auditlog, factories
 
@@ -75,7 +75,7 @@ def test_a_change_holds_for_the_next_check(api, account, monkeypatch):
     send(api, {"externalId": "plan-1", "defaultAction": "allow"})
     assert api.post("/v1/access/check", check)["allowed"] is True
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
-    monkeypatch.setattr(writing, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
     reply = send(api, {"externalId": "a", "name": "B"})
     assert (reply.status, reply.error["param"]) == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]
@@ -124,9 +124,7 @@ def test_an_external_id_can_move_and_is_freed_by_deletion(api, other_api):
 @pytest.mark.usefixtures("in_one_part")
 def test_the_statements_do_not_depend_on_the_rows(api):
     def number_for(rows):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert set(statuses(send(api, *rows))) <= {200, 201}
         return len(queries)
 

@@ -12,7 +12,7 @@ django.setup()
 
 from licensing.access.event_loop import gateway  # noqa: E402 - needs the models
 from licensing.access.event_loop.cached_facts import CachedFacts  # noqa: E402
-from licensing.access.lookup.request import LookupResult  # noqa: E402
+from licensing.access.subjects import LookupResult  # noqa: E402
 
 
 class AnyEpoch(int):

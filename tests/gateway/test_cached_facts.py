@@ -18,10 +18,9 @@ from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
-from licensing.access.subjects import Item
+from licensing.access.subjects import Item, LookupResult
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
 from licensing.policies import services as policy_services

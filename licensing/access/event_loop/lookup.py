@@ -7,7 +7,7 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 from collections.abc import Collection, Mapping, Sequence
 
 from accounts.keys.authentication import Grant, Grants, build_grants, find_grants
-from accounts.keys.statements import BY_DIGEST
+from accounts.keys.models import BY_DIGEST
 from accounts.plans.epochs import SINCE, Changes
 from kit.bounded_cache import NotCached
 from kit.http.errors import InvalidApiKey
@@ -27,8 +27,7 @@ from licensing.access.event_loop.page_lookup import (
     read_requester,
 )
 from licensing.access.lookup.items import ITEM
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupRequest, LookupResult, RequesterSnapshot, Selector
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
 # One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,

@@ -15,8 +15,7 @@ from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
 from licensing.access.lookup.items import ITEM
-from licensing.access.lookup.pages import page_named_by
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies, page_named_by
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.content.models import Content
 from licensing.licenses.compiled import compiled_licenses

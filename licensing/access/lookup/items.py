@@ -13,6 +13,7 @@ from django.db.models import F, Q, QuerySet
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
 from licensing.access.lookup.pages import (
+    compiled_policies,
     names_of,
     observed_page,
     page_by_rule,
@@ -20,9 +21,7 @@ from licensing.access.lookup.pages import (
     refused_page,
     registered_page,
 )
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import Selector
-from licensing.access.subjects import Item
+from licensing.access.subjects import Item, Selector
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.sites.lookup import find_sites

@@ -9,8 +9,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from licensing.access.check_values import Check
-from licensing.access.lookup.request import LookupResult, Selector
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupResult, RequesterSnapshot, Selector
 from licensing.licenses.compiled import compiled_licenses
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing

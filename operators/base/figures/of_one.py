@@ -15,7 +15,7 @@ from unfold.decorators import action
 
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.of_one import revenue_of_one
+from analytics.revenue.sums import sums_of_one
 from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
@@ -26,6 +26,7 @@ from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.terms import money, scope, term
 from operators.base.figures.windows import BarRow, days_in_words, days_of
 from operators.base.links import change_url, list_url
+from operators.base.lists.columns import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 
@@ -68,18 +69,9 @@ class OfOne(ScopedAdmin[ModelT]):
         """Return initial values of the Check access page, besides the account."""
         raise NotImplementedError
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
+    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: ModelT | None) -> None:
         if obj is not None:
             context |= self.figures(request, obj, timezone.now())
-        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
@@ -99,7 +91,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 "all_decisions": list_url(AccessEvent, **listed),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = revenue_of_one(self.one, account_id, key, window)
+            earned = sums_of_one(self.one, account_id, key, window)
             shown["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
@@ -123,8 +115,7 @@ class OfOne(ScopedAdmin[ModelT]):
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
-    def has_issuing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("licensing.add_license")
+    has_issuing_permission = right("licensing.add_license")
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
