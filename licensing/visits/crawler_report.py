@@ -23,6 +23,7 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, Usage
+from licensing.visits.usage import add_visits
 
 CENT = Decimal("0.01")
 CHARGES = 10_000  # of removed decisions that are looked up together
@@ -38,33 +39,10 @@ class By(StrEnum):
     CRAWLER = "crawler"
 
 
-class Crawls(Struct, frozen=True):
-    """Numbers of crawlers' requests: by answer, by verified crawlers, and against robots.txt."""
-
-    allowed: int = 0
-    observed: int = 0
-    denied: int = 0
-    verified: int = 0
-    violations: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.allowed + self.observed + self.denied
-
-    def __add__(self, other: "Crawls") -> "Crawls":
-        return Crawls(
-            self.allowed + other.allowed,
-            self.observed + other.observed,
-            self.denied + other.denied,
-            self.verified + other.verified,
-            self.violations + other.violations,
-        )
-
-
 class Taker(Struct, frozen=True):
     """Crawls, revenue and referrals of a group of crawlers. `referrals` is None for a single crawler or class."""
 
-    crawls: Crawls = Crawls()
+    crawls: Visits = Visits()
     referrals: int | None = None
     revenue: Sums = {}
     at_stake: Sums = {}
@@ -81,7 +59,7 @@ class CrawlerReport(Struct, frozen=True):
     """`series` has the days with requests. `is_truncated`: revenue at stake covers only the newest denials."""
 
     summary: Taker
-    series: list[tuple[date, str, Crawls]]
+    series: list[tuple[date, str, Visits]]
     classes: list[tuple[str, Taker]]
     operators: list[tuple[str, Taker]]
     crawlers: list[tuple[Crawler, Taker]]
@@ -125,7 +103,7 @@ def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
     series = totals(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
     return CrawlerReport(
         summary=Taker(
-            sum(by_day.values(), Crawls()),
+            sum(by_day.values(), Visits()),
             sum(referrals.values()),
             added_up(sums for _, sums in revenue),
             added_up(sums for _, sums in at_stake),
@@ -151,30 +129,25 @@ def sums_by_name(sums: Iterable[tuple[Crawler, Sums]], name_crawler: Callable[[C
     return {name: added_up(amounts) for name, amounts in several.items()}
 
 
-def totals(parts: Iterable[tuple[Name, Crawls]]) -> dict[Name, Crawls]:
-    crawls_by_name: defaultdict[Name, Crawls] = defaultdict(Crawls)
-    for name, crawls in parts:
-        crawls_by_name[name] += crawls
-    return dict(crawls_by_name)
+def totals(parts: Iterable[tuple[Name, Visits]]) -> dict[Name, Visits]:
+    visits_by_name: dict[Name, Visits] = {}
+    for name, visits in parts:
+        add_visits(visits_by_name, name, visits)
+    return visits_by_name
 
 
 def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
     return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -(row[1].referrals or 0), row[0]))
 
 
-def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Crawls]:
+def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Visits]:
     """Return the numbers of requests of these crawlers by day and requester."""
     sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by")
     return totals(
-        ((day, requester), crawls_from(Identification(identified_by), visits))
+        ((day, requester), replace(visits, verified=visits.total if Identification(identified_by).verifies else 0))
         for (day, requester, identified_by), visits in sums.items()
         if requester in crawlers
     )
-
-
-def crawls_from(identified_by: Identification, visits: Visits) -> Crawls:
-    verified = visits.total if identified_by.verifies else 0
-    return Crawls(visits.allowed, visits.observed, visits.denied, verified, visits.violations)
 
 
 def referrals_by_host(usage: Usage) -> dict[str, int]:

@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, FieldValues, Usage, add_up, read_sums
+from licensing.visits.reading import Choice, FieldValues, Usage, read_sums
 from licensing.visits.report import TOP
 from licensing.visits.usage import add_visits
 
@@ -35,14 +35,11 @@ class PageVisits(Struct, frozen=True):
 class PageReport(Struct, frozen=True):
     """`pages`, `folders` and `visitors` are those with most visits; `days` are all that had any."""
 
-    total: Visits | None
+    total: Visits
     days: dict[date, Visits]
     visitors: list[tuple[Requester | None, str, Visits]]  # with how each was identified
     pages: list[PageVisits]
     folders: list[tuple[str, Visits]]
-
-
-NOTHING = PageReport(total=None, days={}, visitors=[], pages=[], folders=[])
 
 
 def page_report(choice: Choice) -> PageReport:
@@ -54,14 +51,14 @@ def page_report(choice: Choice) -> PageReport:
 def report_on_pages(usage: Usage) -> PageReport:
     days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
     if not days:
-        return NOTHING
+        return PageReport(total=Visits(), days={}, visitors=[], pages=[], folders=[])
     visitors = ranking(usage.sums(usage.choice.visitors, "requester", "identified_by"))
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
     requesters = Requester.objects.in_bulk(shown)
     return PageReport(
-        total=add_up(list(days.values())),
+        total=sum(days.values(), Visits()),
         days=dict(sorted(days.items())),
         visitors=[(requesters.get(pk), identified_by, visits) for (pk, identified_by), visits in visitors],
         pages=[
@@ -75,8 +72,7 @@ def report_on_pages(usage: Usage) -> PageReport:
 def count_visits(choice: Choice) -> int:
     """Return the number of visits; each counts once."""
     with read_snapshot():
-        total = Usage(choice).total(choice.visitors)
-    return 0 if total is None else total.total
+        return sum(visits.total for visits in Usage(choice).sums(choice.visitors, "day").values())
 
 
 def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:

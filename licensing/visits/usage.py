@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Case, Max, QuerySet, TextField, Value, When
+from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Concat, Left, Substr, TruncDate
 from django.db.models.lookups import Exact
@@ -16,7 +16,7 @@ from analytics.models import AccessEvent
 from kit.storage.adding import add_numbers
 from kit.values import ids
 from licensing.edge.current_crawlers import current_table
-from licensing.visits.figures import COUNTS, Visits
+from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.pages import PageName, batches, digest_of, keep_urls
 from licensing.visits.robots import RobotsRules
@@ -26,6 +26,13 @@ FURTHER = ""  # the URL that all others count under
 
 Key = TypeVar("Key")
 
+# Annotations that count decisions in the order of the first fields of Visits.
+COUNTS = {
+    "allowed_count": Count("pk", filter=Q(allowed=True, observed=None)),
+    "observed_count": Count("pk", filter=Q(observed__isnull=False)),
+    "denied_count": Count("pk", filter=Q(allowed=False)),
+    "last": Max("created"),
+}
 # The page of a decision. Earlier versions recorded http, too.
 PAGE_URL = Case(
     When(
