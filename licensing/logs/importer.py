@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -54,14 +54,8 @@ ASSET = re.compile(
 )
 
 Progress = Callable[[LogTotals], object]
+NumberedLine = tuple[int, bytes | None]  # None for one that is too long
 NumberedVisit = tuple[int, Visit, bytes]  # with its line
-
-
-class Chunk(NamedTuple):
-    """The lines of a transaction: how many they are, and the requests among them."""
-
-    lines: int
-    visits: list[NumberedVisit]
 
 
 class LogImport(Decider):
@@ -105,9 +99,9 @@ class LogImport(Decider):
         with ThreadPoolExecutor(1) as thread:
             parsing = thread.submit(next, chunks, None)
             while (chunk := parsing.result()) is not None:
-                self.totals.lines += chunk.lines
-                prepared = self.prepare_lines(chunk.visits)
-                deciding = thread.submit(self.decide_lines, prepared)
+                number, visits = chunk
+                self.totals.lines += number
+                deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
                 parsing = thread.submit(next, chunks, None)
                 self.write(decided)
                 decided = deciding.result()
@@ -118,15 +112,20 @@ class LogImport(Decider):
         self.totals.problems.sort()
         return self.totals
 
-    def parse_chunks(self, lines: Iterator[tuple[int, bytes | None]], parse: Parser, size: int) -> Iterator[Chunk]:
-        """Parse the log, without any access to the database. Stops where the file is damaged, and keeps the error."""
+    def parse_chunks(
+        self, lines: Iterator[NumberedLine], parse: Parser, size: int
+    ) -> Iterator[tuple[int, list[NumberedVisit]]]:
+        """Yield the number of lines and the requests of each transaction, without any access to the database.
+
+        Stops where the file is damaged, and keeps the error.
+        """
         try:
             while some := list(islice(lines, size)):
-                yield Chunk(len(some), list(self.parse_lines(some, parse)))
+                yield len(some), list(self.parse_lines(some, parse))
         except InvalidRequest as damage:
             self.damage = damage
 
-    def parse_lines(self, lines: Iterable[tuple[int, bytes | None]], parse: Parser) -> Iterator[NumberedVisit]:
+    def parse_lines(self, lines: Iterable[NumberedLine], parse: Parser) -> Iterator[NumberedVisit]:
         for number, line in lines:
             if line is None:
                 self.totals.note_problem(number, "The line is too long.")

@@ -40,10 +40,10 @@ class By(StrEnum):
 
 
 class Taker(Struct, frozen=True):
-    """Crawls, revenue and referrals of a group of crawlers. `referrals` is None for a single crawler or class."""
+    """Requests and revenue of a group of crawlers, and the readers that their operator sent."""
 
     crawls: Visits = Visits()
-    referrals: int | None = None
+    referrals: int = 0
     revenue: Sums = {}
     at_stake: Sums = {}
 
@@ -67,34 +67,28 @@ class CrawlerReport(Struct, frozen=True):
     is_truncated: bool
 
 
+@read_snapshot()
 def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    with read_snapshot():
-        return report_on_crawlers(Usage(choice), by, most_priced)
-
-
-def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
-    choice = usage.choice
-    table = current_table.get()
+    usage, table = Usage(choice), current_table.get()
     own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
     crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
     by_day = crawls_by_day(usage, crawlers)
-    referrals = referrals_by_host(usage)
+    referrals = {host: visits.total for (host,), visits in usage.sums(choice.referrers, "referrer").items()}
     revenue = crawler_revenue(choice, crawlers)
     at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
         crawls = totals((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
         paid, stakes = sums_by_name(revenue, name_crawler), sums_by_name(at_stake, name_crawler)
-        return {name: Taker(counts, None, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
+        return {name: Taker(counts, 0, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
 
     operators = grouped(lambda crawler: crawler.operator)
     for host, number in referrals.items():
         if (service := table.by_referrer_host.get(host)) is not None:
             before = operators.get(service.operator, Taker())
-            operators[service.operator] = replace(before, referrals=(before.referrals or 0) + number)
+            operators[service.operator] = replace(before, referrals=before.referrals + number)
     by_key = {crawler.key: crawler for crawler in crawlers.values()}
-    by_crawler = grouped(lambda crawler: crawler.key)
     names: dict[By, Callable[[Crawler], str]] = {
         By.CLASS: lambda crawler: crawler.crawler_class,
         By.OPERATOR: lambda crawler: crawler.operator,
@@ -110,10 +104,8 @@ def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
         ),
         series=[(day, name, crawls) for (day, name), crawls in sorted(series.items())],
         classes=most_first(grouped(lambda crawler: crawler.crawler_class)),
-        operators=most_first(
-            {name: replace(taker, referrals=taker.referrals or 0) for name, taker in operators.items()}
-        ),
-        crawlers=[(by_key[key], taker) for key, taker in most_first(by_crawler)],
+        operators=most_first(operators),
+        crawlers=[(by_key[key], taker) for key, taker in most_first(grouped(lambda crawler: crawler.key))],
         referrers=[
             (host, table.by_referrer_host.get(host), number)
             for host, number in sorted(referrals.items(), key=lambda row: (-row[1], row[0]))
@@ -137,7 +129,7 @@ def totals(parts: Iterable[tuple[Name, Visits]]) -> dict[Name, Visits]:
 
 
 def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
-    return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -(row[1].referrals or 0), row[0]))
+    return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -row[1].referrals, row[0]))
 
 
 def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Visits]:
@@ -148,12 +140,6 @@ def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[d
         for (day, requester, identified_by), visits in sums.items()
         if requester in crawlers
     )
-
-
-def referrals_by_host(usage: Usage) -> dict[str, int]:
-    """Return how many readers came from each host of the table of referrers."""
-    sums = usage.sums(usage.choice.referrers, "referrer")
-    return {host: visits.total for (host,), visits in sums.items()}
 
 
 def crawler_revenue(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:

@@ -187,6 +187,6 @@ def present_with_referrals(taker: Taker) -> dict[str, object]:
     ratio = taker.crawls_per_referral
     return {
         **present_taker(taker),
-        "referrals": taker.referrals or 0,
+        "referrals": taker.referrals,
         "crawlsPerReferral": None if ratio is None else render_amount(ratio),
     }

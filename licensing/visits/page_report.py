@@ -42,17 +42,14 @@ class PageReport(Struct, frozen=True):
     folders: list[tuple[str, Visits]]
 
 
+@read_snapshot()
 def page_report(choice: Choice) -> PageReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    with read_snapshot():
-        return report_on_pages(Usage(choice))
-
-
-def report_on_pages(usage: Usage) -> PageReport:
-    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
+    usage = Usage(choice)
+    days = {day: visits for (day,), visits in usage.sums(choice.visitors, "day").items()}
     if not days:
         return PageReport(total=Visits(), days={}, visitors=[], pages=[], folders=[])
-    visitors = ranking(usage.sums(usage.choice.visitors, "requester", "identified_by"))
+    visitors = ranking(usage.sums(choice.visitors, "requester", "identified_by"))
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
@@ -69,10 +66,10 @@ def report_on_pages(usage: Usage) -> PageReport:
     )
 
 
+@read_snapshot()
 def count_visits(choice: Choice) -> int:
     """Return the number of visits; each counts once."""
-    with read_snapshot():
-        return sum(visits.total for visits in Usage(choice).sums(choice.visitors, "day").values())
+    return sum(visits.total for visits in Usage(choice).sums(choice.visitors, "day").values())
 
 
 def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:

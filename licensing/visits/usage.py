@@ -1,8 +1,9 @@
 """Usage at the edge: counting decisions by visitor, page and referrer, and adding the counts to EdgeUsage."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, When
@@ -15,15 +16,19 @@ from msgspec.structs import replace
 from analytics.models import AccessEvent
 from kit.storage.adding import add_numbers
 from kit.values import ids
+from licensing.edge.crawlers import Crawler
 from licensing.edge.current_crawlers import current_table
+from licensing.requesters.models import Requester
+from licensing.sites.models import Site
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.pages import PageName, batches, digest_of, keep_urls
-from licensing.visits.robots import RobotsRules
+from licensing.visits.robots_txt import RobotsTxt
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
 FURTHER = ""  # the URL that all others count under
 
+parsed_robots = lru_cache(maxsize=100)(RobotsTxt)
 Key = TypeVar("Key")
 
 # Annotations that count decisions in the order of the first fields of Visits.
@@ -99,6 +104,26 @@ def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
         Group(account, day, requester, identified_by, url, referrer, site, Visits(*counts))
         for account, day, requester, identified_by, url, referrer, site, *counts in rows
     ]
+
+
+class RobotsRules:
+    """The robots.txt of some sites, and the crawlers among some requesters (by primary key)."""
+
+    def __init__(self, sites: Collection[str], requesters: Iterable[int]) -> None:
+        with_text = Site.objects.filter(pk__in=sites, robots_txt__isnull=False)
+        self.texts = dict(with_text.values_list("pk", "robots_txt")) if sites else {}
+        self.crawlers: dict[int, Crawler] = {}
+        if self.texts:
+            known = current_table.get().by_requester
+            rows = Requester.objects.filter(pk__in=set(requesters), requester_id__in=list(known))
+            self.crawlers = {pk: known[name] for pk, name in rows.values_list("pk", "requester_id")}
+
+    def forbid(self, site: str | None, requester: int, url: str) -> bool:
+        """Whether the site's robots.txt disallows the page for this crawler. False for people."""
+        text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
+        if not text or crawler is None:
+            return False
+        return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
 
 
 def tally(groups: Sequence[Group]) -> Tally:
