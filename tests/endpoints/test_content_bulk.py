@@ -10,6 +10,7 @@ from licensing.content import upserts
 from licensing.content.models import Content
 from tests import auditlog, factories
 from tests.client import ApiClient
+from tests.endpoints.bulk_rows import params, statuses
 from tests.endpoints.content_fields import FIELDS
 
 FULL = {
@@ -20,19 +21,6 @@ FULL = {
 
 def send(api, *rows, **options):
     return api.post("/v1/content/bulk", {"items": list(rows)}, **options)
-
-
-def statuses(reply):
-    assert reply.status == 200, reply
-    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
-    for one in reply["data"]:
-        assert set(one) == {"index", "status", "content", "error"}
-        assert (one["content"] is None) == (one["status"] > 299) == (one["error"] is not None)
-    return [one["status"] for one in reply["data"]]
-
-
-def params(reply):
-    return [one["error"] and one["error"].get("param") for one in reply["data"]]
 
 
 def test_a_row_creates_an_item_as_a_post_does(api, other_api):

@@ -15,22 +15,10 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from tests import auditlog, factories
 from tests.client import ApiClient
+from tests.endpoints.bulk_rows import params, statuses
 from tests.endpoints.license_rows import NEW, PRICE, send
 
 OWN = {"id", "startsAt", "created", "updated"}
-
-
-def statuses(reply):
-    assert reply.status == 200, reply
-    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
-    for one in reply["data"]:
-        assert set(one) == {"index", "status", "license", "error"}
-        assert (one["license"] is None) == (one["status"] > 299) == (one["error"] is not None)
-    return [one["status"] for one in reply["data"]]
-
-
-def params(reply):
-    return [one["error"] and one["error"].get("param") for one in reply["data"]]
 
 
 def booked():

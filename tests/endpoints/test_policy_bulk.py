@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from licensing.policies.bulk import writing
 from licensing.policies.models import Policy, PolicyRevision
 from tests import auditlog, factories
+from tests.endpoints.bulk_rows import params, statuses
 
 ALLOW = {"action": "allow", "conditions": {"licenseType": "commercial"}}
 DENIED = {"requester": {"id": "anyone"}, "expect": {"allowed": False}}
@@ -16,19 +17,6 @@ OWN = {"id", "created"}
 
 def send(api, *rows, **options):
     return api.post("/v1/policies/bulk", {"items": list(rows)}, **options)
-
-
-def statuses(reply):
-    assert reply.status == 200, reply
-    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
-    for one in reply["data"]:
-        assert set(one) == {"index", "status", "policy", "error"}
-        assert (one["policy"] is None) == (one["status"] > 299) == (one["error"] is not None)
-    return [one["status"] for one in reply["data"]]
-
-
-def params(reply):
-    return [one["error"] and one["error"].get("param") for one in reply["data"]]
 
 
 def without_own(policy):
