@@ -10,7 +10,7 @@ from msgspec import Struct
 from accounts.models import Unknown
 from licensing.access.lookup.pages import compiled_policies
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.proxies.paths import closing, opening
+from licensing.edge.proxies.paths import ASSET_FOLDERS, closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
@@ -20,7 +20,6 @@ from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
 
 MAX_CLOSED_ITEMS = 500
 MAX_COMPARISONS = 5_000_000  # about a second
-ASSET_FOLDERS = ("assets", "static")
 EVERY_PAGE = "/*"
 NOT_PLAIN = "It needs characters that have to be escaped, dot segments, or too many wildcards."
 TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."

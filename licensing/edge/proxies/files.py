@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, describe
-from licensing.edge.proxies.paths import ESCAPED, naming
+from licensing.edge.proxies.descriptions import Access, Description, describe
+from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming
 from licensing.sites.models import Site
 
 HOST = "pub.example"
@@ -175,7 +175,7 @@ KINDS = {
         "127.0.0.1:8080",
         [
             Example("default ask;", 1, default("    default {};")),
-            Example('# "~^/(about', 1, pages('    "~{}^{}" {};', "*")),
+            Example("# For example /about", 2, pages('    "~{}^{}" {};', "*")),
             Example(f'"~*{CRAWLERS}" crawler', 1, crawlers('    "~*{}" crawler;')),
             Example('# "~*gptbot', 1, refused('    "~*{}" refused;')),
         ],
@@ -186,7 +186,7 @@ KINDS = {
         "licensing:8000",
         "origin:8080",
         [
-            Example("# ~^/(about", 1, pages("\t\t~{}^{} {}", "(?i)")),
+            Example("# For example /about", 2, pages("\t\t~{}^{} {}", "(?i)")),
             Example("default ask", 1, default("\t\tdefault {}")),
             Example("not header_regexp User-Agent (?i)(bot", 1, crawlers("\t\tnot header_regexp User-Agent (?i){}")),
             Example("# not header_regexp User-Agent", 1, refused("\t\t\tnot header_regexp User-Agent (?i){}")),
@@ -210,7 +210,7 @@ KINDS = {
         "address: licensing, port_value: 8000",
         "address: origin, port_value: 8080",
         [
-            Example("# - match: {safe_regex: {regex: '/(about|open(/[\\w-][\\w.-]*)*)/?'}, headers", 6, envoy_pages),
+            Example("# For example /about", 7, envoy_pages),
             Example("- match: {prefix: /}", 3, envoy_default),
         ],
     ),
