@@ -60,7 +60,7 @@ class Snapshot:
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.accounts: dict[str, Epochs] = {}
         self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
-        self.grants: dict[bytes, Grant] = {}  # by keytext.name_in_cache
+        self.grants: dict[bytes, Grant] = {}  # by accounts.keys.authentication.name_in_cache
         self.max_weight = max_weight
         self.weight = self.grants_weight = self.changes = 0
         self.dropped = dropped_elsewhere()
