@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.access.event_loop.calls import on_own_connection
 from licensing.edge.verification.models import AddressName
 
 VALID = timedelta(days=1)
@@ -22,7 +21,6 @@ class VerifiedName(Struct, frozen=True):
     looked_up_at: datetime
 
 
-@on_own_connection
 def find_names_now(addresses: Sequence[str]) -> list[VerifiedName | None]:
     """Return the stored names of the addresses; None for unknown or outdated ones."""
     rows = AddressName.objects.filter(address__in=set(addresses), looked_up_at__gt=timezone.now() - VALID)
@@ -30,7 +28,6 @@ def find_names_now(addresses: Sequence[str]) -> list[VerifiedName | None]:
     return [by_address.get(address) for address in addresses]
 
 
-@on_own_connection
 def keep_names_now(names: Sequence[VerifiedName]) -> list[None]:
     rows = {one.address: AddressName(one.address, one.name, one.looked_up_at) for one in names}
     with turn_to_write():
