@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.models import LedgerEntry, TierRevenue
 from analytics.rollups.roll_up import roll_up
 from tests import auditlog, factories, ledger
 
@@ -74,13 +74,6 @@ def test_an_adjustment_has_a_moment_and_maybe_a_description(api, clock):
     for moment in ("2000-01-01", "2026-03-04T05:07:07Z"):
         assert api.post("/v1/revenue", {**SALE, "occurredAt": moment}).status == 201
     assert api.post("/v1/revenue", {"amount": "1", "currency": "EUR"})["description"] is None
-
-
-def test_a_refund_copies_the_references_of_its_decision(api, decision):
-    made = api.post("/v1/revenue", {**SALE, "amount": "-1", "currency": "USD", "decisionId": decision["id"]})
-    assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_acme")
-    roll_up()
-    assert (ContentRevenue.objects.get().amount, RequesterRevenue.objects.get().amount) == (0, 0)
 
 
 def test_an_adjustment_names_only_the_references_of_its_charge(api, account, decision, other_api):
