@@ -19,23 +19,17 @@ from accounts.plans import services
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept
-from operators.access.account_forms import (
-    EDGE_FIELDS,
-    SETTINGS,
-    AccountFields,
-    AccountForm,
-    PlanFields,
-    PlanForm,
-)
+from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
 from operators.base.empty_state import EmptyState
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import TypedName, with_typed_name
+from operators.base.forms.typed_name import with_typed_name
 from operators.base.links import list_url
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 
 
 @admin.register(Account)
-class AccountAdmin(ServiceAdmin[Account, AccountFields]):
+class AccountAdmin(ServiceAdmin[Account]):
     account_field = "pk"
     empty_state = EmptyState("An account is one publisher. It owns keys, policies and content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
@@ -48,18 +42,10 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     add_fieldsets = (
         (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTINGS)}),
     )
-    readonly = (
-        "identifier",
-        "state",
-        "plan",
-        "per_minute",
-        "per_day",
-        "at_edge",
-        "working_keys",
-        "figures",
-        "created",
-    )
-    fields = ("name", *SETTINGS, *readonly)
+    fields = (
+        "name", *SETTINGS, "identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys",
+        "figures", "created",
+    )  # fmt: skip
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 
@@ -70,24 +56,12 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         """Allow only superusers, because others would not see the new account."""
         return super().has_add_permission(request) and request.user.is_superuser
 
-    def create(self, request: HttpRequest, fields: AccountFields) -> Account:
-        return services.create_account(
-            fields["name"],
-            account_id=fields["id"],
-            plan=fields["plan"],
-            requests_per_minute=fields["requests_per_minute"],
-            requests_per_day=fields["requests_per_day"],
-            edge_requests_per_minute=fields["edge_requests_per_minute"],
-            edge_requests_per_day=fields["edge_requests_per_day"],
-            unlisted_signers=fields["unlisted_signers"],
-            unknown_host=fields["unknown_host"],
-            visitor_addresses=fields["visitor_addresses"],
-            time_zone=fields["time_zone"],
-            currency=fields["currency"],
-        )
+    def create(self, request: HttpRequest, fields: Values) -> Account:
+        del fields["account"]
+        return services.create_account(account_id=fields.pop("id"), **fields)
 
-    def update(self, request: HttpRequest, obj: Account, fields: AccountFields) -> Account:
-        return services.update_account(obj, {**fields})
+    def update(self, request: HttpRequest, obj: Account, fields: Values) -> Account:
+        return services.update_account(obj, fields)
 
     @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -97,8 +71,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             stored = self.locked(account) if lock else account
             return {} if stored is None else self.editable_state(stored, PlanForm.base_fields)
 
-        def perform(fields: PlanFields) -> str:
-            changed = services.update_account(account, {**fields})
+        def perform(fields: Values) -> str:
+            changed = services.update_account(account, fields)
             per_minute, per_day = changed.limits
             return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
 
@@ -123,13 +97,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             ],
             button="Change the plan",
             form=PlanForm,
-            initial={
-                "plan": account.plan,
-                "requests_per_minute": account.requests_per_minute,
-                "requests_per_day": account.requests_per_day,
-                "edge_requests_per_minute": account.edge_requests_per_minute,
-                "edge_requests_per_day": account.edge_requests_per_day,
-            },
+            initial={name: getattr(account, name) for name in PlanForm.base_fields},
             perform=perform,
             current=current,
         )
@@ -148,7 +116,6 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
         def perform(fields: object) -> str:
             services.suspend_account(account)
-            self.log_change(request, account, "Suspended.")
             return f"{account.name} is suspended."
 
         return confirm(
@@ -173,7 +140,6 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
         def perform(fields: object) -> str:
             services.suspend_account(account, suspended=False)
-            self.log_change(request, account, "Resumed.")
             return f"{account.name} is resumed."
 
         return confirm(
@@ -198,7 +164,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         account = self.found(request, object_id)
         kept = why_kept(account)
 
-        def perform(fields: TypedName) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             if kept:
                 raise ValidationError(kept)
             delete_account(account)

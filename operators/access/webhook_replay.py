@@ -1,7 +1,6 @@
 """The confirmation page before a webhook endpoint gets missed events again."""
 
 from datetime import datetime
-from typing import TypedDict
 
 from django import forms
 from django.http import HttpRequest
@@ -20,10 +19,6 @@ class ReplayForm(forms.Form):
             "event since then that the endpoint did not get is sent. You see the number first."
         ),
     )
-
-
-class ReplayFields(TypedDict):
-    since: datetime | None
 
 
 def chosen_time(request: HttpRequest) -> datetime | None:

@@ -1,6 +1,5 @@
 """Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
-from typing import TypedDict
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -13,14 +12,12 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
 from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
-from accounts.models import Account
 from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from kit.values.timestamps import render_timestamp
 from operators.access.one_time_key import show_once
 from operators.access.webhook_replay import (
-    ReplayFields,
     ReplayForm,
     chosen_time,
     describe_count,
@@ -29,10 +26,10 @@ from operators.access.webhook_replay import (
     replay_facts,
 )
 from operators.base.empty_state import EmptyState
-from operators.base.fields import Lines, service_fields
+from operators.base.fields import Lines
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm
+from operators.base.mixins import ServiceForm, Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
 from operators.base.times.shown import shown_time
@@ -43,6 +40,8 @@ STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warni
 
 
 class WebhookForm(ServiceForm):
+    serializer = WebhookEndpointSerializer
+
     events = Lines(
         required=True,
         initial=["*"],
@@ -59,15 +58,6 @@ class WebhookForm(ServiceForm):
         help_texts = {"url": "https, at a public address."}
 
 
-class WebhookFields(TypedDict, total=False):
-    id: str
-    account: Account
-    url: str
-    events: list[str]
-    description: str
-    status: str
-
-
 class HealthFilter(OptionsFilter[WebhookEndpoint]):
     title = "health"
     parameter_name = "health"
@@ -79,50 +69,33 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
+class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint]):
     shows_secret = True
     form = WebhookForm
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
     row_facts = {"health": "", "hears_of": ""}
-    groups = {"events": "Events to send", "status": "State"}
+    groups = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier",
-                    "account",
-                    "url",
-                    "events",
-                    "description",
-                    "status",
-                    "sent_headers",
-                    "decisions",
-                    "failing",
-                )
-            },
-        ),
-        ("Latest deliveries", {"fields": ("latest",)}),
-    )
-    readonly = ("identifier", "account", "sent_headers", "decisions", "failing", "latest")
+    fields = (
+        "identifier", "account", "url", "events", "description", "status", "sent_headers", "decisions", "failing",
+        "latest",
+    )  # fmt: skip
     autocomplete_fields = ("account",)
     actions_detail = ("ping", "replay", "rotate")
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: WebhookFields) -> WebhookEndpoint:
-        endpoint, admin_request(request).secret = services.create_endpoint(
-            fields["account"].pk, service_fields(WebhookEndpointSerializer(), fields), endpoint_id=fields["id"]
-        )
+    def create(self, request: HttpRequest, fields: Values) -> WebhookEndpoint:
+        account_id, endpoint_id = fields.pop("account").pk, fields.pop("id")
+        endpoint, admin_request(request).secret = services.create_endpoint(account_id, fields, endpoint_id=endpoint_id)
         return endpoint
 
-    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: WebhookFields) -> WebhookEndpoint:
-        return services.update_endpoint(obj, service_fields(WebhookEndpointSerializer(partial=True), fields))
+    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: Values) -> WebhookEndpoint:
+        return services.update_endpoint(obj, fields)
 
     def response_add(
         self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None
@@ -152,7 +125,6 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
         def perform(fields: object) -> str:
             services.ping(endpoint)
-            self.log_change(request, endpoint, "Pinged.")
             return "The ping was sent. Its result appears below in a moment."
 
         return confirm(
@@ -172,12 +144,11 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
-        def perform(fields: ReplayFields) -> str | HttpResponse:
+        def perform(fields: Values) -> str | HttpResponse:
             since = fields["since"]
             if since != shown_since:
                 return redirect(f"{request.path}?{urlencode({'since': render_timestamp(since) or ''})}")
             count = recovery.recover(endpoint, since).events
-            self.log_change(request, endpoint, f"Replayed {describe_count(count)}.")
             return f"Sending {describe_count(count)} again."
 
         return confirm(
@@ -201,7 +172,6 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
         def perform(fields: object) -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
-            self.log_change(request, endpoint, "Rotated the secret.")
             return self.show_secret(request, changed, secret, note)
 
         overlap = (

@@ -21,12 +21,13 @@ from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.searching import find_content
 from operators.base.times.shown import shown_time
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_export import ContentExport
-from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
+from operators.catalogue.content_form import ContentForm
 from operators.catalogue.content_import import ContentImport
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
@@ -54,7 +55,7 @@ class TagFilter(TextFilter):
 
 
 @admin.register(Content)
-class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content, ContentFields]):
+class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content]):
     one = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
@@ -88,12 +89,10 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
-    readonly = ("identifier", "account", "requests", "decisions", "created_at", "updated_at")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
     actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
-    api_names = {"policyId": "policy", "metadata": "metadata_extra"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
@@ -114,13 +113,11 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: ContentFields) -> Content:
-        given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
-        return content_services.create_content(fields["account"].pk, {**given, "id": fields["id"]})
+    def create(self, request: HttpRequest, fields: Values) -> Content:
+        return content_services.create_content(fields.pop("account").pk, content_services.of_a_new_item(fields))
 
-    def update(self, request: HttpRequest, obj: Content, fields: ContentFields) -> Content:
-        stored = Content.objects.get(pk=obj.pk)  # the form has already modified `obj`
-        return content_services.update_content(stored, content_fields(fields, stored.metadata_extra))
+    def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
+        return content_services.update_content(obj, fields)
 
     @action(
         description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER

@@ -1,30 +1,18 @@
-"""The form of an item, and its conversion to a body of the API."""
+"""The form of an item."""
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 from django import forms
 from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.policies.models import Policy
-from operators.base.fields import Lines, as_json, validate_fields
-
-NAMES = {
-    "external_id": "externalId",
-    "title": "title",
-    "type": "type",
-    "source": "source",
-    "tags": "tags",
-    "status": "status",
-}
-METADATA = {column: name for name, column in COLUMNS.items()}
+from operators.base.fields import Lines
+from operators.base.mixins import ServiceForm
 
 
 class StrictJson(forms.JSONField):
@@ -46,7 +34,14 @@ class StrictJson(forms.JSONField):
         return super().bound_data(data, initial)
 
 
-class ContentForm(forms.ModelForm):
+class ContentForm(ServiceForm):
+    serializer = ContentSerializer
+    api_names: ClassVar = {
+        "policy": "policyId",
+        "metadata_extra": "metadata.*",
+        **{column: f"metadata.{name}" for name, column in COLUMNS.items()},
+    }
+
     tags = Lines(help_text="One per line. Policies and licences can refer to them.")
     metadata_tags = Lines(label="Tags in the metadata", help_text="One per line. Separate from the item's tags.")
     metadata_extra = StrictJson(
@@ -58,48 +53,16 @@ class ContentForm(forms.ModelForm):
 
     class Meta:
         model = Content
-        fields = "__all__"  # noqa: DJ007 - the admin names them
+        fields = ("account", "title", "external_id", "type", "source", "policy", "tags", "status", *COLUMNS.values(),
+                  "metadata_extra")  # fmt: skip
         widgets: ClassVar = {"source": UnfoldAdminTextInputWidget(attrs={"inputmode": "url"})}
 
     def clean_metadata_extra(self) -> dict[str, object]:
-        value: object = self.cleaned_data["metadata_extra"]
-        if not value:
-            return {}
+        """Return the keys to set, with null for each that the item no longer has."""
+        value: object = self.cleaned_data["metadata_extra"] or {}
         if not isinstance(value, dict):
             raise forms.ValidationError("Must be a JSON object.")
-        return value
+        return {**dict.fromkeys(self.instance.metadata_extra), **value}
 
     def clean_metadata_tags(self) -> list[str] | None:
         return self.cleaned_data["metadata_tags"] or None
-
-
-class ContentFields(TypedDict, total=False):
-    """Form values; also contains the metadata columns in METADATA."""
-
-    id: str
-    account: Account
-    external_id: str
-    title: str
-    type: str
-    source: str
-    policy: Policy | None
-    tags: list[str]
-    status: str
-    metadata_extra: dict[str, object]
-
-
-def content_fields(form: ContentFields, further: Iterable[str]) -> dict[str, Any]:
-    """Return the service's arguments. `form` has the given or changed values, `further` the item's other metadata
-    keys.
-
-    Raises ApiError or a serializer's ValidationError.
-    """
-    body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
-    if "policy" in form:
-        body["policyId"] = form["policy"].pk if form["policy"] else None
-    metadata = {METADATA[name]: as_json(value) for name, value in form.items() if name in METADATA}
-    if "metadata_extra" in form:
-        metadata |= {**dict.fromkeys(further), **form["metadata_extra"]}
-    if metadata:
-        body["metadata"] = metadata
-    return validate_fields(ContentSerializer(partial=True), body)

@@ -32,7 +32,6 @@ from operators.base.times.shown import shown_time
 from operators.base.uploads import LARGER_LOGS, MOST_BYTES, Upload, purge
 from operators.catalogue import log_process
 from operators.catalogue.observed_facts import format_sums
-from operators.catalogue.site_form import SiteFields
 
 MOST_READ = 100 * 1024 * 1024  # of the upload, decompressed
 MOST_SHOWN = 20  # problems
@@ -94,7 +93,7 @@ class LogMetadata(TypedDict):
     imported: NotRequired[int]  # lines
 
 
-class LogUploads(ServiceAdmin[Site, SiteFields]):
+class LogUploads(ServiceAdmin[Site]):
     """The import's pages, part of a site's page."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -147,7 +146,6 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:
                     carry_out(upload, file, site, dry_run=False)
-                    self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
             return redirect("admin:licensing_site_log", token)
         about = upload.about
         return page(

@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import cast
 
-from django.http import HttpRequest, HttpResponse
+from django.forms import ModelForm
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone
 from msgspec import Struct
@@ -73,18 +74,9 @@ class LicenseTemplates(ScopedAdmin[License]):
         terms = template.fields(now, currency_of_form(request))
         return cast("dict[str, str | list[str]]", {**initial, **terms})  # a form takes any value
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: License | None = None,
-    ) -> HttpResponse:
-        if add:
-            context["license_templates"] = choices(request)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        return context if obj is not None else {**context, "license_templates": choices(request)}
 
 
 def choices(request: HttpRequest) -> list[Choice]:

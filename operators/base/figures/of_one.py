@@ -5,7 +5,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.db.models import Model, QuerySet
-from django.forms import Media
+from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -68,18 +68,9 @@ class OfOne(ScopedAdmin[ModelT]):
         """Return initial values of the Check access page, besides the account."""
         raise NotImplementedError
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
-        if obj is not None:
-            context |= self.figures(request, obj, timezone.now())
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        return context if obj is None else context | self.figures(request, obj, timezone.now())
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""

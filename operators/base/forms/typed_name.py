@@ -1,14 +1,8 @@
 """A name to be typed before what cannot be undone."""
 
-from typing import TypedDict
-
 from django import forms
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminTextInputWidget
-
-
-class TypedName(TypedDict):
-    name: str
 
 
 def with_typed_name(expected: str, form: type[forms.Form] = forms.Form) -> type[forms.Form]:
