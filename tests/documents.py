@@ -82,7 +82,7 @@ def filters() -> str:
     from licensing.access.filters import DecisionFilters
     from licensing.content.filters import ContentFilters
     from licensing.licenses.filters import LicenseFilters
-    from licensing.policies.filters import PolicyFilters
+    from licensing.policies.views import PolicyFilters
 
     lists = {
         "content": ContentFilters,

@@ -16,16 +16,56 @@ from unfold.enums import ActionVariant
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
 from accounts.plans import services
+from analytics.archive.lookup import archived_number
+from analytics.models import AccessEvent
 from kit.rest.heavy import heavy
-from licensing.account_deletion import delete_account
-from operators.access.account_deletion import counts_of, why_kept
+from licensing.account_deletion import delete_account, keeps_ledger
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
-from operators.base.empty_state import EmptyState
-from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import with_typed_name
+from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
 from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
+
+MOST_COUNTED = 10_000
+MOST_DECISIONS = 100_000  # most decisions that a request may delete
+COUNTED = {
+    "Items": Content.objects.filter(deleted_at=None),
+    "Policies": Policy.objects.filter(deleted_at=None),
+    "Customers": Requester.objects.all(),
+    "Licences": License.objects.all(),
+    "Decisions": AccessEvent.objects.all(),
+}
+
+
+def count_rows(account: Account) -> list[tuple[str, str]]:
+    """Count the account's rows by kind, up to MOST_COUNTED."""
+    numbers = {
+        name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        for name, rows in COUNTED.items()
+    }
+    numbers["Decisions"] += archived_number(account.pk)
+    return [
+        (name, f"{number:,}" if number <= MOST_COUNTED else f"more than {MOST_COUNTED:,}")
+        for name, number in numbers.items()
+    ]
+
+
+def why_kept(account: Account) -> str:
+    """Return why the account cannot be deleted here; empty if it can."""
+    if keeps_ledger(account):
+        return "An account with a ledger cannot be deleted. Suspend it to stop its keys."
+    decisions = (
+        AccessEvent.objects.filter(account=account).order_by().values("pk")[MOST_DECISIONS : MOST_DECISIONS + 1]
+    )
+    if decisions.exists():
+        command = "remove_demo" if account.is_demo else "delete_account"
+        return f"It has more than {MOST_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
+    return ""
 
 
 @admin.register(Account)
@@ -176,7 +216,7 @@ class AccountAdmin(ServiceAdmin[Account]):
             self,
             obj=account,
             title=f"Delete {account.name}?",
-            facts=[("Working keys", f"{self.keys_of(account):,}"), *counts_of(account)],
+            facts=[("Working keys", f"{self.keys_of(account):,}"), *count_rows(account)],
             effects=[kept]
             if kept
             else [

@@ -12,11 +12,10 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey
-from operators.access.one_time_key import KeyTicketField
+from operators.access.key_pages import KeyTicketField
 from operators.base.fields import Lines, Ticks
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
-from operators.base.times.shown import time_in_words
+from operators.base.times import Moment, time_in_words
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 

@@ -22,16 +22,22 @@ from accounts.keys.rate_limits import in_words
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
-from operators.access.find_key import FindKey
-from operators.access.key_uses import latest_changes, latest_decisions
-from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
-from operators.base.empty_state import EmptyState
+from operators.access.key_pages import (
+    FindKey,
+    key_shown_again,
+    latest_changes,
+    latest_decisions,
+    note_seen,
+    seed_of,
+    show_key,
+)
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 

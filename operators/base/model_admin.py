@@ -26,14 +26,12 @@ from accounts.models import Account
 from operators.base import tickets
 from operators.base.audited import AuditedHistory
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
-from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.links import with_copy_button
-from operators.base.lists.change_list import BoundedChangeList
-from operators.base.lists.paging import BoundedPaginator
-from operators.base.lists.saved_filters import SavedFilters
+from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
 from operators.base.mixins import FormPage, ModelT, ServiceForm, Values, derive_form
+from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
 from operators.base.requests import admin_request
 from operators.base.scope import request_scope
@@ -68,9 +66,8 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     row_name: ClassVar[str] = ""  # the first column by default
     row_facts: ClassVar[Mapping[str, str]] = {}
 
-    ordering: ClassVar[tuple[str, ...]] = (
-        "-pk",
-    )  # newest first, because ids sort by time; also the only order with an index on every table
+    # newest first, because ids sort by time; also the only order with an index on every table
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     list_select_related: ClassVar[tuple[str, ...]] = ()
     paginator = BoundedPaginator
     list_per_page = 50

@@ -15,7 +15,7 @@ from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.policies.numbering import rule_name
+from operators.policies.in_words import rule_name
 from operators.policies.trial import Side, side_of
 
 

@@ -26,16 +26,20 @@ from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
-from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import Values
-from operators.base.times.shown import shown_time
+from operators.base.pages import EmptyState
+from operators.base.times import shown_time
 from operators.catalogue.log_import import LogUploads
-from operators.catalogue.observed_facts import observed_facts
-from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
-from operators.catalogue.site_terms import sentences_about, terms_page
+from operators.catalogue.site_terms import (
+    observed_facts,
+    proxy_file_download,
+    proxy_files_page,
+    sentences_about,
+    terms_page,
+)
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec

@@ -11,7 +11,7 @@ from analytics.models import LedgerEntry
 from kit.values import ids
 from operators.base.fields import Amount, Currency
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.refunds import RefundableCharge
 
 

@@ -23,18 +23,16 @@ from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_ID, HistoryQuerySet
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.links import change_url
-from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
 from operators.base.mixins import Values
+from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.shown import TO_SECOND, shown_time
+from operators.base.times import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentForm
 from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
 
@@ -42,7 +40,6 @@ from operators.customers.refunds import RefundableCharge, RefundButton, adjustme
 @admin.register(LedgerEntry)
 class LedgerAdmin(
     CustomerSearch[LedgerEntry],
-    ReturnsToCustomer[LedgerEntry],
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
     ListExport[LedgerEntry],

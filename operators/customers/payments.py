@@ -25,18 +25,16 @@ from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.mixins import ServiceForm, Values
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.field import Moment
-from operators.base.times.shown import shown_time
+from operators.base.times import Moment, shown_time
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -102,7 +100,6 @@ class VoidFields(TypedDict, total=False):
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
-    ReturnsToCustomer[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
     AskingAdmin[Payment],

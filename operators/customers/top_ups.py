@@ -26,7 +26,7 @@ from operators.base.fields import Amount, Currency, as_json, validate_fields
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.wallet_forms import choice
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"

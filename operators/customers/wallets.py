@@ -17,7 +17,6 @@ from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS, in_units
-from operators.base.empty_state import EmptyState
 from operators.base.fields import validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
@@ -25,9 +24,10 @@ from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
 from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.customers.quotas import count_here
 from operators.customers.top_ups import top_up_page
 from operators.customers.wallet_forms import (

@@ -14,12 +14,12 @@ from licensing.clients import services
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
-from operators.access.one_time_key import seed_of, show_once
-from operators.base.empty_state import EmptyState
+from operators.access.key_pages import seed_of, show_once
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import ServiceForm, Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.tickets import TicketField

@@ -16,7 +16,7 @@ from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
 from operators.base.fields import Amount, Currency, Lines
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.quotas import QuotaFields
 
 FEE = ("fee_amount", "fee_currency", "fee_every")

@@ -14,8 +14,7 @@ from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
-from operators.licenses.preview import preview
-from operators.licenses.question import known_types
+from operators.licenses.question import known_types, preview
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):

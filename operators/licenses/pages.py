@@ -18,25 +18,23 @@ from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
-from operators.base.empty_state import EmptyState
 from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ServiceForm, Values
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
-from operators.base.times.shown import shown_time, time_in_words
+from operators.base.times import shown_time, time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota
 from operators.customers.refunds import RefundableCharge, RefundButton
-from operators.licenses.follow_ups import FollowUps
 from operators.licenses.form import FEE, LicenseForm
 from operators.licenses.form_help import LicenseFormHelp
 from operators.licenses.question import license_question
-from operators.licenses.templates import LicenseTemplates
+from operators.licenses.templates import FollowUps, LicenseTemplates
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -61,7 +59,6 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(
-    ReturnsToCustomer[License],
     LicenseFormHelp,
     LicenseTemplates,
     FollowUps,

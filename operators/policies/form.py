@@ -17,7 +17,7 @@ from licensing.policies.policy_tests import run_tests
 from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT, ServiceForm
 from operators.policies.examples import AS_LIST, ExamplesField
-from operators.policies.numbering import with_rule_names
+from operators.policies.in_words import with_rule_names
 from operators.policies.rule_rows import rule_of
 from operators.policies.rules_field import RulesField, rows_shown
 

@@ -24,24 +24,28 @@ from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
 from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
-from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
 from operators.base.forms.confirmation import confirm
-from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, Values, derive_form
-from operators.base.times.shown import shown_time
+from operators.base.pages import EmptyState, page
+from operators.base.times import shown_time
 from operators.policies.form import PolicyForm
+from operators.policies.in_words import (
+    describe_test,
+    describe_with_place,
+    differences,
+    findings_of,
+    place_in_words,
+    sentence_of,
+    with_rule_names,
+)
 from operators.policies.linked_items import items_linked, items_of, items_sentence, sites_of
-from operators.policies.numbering import place_in_words, with_rule_names
 from operators.policies.rule_order import in_evaluation_order
 from operators.policies.rule_rows import rows_of
-from operators.policies.rule_words import findings_of, sentence_of
-from operators.policies.rules_in_words import describe_with_place, differences
 from operators.policies.simulator import DraftFields, PolicySimulator
-from operators.policies.tests_in_words import describe_test
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10

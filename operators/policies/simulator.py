@@ -28,9 +28,9 @@ from licensing.drafts.simulate import Simulation, compile_draft, resolve_window,
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.policies.linked_items import items_of

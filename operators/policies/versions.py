@@ -9,13 +9,12 @@ from unfold.decorators import action
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from operators.base.forms.confirmation import confirm
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import page
+from operators.policies.in_words import Line, describe_with_place, differences, rule_name
 from operators.policies.linked_items import items_of, items_sentence
-from operators.policies.numbering import rule_name
-from operators.policies.rules_in_words import Line, describe_with_place, differences
 
 PAGE = 20
 MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer

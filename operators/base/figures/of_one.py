@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
 from msgspec import Struct
 from unfold.decorators import action
 
@@ -21,13 +22,14 @@ from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.decision import Reason
-from operators.base.checking import may_try
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
+from operators.base.figures.choice import BarRow, days_in_words, days_of
 from operators.base.figures.terms import money, scope, term
-from operators.base.figures.windows import BarRow, days_in_words, days_of
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
+from operators.base.scope import may_try
+from operators.base.times import TO_SECOND, shown_time
 
 MOST_LICENSES = 10
 
@@ -166,3 +168,20 @@ def row_of(held: License, now: datetime) -> LicenseRow:
         price=money(held.price_amount, held.price_currency),
         per_access=money(held.access_amount, held.access_currency),
     )
+
+
+LATEST = 5
+
+
+def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
+    """Render links to the newest decisions, each with its attribute `about`."""
+    rows = (
+        (
+            change_url(event),
+            shown_time(event.created, TO_SECOND),
+            "allowed" if event.allowed else f"denied: {event.reason}",
+            str(getattr(event, about)),
+        )
+        for event in events[:LATEST]
+    )
+    return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

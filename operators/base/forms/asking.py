@@ -5,17 +5,20 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Model
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from msgspec import Struct
 
-from operators.base.frame import page
+from operators.base.links import change_url
 from operators.base.mixins import EDIT, ModelT, ServiceForm, derive_form
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.requests import admin_request
 
 CONFIRMED = "confirmed"
 SAVING = ("_save", "_continue", "_addanother")
+FROM_CUSTOMER = {"requester_own_id", "of_requester"}  # fields that a customer's page fills in
 
 
 class Question(Struct, frozen=True):
@@ -81,6 +84,14 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         if obj is None and admin_request(request).new_id is None:
             return None
         return self.write_form(request, form, obj)
+
+    def response_post_save_add(self, request: HttpRequest, obj: ModelT) -> HttpResponseRedirect:
+        """Lead back to the customer, if the customer's page opened the form."""
+        requester = getattr(obj, "requester", None)
+        is_from_customer = bool(FROM_CUSTOMER & request.GET.keys())
+        if requester is None or not is_from_customer or not request.user.has_perm("licensing.view_requester"):
+            return super().response_post_save_add(request, obj)
+        return redirect(change_url(requester))
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
         asked: Question | None = getattr(form, "asked", None)
