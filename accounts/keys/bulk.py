@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from accounts.auditing import audit
 from accounts.keys import services
 from accounts.keys.authentication import Grant
+from accounts.keys.bounds import check_below_plan
 from accounts.keys.models import ApiKey
-from accounts.keys.rate_limits import check_below_plan
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.plans import epochs
 from kit.rest.bulk import Bulk, Outcome, Row

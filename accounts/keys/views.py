@@ -11,10 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys import services
-from accounts.keys.bounds import Bounds
+from accounts.keys.bounds import Bounds, RateLimit
 from accounts.keys.bulk import KeyBulk
 from accounts.keys.models import ApiKey
-from accounts.keys.rate_limits import RateLimit
 from accounts.keys.serializers import (
     ApiKeyBulkOutcomeSerializer,
     ApiKeyBulkSerializer,

@@ -18,9 +18,7 @@ from analytics.ledger.refunds import (
     balances,
     charge_of,
     charge_to_refund,
-    charged_amounts,
     check_refund,
-    too_much,
     usage_id,
 )
 from analytics.models import AccessEvent, EntryType, LedgerEntry
@@ -102,7 +100,7 @@ def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
             raise another_body(known)
         amount = -known.amount if amount is None else amount
     elif currency is None or amount is None:
-        currency, left = left_to_refund(account_id, charge, currency)
+        currency, left = charge_to_refund(account_id, charge, currency)
         amount = left if amount is None else amount
     adjustment: dict[str, object] = {
         f"{charge.kind}_id": charge.id,
@@ -135,21 +133,10 @@ def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, st
     return charge, entry.currency
 
 
-def left_to_refund(account_id: str, charge: Charge, currency: str | None) -> tuple[str, Decimal]:
-    """Return the currency of a charge and what is left of it. Raises ValidationFailed if nothing is left."""
-    if currency is None:
-        currency, balance = charge_to_refund(account_id, charge)
-    else:
-        balance = charged_amounts(account_id, charge)[currency]
-    if not balance.refundable:
-        raise too_much(charge, currency, balance)
-    return currency, balance.refundable
-
-
 def refunded_all(known: LedgerEntry, charge: Charge) -> bool:
     """Whether nothing of the charge was left after this adjustment."""
-    after = balances([known.account_id], [charge], until=known.created).get(charge, {})
-    return known.amount < 0 and not after.get(known.currency, Balance()).refundable
+    after = balances([known.account_id], [charge], until=known.created)
+    return known.amount < 0 and not after.get((charge, known.currency), Balance()).refundable
 
 
 def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | None:

@@ -30,9 +30,8 @@ from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.repeated_log import RepeatedLog
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -146,10 +145,12 @@ class ForwardApplication(CheckApplication):
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
                 status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
-                if head.header(ERRORS_HEADER) == "503" and edge.is_at_fault(error):
-                    fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
-                    self.faults.log(log, logging.WARNING, error.code, fault)
-                    status = 503
+                if edge.is_at_fault(error):
+                    edge.note_refusal(error, moment())
+                    if head.header(ERRORS_HEADER) == "503":
+                        fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
+                        self.faults.log(log, logging.WARNING, error.code, fault)
+                        status = 503
                 answer = EdgeAnswer(status, headers, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if has_option(head, DENY_403):
@@ -185,13 +186,12 @@ class ForwardApplication(CheckApplication):
         reply = await self.answer_visit(head, edge, original, moment())
         if reply.status == 200 or not wants_page(head.header(b"accept")):
             return reply
-        return reply.as_page(await self.texts_of(edge, original), original.host)
+        return reply.as_page(await self.refusal_texts(edge, original), original.host)
 
-    async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
+    async def refusal_texts(self, edge: Edge, original: Original) -> RefusalTexts:
         """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
-        facts = await self.gateway.facts.look_up(edge.grant.account_id, [check])
-        item = facts.items.get(check.selector)
+        item = (await self.gateway.facts.look_up(edge.grant.account_id, [check])).items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:

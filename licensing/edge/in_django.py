@@ -1,18 +1,10 @@
-"""Questions of proxies that reach Django: under `manage.py runserver`, and from Django's test client.
-
-`manage.py serve` answers them on its event loop, before Django (config.asgi). Here nothing is cached, so that what the
-request's own transaction has changed holds. Background work ends with the reply: keys of signers are never fetched.
-"""
+"""Questions of proxies that reach Django (licensing.access.event_loop.in_thread)."""
 
 from collections.abc import Callable
 
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from kit.storage.microbatch import on_calling_thread
-from licensing.access.event_loop.calls import Calls
-from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.in_thread import Exchange
+from licensing.access.event_loop.in_thread import Exchange, answer, gateway_of_request
 from licensing.edge.application import ForwardApplication
 from licensing.edge.original import is_question
 
@@ -26,15 +18,4 @@ class ProxyQuestions:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not is_question(request.path):
             return self.get_response(request)
-        gateway = Gateway(Calls(on_loop=False))
-        gateway.callers.limits = None
-        return async_to_sync(answer)(ForwardApplication(gateway), Exchange(request))
-
-
-async def answer(application: ForwardApplication, exchange: Exchange) -> HttpResponse:
-    token = on_calling_thread.set(True)
-    try:
-        await application(exchange.scope, exchange.receive, exchange.send)
-    finally:
-        on_calling_thread.reset(token)
-    return exchange.response
+        return answer(ForwardApplication(gateway_of_request()), Exchange(request))

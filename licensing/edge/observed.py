@@ -18,7 +18,6 @@ from django.db.models.lookups import Exact
 from accounts.plans.models import UnlistedSigners
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
-from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
@@ -127,30 +126,6 @@ def added_up(several: Iterable[Sums]) -> Sums:
         for currency, amount in sums.items():
             total[currency] += amount
     return dict(total)
-
-
-def present_observed(report: ObservedFigures, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
-    """Return the observed_report object. `last` is the last moment of the period."""
-    return {
-        "object": "observed_report",
-        "siteId": site.pk if site else None,
-        "startDate": render_timestamp(start),
-        "endDate": render_timestamp(last),
-        "total": report.total,
-        "truncated": report.priced < report.payable,
-        "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
-        "byRequester": [
-            {
-                "id": row["requester_id"],
-                "name": row["name"],
-                "requests": row["count"],
-                "revenueAtStake": shown(report.by_requester.get(row["requester_id"], {})),
-            }
-            for row in report.requesters
-        ],
-        "byContent": [{"id": row["id"], "title": row["title"], "requests": row["count"]} for row in report.items],
-        "revenueAtStake": shown(report.at_stake),
-    }
 
 
 def shown(sums: Sums) -> list[dict[str, Any]]:

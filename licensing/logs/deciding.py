@@ -3,7 +3,7 @@
 import dataclasses
 from asyncio import Semaphore, gather
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -23,11 +23,11 @@ from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.networks import truncate_address
 from kit.values.timestamps import as_django_writes, render_timestamp
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import by_current_ids, decide_check, strictest_page
 from licensing.access.facts import recorded_facts
-from licensing.access.lifetimes import next_change
 from licensing.access.lookup.items import find_pages
-from licensing.access.lookup.requesters import by_current_ids, find_requesters, keep_requesters
+from licensing.access.lookup.requesters import find_requesters, keep_requesters
+from licensing.access.rendering import next_change
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
@@ -58,7 +58,7 @@ class Limit(NamedTuple):
     limit: RateLimit
 
 
-class Prepared(Struct, frozen=True, gc=False):
+class Prepared(Struct, frozen=True, eq=False, gc=False):
     """A decision that holds for similar requests from `begin` until before `until`.
 
     `fields` are those of PastDecision from `account` to `permission`; `price` is currency and amount if a payer is
@@ -74,7 +74,7 @@ class Prepared(Struct, frozen=True, gc=False):
     price: tuple[str, Decimal] | None
 
 
-class Made(Struct, frozen=True, gc=False):
+class DecidedLine(Struct, frozen=True, gc=False):
     """A decision about a line, and what its counts need."""
 
     decision: PastDecision
@@ -160,7 +160,11 @@ class Decider:
             return claimed_visitor(crawler)
         return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, place)
 
-    def decide(self, line: Line) -> Made | None:
+    def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
+        """Decide requests that were looked up, without any access to the database."""
+        return [decided for line in lines if (decided := self.decide(line)) is not None]
+
+    def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
         page, visit = self.pages[line.url], line.visit
         if page is None:
@@ -191,7 +195,7 @@ class Decider:
         )
         if prepared.limit is not None:
             self.count(decision, prepared.limit, visit.moment)
-        return Made(decision, prepared, visit.moment, referrer)
+        return DecidedLine(decision, prepared, visit.moment, referrer)
 
     def prepare(self, line: Line, item: Item) -> Prepared:
         """Decide a request, and with it all requests that differ only in recorded details."""

@@ -42,10 +42,6 @@ class PolicyFilters(OperatorFilterSet):
         "updated": Operand(timestamp, operators=ORDER, optional=True),
     }
 
-    class Meta:
-        model = Policy
-        fields: list[str] = []
-
 
 class PolicyViewSet(BulkViewSet[Policy]):
     permissions_required = {

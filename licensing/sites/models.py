@@ -41,7 +41,7 @@ class Site(models.Model):
     ask = models.CharField(
         "asks about", max_length=8, choices=Ask.choices, default=Ask.CRAWLERS, db_default=Ask.CRAWLERS
     )
-    # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.robots).
+    # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.usage).
     robots_txt = models.TextField("robots.txt", null=True, blank=True)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
     # Decisions about pages without a registered item are recorded under this item. It is stored as deleted: lists and

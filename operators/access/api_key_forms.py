@@ -8,8 +8,8 @@ from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from accounts.keys.bounds import RateLimit, in_words, parse_rate_limit
 from accounts.keys.permissions import PERMISSIONS
-from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey
 from operators.access.key_pages import KeyTicketField

@@ -18,16 +18,18 @@ from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
-from accounts.keys.rate_limits import in_words
+from accounts.keys.bounds import in_words
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
 from operators.access.key_pages import (
+    NO_REFUSAL,
     FindKey,
     key_shown_again,
     latest_changes,
     latest_decisions,
     note_seen,
+    refusal_in_words,
     seed_of,
     show_key,
 )
@@ -57,11 +59,16 @@ class AttentionFilter(OptionsFilter[ApiKey]):
     options = {
         "unused": f"not used for {key_states.UNUSED_FOR.days} days",
         "expiring": f"expires within {key_states.EXPIRES_SOON.days} days",
+        "refused": "refused at the edge",
+    }
+    conditions = {
+        "unused": key_states.is_unused,
+        "expiring": key_states.expires_soon,
+        "refused": key_states.is_refused,
     }
 
     def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
-        condition = key_states.is_unused if value == "unused" else key_states.expires_soon
-        return queryset.filter(condition(timezone.now()))
+        return queryset.filter(self.conditions[value](timezone.now()))
 
 
 CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
@@ -92,7 +99,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", *CHANGEABLE[1:])}),)
     fields = (
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
-        "last_used", "changes", "decisions", "revoked_at",
+        "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     autocomplete_fields = ("account",)
@@ -246,6 +253,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     @display(description="Last used", ordering="last_used_at", empty_value="never")
     def last_used(self, key: ApiKey) -> str:
         return shown_time(key.last_used_at) if key.last_used_at else "never"
+
+    @display(description="Proxies refused with it")
+    def refused_proxy(self, key: ApiKey) -> str:
+        return refusal_in_words(key) or NO_REFUSAL
 
     @display(description="Latest changes with it")
     def changes(self, key: ApiKey) -> str:

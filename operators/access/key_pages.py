@@ -154,6 +154,7 @@ def drop_query(request: HttpRequest) -> HttpResponse:
 
 
 LATEST = 5
+NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
@@ -179,6 +180,16 @@ def latest_decisions(key: ApiKey) -> str:
             for event in events
         ),
         "decisions",
+    )
+
+
+def refusal_in_words(key: ApiKey) -> str:
+    """Return since when, when last, and why proxies are refused with the key; empty if none is."""
+    since, last = key.refused_since, key.refused_at
+    if since is None or last is None or not states.refuses_proxy(key, timezone.now()):
+        return ""
+    return format_html(
+        "refused at the edge since {}, last at {}: {}", shown_time(since), shown_time(last), key.refusal
     )
 
 

@@ -5,7 +5,7 @@ stay as stored (`is_untouched`, `Lines.kept`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -155,6 +155,29 @@ class Currency(forms.ChoiceField):
 
     def clean(self, value: object) -> str | None:
         return super().clean(value) or None
+
+
+def text_field(label: str, help_text: str = "", *, required: bool = True, max_length: int = 255) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        required=required,
+        max_length=max_length,
+        widget=UnfoldAdminTextInputWidget(),
+    )
+
+
+def choice_field(
+    label: str, choices: Sequence[tuple[str, object]], help_text: str = "", *, required: bool = True, initial: str = ""
+) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=choices,
+        required=required,
+        label=label,
+        help_text=help_text,
+        initial=initial,
+        widget=UnfoldAdminSelectWidget(),
+    )
 
 
 def is_untouched(bound: forms.BoundField) -> bool:

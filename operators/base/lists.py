@@ -1,6 +1,7 @@
 """Lists of the admin: bounded, sorted by a column only if that is cheap, and with filters that operators save."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -12,11 +13,14 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
+from unfold.decorators import display
 from unfold.views import ChangeList
 
 from accounts.models import SavedFilter
+from analytics.wallets.units import in_units
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.requests import signed_in
+from operators.base.times import TO_MINUTE, shown_time
 
 
 class BoundedPaginator(Paginator):
@@ -43,7 +47,7 @@ class BoundedPaginator(Paginator):
 class BoundedChangeList(ChangeList):
     """Show "n of all" only if filtered, and sort only if all matches can be counted.
 
-    Few columns have an index to sort by, and paging is bounded (operators.base.lists.paging).
+    Few columns have an index to sort by, and paging is bounded (BoundedPaginator).
     """
 
     unsorted = ""  # why the list is not sorted by the column
@@ -125,3 +129,34 @@ def filters_of(query: QueryDict) -> str:
     for name, values in query.lists():
         kept.setlist(name, [value for value in values if value and name != PAGE])
     return kept.urlencode()
+
+
+Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row
+Right = Callable[..., bool]
+
+
+def time_column(title: str, field: str, style: str = TO_MINUTE) -> Column:
+    @display(description=title, ordering=field)
+    def column(admin: object, row: object) -> str:
+        return shown_time(getattr(row, field), style)
+
+    return column
+
+
+def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
+    """Return the column of an amount in the row's currency. Null is 0."""
+
+    @display(description=title, ordering=ordering)
+    def column(admin: object, row: object) -> str:
+        return in_units(sign * (getattr(row, field) or 0), getattr(row, "currency"))  # noqa: B009
+
+    return column
+
+
+def right(permission: str) -> Right:
+    """Return a method such as `has_paying_permission`, for whoever has the permission."""
+
+    def has_right(admin: object, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm(permission)
+
+    return has_right

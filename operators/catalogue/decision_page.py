@@ -8,7 +8,7 @@ from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -33,6 +33,7 @@ from operators.base.pages import EmptyState
 from operators.base.times import shown_time
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
+from operators.catalogue.site_proxies import last_question, refused_proxies
 from operators.catalogue.site_terms import (
     observed_facts,
     proxy_file_download,
@@ -82,14 +83,22 @@ class SiteAdmin(LogUploads):
     )
     shown_fields = (
         "in_short", "identifier", "account", "host", "aliases", "verified", "mode", "unknown", "ask", "rules",
-        "changed",
+        "last_question", "refused_proxies", "changed",
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
+    rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Site | None:
+        """Return the site with its rules, their policies and its aliases, which its page reads several times."""
+        site = super().get_object(request, object_id, from_field)
+        if site is not None:
+            prefetch_related_objects([site], "rules__policy", "aliases")
+        return site
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
         shown = super().get_fieldsets(request, obj)
@@ -223,6 +232,14 @@ class SiteAdmin(LogUploads):
     @display(description="Verified")
     def verified(self, site: Site) -> str:
         return "not verified" if site.verified_at is None else shown_time(site.verified_at)
+
+    @display(description="Last question of a proxy")
+    def last_question(self, site: Site) -> str:
+        return last_question(site)
+
+    @display(description="Refused proxies")
+    def refused_proxies(self, site: Site) -> str:
+        return refused_proxies(site)
 
     @display(description="Changed")
     def changed(self, site: Site) -> str:

@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from analytics.ledger.due import book_due
-from analytics.ledger.refunds import books_charge, charge_of
+from analytics.ledger.refunds import booked_charge, charge_of
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
@@ -27,6 +27,7 @@ from operators.base.exporting import ListExport
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.links import change_url
+from operators.base.lists import amount_column, time_column
 from operators.base.mixins import Values
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
@@ -52,16 +53,11 @@ class LedgerAdmin(
         ("licensing.add_license",),
     )
     list_display = (
-        "booked_at",
-        "when",
-        "type",
-        "sum",
-        "requester",
-        "license_type",
-        "content",
-        "description",
-        "account",
-    )
+        "booked_at", "when", "type", "sum", "requester", "license_type", "content", "description", "account",
+    )  # fmt: skip
+    when = time_column("Counts at", "occurred_at", TO_SECOND)
+    booked_at = time_column("Booked", "created", TO_SECOND)
+    sum = amount_column("Amount", "amount", ordering="amount")
     list_select_related = ("account", "requester", "content", "license", "decision")
     row_name = "sum"
     row_facts = {"type": "", "requester": "", "booked_at": ""}
@@ -127,13 +123,11 @@ class LedgerAdmin(
         return adjust(fields.pop("account").pk, fields)[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
-        charge = charge_of(entry)
-        if charge is None or not books_charge(entry):
-            return None
-        return RefundableCharge(entry.account_id, charge, entry.currency)
+        charge = booked_charge(entry)
+        return None if charge is None else RefundableCharge(entry.account_id, charge, entry.currency)
 
     def about(self, entry: LedgerEntry) -> str:
-        what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
+        what = f"licence of type {entry.license_type}" if entry.license_type else in_full(entry.amount, entry.currency)
         if entry.type == EntryType.FEE:
             what = f"fee of the {what}"
         if entry.content is not None:
@@ -157,10 +151,10 @@ class LedgerAdmin(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
-                ("Amount", self.sum(saved)),
+                ("Amount", in_full(saved.amount, saved.currency)),
                 ("Reason", saved.description or "–"),
                 *self.left_after(saved),
-                ("Counts at", self.when(saved)),
+                ("Counts at", shown_time(saved.occurred_at, TO_SECOND)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
             ],
@@ -192,18 +186,6 @@ class LedgerAdmin(
         return context
 
     # --- Showing -----------------------------------------------------------------------------------------------------
-
-    @display(description="Counts at", ordering="occurred_at")
-    def when(self, entry: LedgerEntry) -> str:
-        return shown_time(entry.occurred_at, TO_SECOND)
-
-    @display(description="Booked", ordering="created")
-    def booked_at(self, entry: LedgerEntry) -> str:
-        return shown_time(entry.created, TO_SECOND)
-
-    @display(description="Amount", ordering="amount")
-    def sum(self, entry: LedgerEntry) -> str:
-        return in_full(entry.amount, entry.currency)
 
     @display(description="Refunds", empty_value="none: it books no charge")
     def refunds(self, entry: LedgerEntry) -> str | None:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from accounts.plans import epochs
 from analytics.models import Grant, Payment
@@ -26,10 +26,11 @@ from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency
+from operators.base.fields import Amount, Currency, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
+from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm, Values
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -46,9 +47,7 @@ class PaymentForm(ServiceForm):
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
-    kind = forms.ChoiceField(
-        choices=KINDS, initial=PaymentKind.PAYMENT.value, label="It is", widget=UnfoldAdminSelectWidget()
-    )
+    kind = choice_field("It is", KINDS, initial=PaymentKind.PAYMENT.value)
     amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
     received_at = Moment(label="Received", help_text="Default: now.")
@@ -74,12 +73,7 @@ class PaymentForm(ServiceForm):
 
 
 class VoidForm(forms.Form):
-    reason = forms.CharField(
-        max_length=500,
-        label="Reason",
-        help_text="Such as: typing error, returned by the bank.",
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = text_field("Reason", "Such as: typing error, returned by the bank.", max_length=500)
 
 
 class VoidWithCreditForm(VoidForm):
@@ -131,6 +125,8 @@ class PaymentAdmin(
         "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
         "recorded", "voided",
     )  # fmt: skip
+    received = time_column("Received", "received_at")
+    recorded = time_column("Recorded", "created")
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
 
@@ -149,7 +145,7 @@ class PaymentAdmin(
         amount = in_full(saved.amount, saved.currency)
         return Question(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
-            facts=[("Account", str(saved.account)), ("Received", self.received(saved))],
+            facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
@@ -189,7 +185,7 @@ class PaymentAdmin(
             self,
             obj=payment,
             title=f"Void the {payment.kind} of {amount}",
-            facts=[("Customer", str(payment.requester)), ("Recorded", self.recorded(payment))],
+            facts=[("Customer", str(payment.requester)), ("Recorded", shown_time(payment.created))],
             effects=[
                 what_void_changes(payment),
                 "Closed statements do not change.",
@@ -219,14 +215,6 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-    @display(description="Received", ordering="received_at")
-    def received(self, payment: Payment) -> str:
-        return shown_time(payment.received_at)
-
-    @display(description="Recorded", ordering="created")
-    def recorded(self, payment: Payment) -> str:
-        return shown_time(payment.created)
 
 
 def credit_paid_by(payment: Payment) -> Grant | None:

@@ -165,6 +165,12 @@ ATTENTION = (
         "more_ending",
     ),
     Attention(
+        "refused_keys",
+        "A proxy is refused with its key: its site is not protected.",
+        "keys of proxies are refused: their sites are not protected.",
+        "#keys-title",
+    ),
+    Attention(
         "keys",
         "A key expires soon, or was not used for 90 days.",
         "keys end soon, or were not used for 90 days.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.db.models import F, Model, Q
+from django.db.models import Case, F, Model, Q, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -25,6 +25,7 @@ from analytics.windows import Window
 from kit.storage.replica import Reading
 from licensing.content.models import Content
 from licensing.policies.models import Policy
+from operators.access.key_pages import refusal_in_words
 from operators.base.currencies import booked_and_rated
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, days_in_words, read_choice, window_of
@@ -205,18 +206,22 @@ def to_look_after(
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
-    """Return keys that end soon, then unused ones; a row beyond the limit means that there are more."""
-    found = (
-        ApiKey.objects.filter(
-            key_states.expires_soon(now) | key_states.is_unused(now), account_id__in=choice.account_ids
-        )
-        .select_related("account")
-        .order_by(F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1]
-    )
-    rows = [KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))) for key in found]
+    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS."""
+    attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
+    keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
+    refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
+    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
+    refused, others = [], []
+    for key in found[:MOST_ROWS]:
+        if refusal := refusal_in_words(key):
+            refused.append(KeyRow(key, change_url(key), refusal))
+        else:
+            others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))
     return {
-        "keys": rows[:MOST_ROWS],
-        "more_keys": len(rows) > MOST_ROWS,
+        "refused_keys": refused,
+        "keys": others,
+        "more_keys": len(found) > MOST_ROWS,
+        "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }

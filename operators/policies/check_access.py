@@ -20,9 +20,9 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.resources import find
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access as decide
+from licensing.access.deciding import Answer
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.access.in_words import revision_of
 from licensing.content.models import Content

@@ -31,16 +31,7 @@ from licensing.content.models import Content
 from licensing.requesters.models import Requester
 from licensing.visits.models import VisitsCounted
 from tests import factories
-from tests.analytics.archive_reading import (
-    HORIZON,
-    LIST,
-    URLS,
-    _at_once,
-    events,
-    filters,
-    move_to_archive,
-    pages,
-)
+from tests.analytics.archive_reading import HORIZON, LIST, URLS, _at_once, events, filters, move_to_archive, pages
 from tests.analytics.recording import record_all, some_events
 from tests.archived import BEGIN, NOW, archived, folder, place, prefix, s3_server, table
 
@@ -193,9 +184,7 @@ def test_visits_are_counted_before_their_decisions_are_removed(api, events, tabl
 
 def test_a_list_needs_no_query_more_without_an_archive(api, events, table):
     api.get(LIST)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         api.get(LIST, sort="created")
     assert not [query for query in queries if "archive" in query["sql"]]
 

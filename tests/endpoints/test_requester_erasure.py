@@ -20,15 +20,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from licensing.customers import erased_copies, erasure, recordings
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.endpoints.traces import (
-    CONTEXT,
-    ID,
-    PATH,
-    PERSON,
-    TRACES,
-    everything_stored,
-    tables_with_traces,
-)
+from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
 from tests.templates import copy_on_postgresql
 
 

@@ -108,10 +108,7 @@ def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock
 
 @pytest.mark.parametrize(
     ("credit", "told"),
-    [
-        (99, [("wallet.topped_up", 99, 0)]),
-        (1, [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)]),
-    ],
+    [(99, [("wallet.topped_up", 99, 0)]), (1, [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)])],
     ids=["enough", "too little"],
 )
 def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, grant, clock, credit, told):

@@ -18,8 +18,8 @@ from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop import gateway as gateway_module
 from licensing.access.event_loop import snapshot

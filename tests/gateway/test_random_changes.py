@@ -18,13 +18,13 @@ from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupResult
 from licensing.access.lookup.requesters import find_requesters
+from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
 from licensing.content.bulk import change_items
 from licensing.content.models import Content

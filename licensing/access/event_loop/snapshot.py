@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
 from accounts.plans.epochs import EVERYTHING, Changes
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
@@ -71,11 +71,6 @@ class Snapshot:
         """Return the epoch up to which the account's cache is valid; -1 if it is empty."""
         of = self.accounts.get(account_id)
         return -1 if of is None else of.epoch
-
-    def is_behind(self, account_id: str) -> bool:
-        """Return whether a newer epoch of the account is known."""
-        of = self.accounts.get(account_id)
-        return of is not None and of.newest > of.epoch
 
     def note(self, account_id: str, epoch: int) -> Epochs:
         """Note that the account has reached this epoch."""
@@ -150,17 +145,13 @@ class Snapshot:
             self.entries[account_id, key] = (epoch, value)
             self.weight += value.weight
             if self.weight > self.max_weight:
-                self.make_room()
+                while self.weight > self.max_weight * 0.9:  # evict the oldest entries until a tenth is free
+                    self.drop(next(iter(self.entries)))
 
     def drop(self, name: tuple[str, Key]) -> None:
         former = self.entries.pop(name, None)
         if former is not None:
             self.weight -= former[1].weight
-
-    def make_room(self) -> None:
-        """Evict the oldest entries until a tenth of the capacity is free."""
-        while self.weight > self.max_weight * 0.9:
-            self.drop(next(iter(self.entries)))
 
     # --- Grants ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from django.db.models import prefetch_related_objects
 from msgspec import Struct
 
 from accounts.models import Unknown
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.proxies.paths import closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at

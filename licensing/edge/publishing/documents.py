@@ -17,7 +17,7 @@ from kit.http.errors import ApiError
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.edge.publishing.careless_parsers import arrange, entries_for_licensees
 from licensing.edge.publishing.current_terms import CurrentTerms

@@ -24,7 +24,7 @@ from msgspec import Struct
 from kit.http.middleware import parse_address
 from kit.outbound.client import Client, Reply, Unreachable, trusted_certificates
 from kit.outbound.destinations import DestinationRefused, check_url
-from licensing.access.tokens.key_pairs import encode_base64url
+from licensing.access.tokens.signing import encode_base64url
 from licensing.edge.current_crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"

@@ -16,7 +16,7 @@ from unfold.decorators import action
 
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.of_one import revenue_of_one
+from analytics.revenue.sums import sums_of_one
 from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
@@ -92,7 +92,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 "all_decisions": list_url(AccessEvent, **listed),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = revenue_of_one(self.one, account_id, key, window)
+            earned = sums_of_one(self.one, account_id, key, window)
             shown["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
