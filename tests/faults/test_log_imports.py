@@ -46,11 +46,11 @@ def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(ser
 
 IN_OWN_PROCESS = """
 import json, os, pathlib
-from operators.catalogue import log_process
+from operators.catalogue import log_import
 options = {"dry_run": True, "with_live": False, "most_bytes": 1 << 20}
 for site in ("logged-by-admin.example", "missing.example"):
     try:
-        print(json.dumps(log_process.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
+        print(json.dumps(log_import.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
     except Exception as error:
         print(error.message)
 """
