@@ -5,6 +5,7 @@ their files are loaded separately (licensing.edge.verification.published_address
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property, lru_cache
@@ -200,13 +201,12 @@ def parse_table(data: bytes) -> Table:
     table = msgspec.json.decode(data, type=Table)
     if len(table.crawlers) > MAX_CRAWLERS:
         raise ValueError(f"It has {len(table.crawlers):,} crawlers. At most {MAX_CRAWLERS:,} are possible.")
-    repeated = first_repeated([crawler.key for crawler in table.crawlers])
-    if repeated is None:
-        repeated = first_repeated([one.user_agent.lower() for one in table.crawlers if one.user_agent is not None])
-    if repeated is None:
-        repeated = first_repeated([host for one in table.referrers for host in one.hosts])
-    if repeated is not None:
-        raise ValueError(f"{repeated} is there twice.")
+    keys = [crawler.key for crawler in table.crawlers]
+    tokens = [crawler.user_agent.lower() for crawler in table.crawlers if crawler.user_agent is not None]
+    hosts = [host for referrer in table.referrers for host in referrer.hosts]
+    for values in (keys, tokens, hosts):
+        if repeated := [value for value, number in Counter(values).items() if number > 1]:
+            raise ValueError(f"{repeated[0]} is there twice.")
     unnamed = [one.name for one in table.crawlers if one.user_agent is None and one.robots_token is None]
     if unnamed:
         raise ValueError(f"{unnamed[0]} has neither userAgent nor robotsToken.")
@@ -223,12 +223,3 @@ def compile_host(host: str) -> re.Pattern[str]:
     """Compile a host of the table of referrers."""
     name = re.escape(host).replace(r"\*\.", r"[a-z0-9-]+\.")
     return re.compile(r"(?:www\.)?" + name.replace(r"\.\*", rf"\.{COUNTRY}"))
-
-
-def first_repeated(values: Iterable[str]) -> str | None:
-    seen = set[str]()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None

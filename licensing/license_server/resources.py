@@ -13,8 +13,8 @@ from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
-from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
 

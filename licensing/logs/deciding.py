@@ -89,13 +89,6 @@ class LoggedPage(NamedTuple):
     item: Item
     reads_address: bool  # whether one of its policies looks at the visitor's address, or counts by it
 
-    @classmethod
-    def from_item(cls, item: Item) -> "LoggedPage":
-        policies = [one.policy for one in item.readings if one.policy is not None]
-        limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
-        reads_address = any(policy.reads_address for policy in policies) or any(one.per == VISITOR for one in limits)
-        return cls(observed_page(item), reads_address)
-
 
 class Line(Struct, frozen=True, gc=False):
     number: int
@@ -137,7 +130,7 @@ class Decider:
             some = urls[start : start + PAGES_PER_QUERY]
             items = find_pages(self.site.account_id, some)
             for url in some:
-                self.pages[url] = LoggedPage.from_item(items[url]) if url in items else None
+                self.pages[url] = observed_page(items[url]) if url in items else None
         claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
@@ -261,10 +254,16 @@ def as_of(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
-def observed_page(item: Item) -> Item:
-    """Return the page as it would be on a site in observe mode."""
+def observed_page(item: Item) -> LoggedPage:
+    policies = [reading.policy for reading in item.readings if reading.policy is not None]
+    limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
+    reads_address = any(policy.reads_address for policy in policies) or any(limit.per == VISITOR for limit in limits)
+    return LoggedPage(observed_item(item), reads_address)
+
+
+def observed_item(item: Item) -> Item:
     facts = {**item.facts, "mode": Mode.OBSERVE.value}
-    others = tuple(map(observed_page, item.others))
+    others = tuple(map(observed_item, item.others))
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)
 
 

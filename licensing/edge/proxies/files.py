@@ -69,20 +69,10 @@ def refused(line: str) -> Write:
     return lambda site: [line.format(naming(site.refused_crawlers))] if site.refused_crawlers else []
 
 
-def traefik_people(site: Description) -> list[str]:
-    """Return the condition that matches paths where the proxy does not ask the service about people."""
-    return [
-        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN])}",
-        *crawlers("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
-    ]
-
-
-def traefik_lasting(site: Description) -> list[str]:
-    """Return the condition on the paths and visitors that stay open while the service is down."""
-    return [
-        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN, Access.ASK])}",
-        *refused("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
-    ]
+def traefik_pages(chosen: Collection[Access], visitors: Callable[[str], Write]) -> Write:
+    """Return the writer of the condition on the paths with the chosen access, except for these visitors."""
+    except_for = visitors("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")
+    return lambda site: [f"        Host(`{HOST}`) && {traefik_paths(site, chosen)}", *except_for(site)]
 
 
 def traefik_lasting_middlewares(site: Description) -> list[str]:
@@ -199,9 +189,9 @@ KINDS = {
         "licensing:8000",
         "origin:8080",
         [
-            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_lasting),
+            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_pages([Access.OPEN, Access.ASK], refused)),
             Example("# A site that enforces has private-", 2, traefik_lasting_middlewares),
-            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_people),
+            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_pages([Access.OPEN], crawlers)),
         ],
     ),
     "envoy": Kind(

@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_network
-from time import monotonic, time
+from time import monotonic
 
 import dns.asyncresolver
 import dns.exception
@@ -73,11 +73,6 @@ async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name,
     return any(one.address == str(address) for one in records)
 
 
-class CachedName(Struct, frozen=True):
-    name: str
-    until: float  # Unix time
-
-
 class Lookup(Struct, frozen=True):
     task: "asyncio.Task[None]"
     deadline: float  # monotonic time up to which visits wait for it
@@ -88,7 +83,7 @@ class AddressNames:
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: LRUCache[Address, CachedName] = LRUCache(MOST_ADDRESSES)
+        self.named: LRUCache[Address, VerifiedName] = LRUCache(MOST_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
         self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
@@ -111,7 +106,7 @@ class AddressNames:
 
     def name_of(self, address: Address) -> str | None:
         known = self.named.get(address)
-        return known.name if known is not None and time() < known.until else None
+        return known.name if known is not None and timezone.now() < known.looked_up_at + VALID else None
 
     def look_up(self, address: Address) -> Lookup | None:
         """Return the lookup of the address, a running one or a new one; None if there is to be none."""
@@ -144,12 +139,11 @@ class AddressNames:
         """Take the address's name from the database, or from DNS into the database."""
         stored = await self.stored.submit(str(address))
         if stored is not None:
-            self.named[address] = CachedName(stored.name, (stored.looked_up_at + VALID).timestamp())
+            self.named[address] = stored
             return
         name = await self.resolve(address)
         if name is None or not current_table.get().has_host(name):
             self.unnamed[address] = True
             return
-        verified = VerifiedName(str(address), name, timezone.now())
-        self.named[address] = CachedName(name, (verified.looked_up_at + VALID).timestamp())
+        verified = self.named[address] = VerifiedName(str(address), name, timezone.now())
         await self.keeping.submit(verified)
