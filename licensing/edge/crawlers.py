@@ -150,11 +150,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def by_directory(self) -> dict[str, Crawler]:
+        """The crawlers by the hosts where their keys are published."""
         return {one.signature_agent.lower(): one for one in self.crawlers if one.signature_agent is not None}
-
-    def signing_as(self, host: str) -> Crawler | None:
-        """Return the crawler whose keys are published at this host."""
-        return self.by_directory.get(host)
 
     def is_at(self, crawler: Crawler, address: str | None) -> bool:
         """Whether the address is in a range that the crawler's operator publishes."""
@@ -181,11 +178,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def hosts(self) -> frozenset[str]:
+        """The domains of the DNS names of all crawlers' addresses."""
         return frozenset(host for one in self.crawlers for host in one.hosts)
-
-    def has_host(self, name: str) -> bool:
-        """Return whether a DNS name lies in a domain of some crawler's addresses."""
-        return lies_below(name, self.hosts)
 
     def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
         """Return the table with additional addresses, given by crawler key."""

@@ -31,7 +31,6 @@ CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|traini
 class ProxyFile(Struct, frozen=True):
     """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason."""
 
-    proxy: str
     name: str
     content: str
     open_patterns: Sequence[str]
@@ -215,9 +214,9 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
-    text = with_folders(with_hosts(text, site.hosts).replace(HOST, site.host), description)
-    text = text.replace(NAME, name_of(site.host))
-    return ProxyFile(proxy, kind.file, text, description.patterns, description.omitted)
+    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_of(site.host))
+    text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
+    return ProxyFile(kind.file, text, description.patterns, description.omitted)
 
 
 def with_hosts(text: str, hosts: Sequence[str]) -> str:
@@ -237,10 +236,6 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
 def name_of(host: str) -> str:
     """Return the host as a name of letters, digits and underscores that no other host has."""
     return host.replace("-", "__").replace(".", "_")
-
-
-def with_folders(text: str, site: Description) -> str:
-    return text.replace(FOLDERS, f"({'|'.join(site.asset_folders) or NO_FOLDER})")
 
 
 def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:

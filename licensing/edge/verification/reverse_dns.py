@@ -26,7 +26,8 @@ from kit.storage.microbatch import InThread, MicroBatch
 from kit.values.networks import Address
 from licensing.edge.crawlers import lies_below
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.verification.stored_names import VALID, VerifiedName, find_names_now, keep_names_now
+from licensing.edge.verification.models import AddressName
+from licensing.edge.verification.stored_names import VALID, find_names_now, keep_names_now
 
 PATIENCE = 0.3  # seconds that visits wait for a lookup
 SECONDS = 3  # of a lookup
@@ -83,13 +84,13 @@ class AddressNames:
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: LRUCache[Address, VerifiedName] = LRUCache(MOST_ADDRESSES)
+        self.named: LRUCache[Address, AddressName] = LRUCache(MOST_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
         self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
         self.of_networks: Counter[str] = Counter()  # lookups in progress
-        self.stored: MicroBatch[str, VerifiedName | None] = MicroBatch(InThread("names of addresses", find_names_now))
-        self.keeping: MicroBatch[VerifiedName, None] = MicroBatch(InThread("new names of addresses", keep_names_now))
+        self.stored: MicroBatch[str, AddressName | None] = MicroBatch(InThread("names of addresses", find_names_now))
+        self.keeping: MicroBatch[AddressName, None] = MicroBatch(InThread("new names of addresses", keep_names_now))
 
     async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
         """Return whether the address has a verified name in one of these domains.
@@ -142,8 +143,8 @@ class AddressNames:
             self.named[address] = stored
             return
         name = await self.resolve(address)
-        if name is None or not current_table.get().has_host(name):
+        if name is None or not lies_below(name, current_table.get().hosts):
             self.unnamed[address] = True
             return
-        verified = self.named[address] = VerifiedName(str(address), name, timezone.now())
+        verified = self.named[address] = AddressName(str(address), name, timezone.now())
         await self.keeping.submit(verified)
