@@ -6,8 +6,7 @@ from typing import Any
 
 from django.db import connection, models
 
-from kit.storage.columns import Columns
-from kit.storage.prepared import prepared_cursor
+from kit.storage.prepared import Columns, prepared_cursor
 from kit.values import ids
 
 # Conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the row.

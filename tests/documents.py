@@ -75,7 +75,7 @@ def metadata() -> str:
 
 
 def filters() -> str:
-    from accounts.auditing.filters import AuditFilters
+    from accounts.auditing.views import AuditFilters
     from analytics.ledger.filters import LedgerFilters
     from analytics.statements.filters import StatementFilters
     from kit.rest.filters import OperatorFilterSet

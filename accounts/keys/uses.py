@@ -11,6 +11,7 @@ from accounts.keys.models import ApiKey
 
 PRECISION = timedelta(minutes=1)
 MAX_NOTED = 10_000
+MAX_REFUSAL = 255  # characters; a message may name a host
 noted: dict[tuple[str, bool], datetime] = {}  # when this process last wrote a use or a refusal, by Use.kind
 
 
@@ -42,7 +43,7 @@ def note(use: Use, now: datetime) -> None:
     if use.refusal:
         since = Case(When(states.is_refused(now), then=F("refused_since")), default=Value(now))
         stale = Q(refused_at=None) | Q(refused_at__lte=now - PRECISION)
-        key.filter(stale).update(refused_since=since, refused_at=now, refusal=use.refusal)
+        key.filter(stale).update(refused_since=since, refused_at=now, refusal=use.refusal[:MAX_REFUSAL])
         return
     key.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - PRECISION)).update(last_used_at=now)
     if use.grant.new_digest is not None:

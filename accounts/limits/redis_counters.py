@@ -1,8 +1,10 @@
 """Counters in Redis, which all processes share, and in this process what no server counts."""
 
 import asyncio
+import logging
+import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import cast
@@ -18,52 +20,20 @@ from redis.cluster import RedisCluster
 from redis.exceptions import RedisClusterException
 
 from accounts.limits.redis_servers import (
+    CONSUME,
     Fault,
-    Outages,
     RedisAddress,
     find_fault_in,
     find_settings_fault,
     find_topology_fault,
     read_info,
 )
-from accounts.limits.windows import MOST_AHEAD, Consume, Consumed, Group, ProcessCounters
+from accounts.limits.windows import Consume, Consumed, Group, ProcessCounters
 from kit.http.admission import run_blocking
 from kit.telemetry.tracing import traced
 
-# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
-# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
-CONSUME = """
-local reply, first = {}, 0
-for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
-  local cost, now, windows = unpack(bucket)
-  local granted, numbers, counts, longest = cost, {}, {}, {}
-  for i, window in ipairs(windows) do
-    local key, limit, seconds = KEYS[first + i], unpack(window)
-    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
-    numbers[i], counts[i] = math.floor(now / seconds), 0
-    local former = tonumber(kept[1] or 0)
-    if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
-      numbers[i], counts[i] = former, tonumber(kept[2])
-    end
-    granted = math.max(math.min(granted, limit - counts[i]), 0)
-    longest[key] = math.max(longest[key] or 0, seconds)
-  end
-  if granted > 0 then
-    for i, window in ipairs(windows) do
-      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
-      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
-    end
-    for key, seconds in pairs(longest) do
-      redis.call('EXPIRE', key, seconds * 2)
-    end
-  end
-  table.insert(reply, {granted, counts})
-  first = first + #windows
-end
-return reply
-""".replace("MOST_AHEAD", str(MOST_AHEAD))
-
-
+logger = logging.getLogger(__name__)
+RETRY_REDIS_AFTER = 1.0  # seconds
 NO_LIMIT = 2**53  # of a meter, for Lua's numbers
 ERRORS = (redis.RedisError, RedisClusterException, OSError)
 
@@ -73,6 +43,37 @@ AnyClient = Client | AsyncClient
 CLUSTERS = (RedisCluster, AsyncRedisCluster)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
+
+
+class Outages:
+    """Which servers do not answer. Primaries of a Cluster have names; otherwise the name is empty."""
+
+    def __init__(self) -> None:
+        self.retry_at: dict[str, float] = {}  # of the servers that failed last time
+        self.since: float | None = None
+
+    def allows(self, server: str = "") -> bool:
+        """Whether to ask the server. Requests do not wait for one that has just failed."""
+        return time.monotonic() >= self.retry_at.get(server, 0.0)
+
+    def note_failure(self, error: Exception, server: str = "") -> None:
+        self.retry_at[server] = time.monotonic() + RETRY_REDIS_AFTER
+        if self.since is None:
+            self.since = time.monotonic()
+            # Sentinel's errors go on with the whole client.
+            reason = str(error).partition(" : ")[0] or type(error).__name__
+            logger.warning("Redis does not answer (%s): limits hold per process until it returns", reason)
+
+    def note_success(self, server: str = "") -> None:
+        if self.since is not None:
+            self.retry_at.pop(server, None)
+            if not self.retry_at:
+                logger.warning("Redis is back after %.0f s", time.monotonic() - self.since)
+                self.since = None
+
+    def forget_all_but(self, servers: Collection[str]) -> None:
+        """Forget the servers that a failover has replaced."""
+        self.retry_at = {server: at for server, at in self.retry_at.items() if server in servers}
 
 
 class RedisCounters:

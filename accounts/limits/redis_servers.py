@@ -1,15 +1,12 @@
 """The servers that REDIS_URL names: one server, the primary that Sentinels watch, or a Cluster.
 
-Servers that would count limits wrongly are refused at the start and reported by /readyz. Those that do not answer are
-left alone for a second.
+Servers that would count limits wrongly are refused at the start and reported by /readyz. All run one script.
 
 `redis+sentinel://` is spelt as in redis-sentinel-url and Prefect, `redis+cluster://` as in limits (Flask-Limiter).
 """
 
-import logging
 import re
-import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -22,9 +19,9 @@ from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-logger = logging.getLogger(__name__)
+from accounts.limits.windows import MOST_AHEAD
+
 SECONDS_TO_WAIT = 0.5
-RETRY_REDIS_AFTER = 1.0  # seconds
 Host = tuple[str, int]
 Options = dict[str, Any]  # keyword arguments of redis-py's clients
 CLIENT_OPTIONS: Options = {
@@ -233,32 +230,35 @@ def find_settings_fault(info: Mapping[str, object]) -> Fault | None:
     return None
 
 
-class Outages:
-    """Which servers do not answer. Primaries of a Cluster have names; otherwise the name is empty."""
-
-    def __init__(self) -> None:
-        self.retry_at: dict[str, float] = {}  # of the servers that failed last time
-        self.since: float | None = None
-
-    def allows(self, server: str = "") -> bool:
-        """Whether to ask the server. Requests do not wait for one that has just failed."""
-        return time.monotonic() >= self.retry_at.get(server, 0.0)
-
-    def note_failure(self, error: Exception, server: str = "") -> None:
-        self.retry_at[server] = time.monotonic() + RETRY_REDIS_AFTER
-        if self.since is None:
-            self.since = time.monotonic()
-            # Sentinel's errors go on with the whole client.
-            reason = str(error).partition(" : ")[0] or type(error).__name__
-            logger.warning("Redis does not answer (%s): limits hold per process until it returns", reason)
-
-    def note_success(self, server: str = "") -> None:
-        if self.since is not None:
-            self.retry_at.pop(server, None)
-            if not self.retry_at:
-                logger.warning("Redis is back after %.0f s", time.monotonic() - self.since)
-                self.since = None
-
-    def forget_all_but(self, servers: Collection[str]) -> None:
-        """Forget the servers that a failover has replaced."""
-        self.retry_at = {server: at for server, at in self.retry_at.items() if server in servers}
+# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
+# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
+CONSUME = """
+local reply, first = {}, 0
+for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local cost, now, windows = unpack(bucket)
+  local granted, numbers, counts, longest = cost, {}, {}, {}
+  for i, window in ipairs(windows) do
+    local key, limit, seconds = KEYS[first + i], unpack(window)
+    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
+    numbers[i], counts[i] = math.floor(now / seconds), 0
+    local former = tonumber(kept[1] or 0)
+    if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
+      numbers[i], counts[i] = former, tonumber(kept[2])
+    end
+    granted = math.max(math.min(granted, limit - counts[i]), 0)
+    longest[key] = math.max(longest[key] or 0, seconds)
+  end
+  if granted > 0 then
+    for i, window in ipairs(windows) do
+      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
+      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
+    end
+    for key, seconds in pairs(longest) do
+      redis.call('EXPIRE', key, seconds * 2)
+    end
+  end
+  table.insert(reply, {granted, counts})
+  first = first + #windows
+end
+return reply
+""".replace("MOST_AHEAD", str(MOST_AHEAD))

@@ -102,8 +102,8 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     `until` limits them to entries that were recorded by then.
     """
     by_kind: dict[str, list[str]] = {}
-    for charge in set(charges):
-        by_kind.setdefault(charge.kind, []).append(charge.id)
+    for kind, id in set(charges):
+        by_kind.setdefault(kind, []).append(id)
     if not by_kind:
         return {}
     named = Q.create([KINDS[kind].entries(named) for kind, named in by_kind.items()], connector=Q.OR)
@@ -114,9 +114,9 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     groups = entries.order_by().annotate(of_fee=fee).values_list("of_fee", "decision_id", "license_id", "currency")
     found: Balances = {}
     for *names, currency, total, refunds in groups.annotate(Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
-        charge = named_first(*names)
-        if charge is not None:
-            had, refunded = found.get((charge, currency), Balance()), -(refunds or ZERO)
+        refunded = -(refunds or ZERO)
+        if (charge := named_first(*names)) is not None:
+            had = found.get((charge, currency), Balance())
             found[charge, currency] = Balance(had.charged + total + refunded, had.refunded + refunded)
     return found
 

@@ -65,7 +65,7 @@ class StatementSerializer(RowSerializer):
 
     def show_credits(self, statement: Statement) -> Rendered | None:
         names = ("opening", "granted", "spent", "expired", "refunded", "closing")
-        shown = {name: render_amount(getattr(statement, f"credit_{name}")) for name in names}
+        shown: Rendered = {name: render_amount(getattr(statement, f"credit_{name}")) for name in names}
         return shown if statement.has_wallet else None
 
 

@@ -100,6 +100,10 @@ class Wallet(models.Model):
         """The credit that can be spent, down to the floor."""
         return max(self.balance - self.floor, Decimal(0))
 
+    def covers(self, amount: Decimal) -> bool:
+        """Whether the credit pays an amount. Nothing is due (analytics.recording.spending.COVERS)."""
+        return self.balance - amount >= self.floor
+
     @property
     def zone(self) -> tzinfo:
         """The time zone on whose calendar its periods are counted."""

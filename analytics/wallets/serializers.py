@@ -220,7 +220,7 @@ class CreditAccessSerializer(serializers.Serializer):
     def to_representation(self, answer: tuple[Wallet, Decimal]) -> Rendered:
         wallet, amount = answer
         return {
-            "hasAccess": wallet.balance - amount >= wallet.floor,
+            "hasAccess": wallet.covers(amount),
             "balance": render_amount(wallet.balance),
             "available": render_amount(wallet.available),
         }

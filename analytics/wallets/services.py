@@ -16,7 +16,7 @@ from accounts.plans import epochs
 from analytics.payments.services import Price, record_price_of_grant
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, find_requester
-from analytics.wallets.models import DEFAULT_PRIORITY, Grant, GrantKind, Wallet
+from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
@@ -249,20 +249,8 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
     held = sum((one.remaining for one in book.grants), Decimal(0))
     if held + amount > LARGEST:
         raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
-    named = {"id": fields["id"]} if "id" in fields else {}
-    return Grant(
-        **named,
-        account_id=wallet.account_id,
-        wallet=wallet,
-        amount=amount,
-        remaining=amount,
-        kind=fields["kind"],
-        priority=fields.get("priority", DEFAULT_PRIORITY),
-        effective_at=max(effective_at, now),
-        expires_at=expires_at,
-        external_id=fields.get("external_id"),
-        created=now,
-    )
+    given = {name: fields[name] for name in ("id", "kind", "priority", "external_id") if name in fields}
+    return book.make_grant(amount, now, effective_at=max(effective_at, now), expires_at=expires_at, **given)
 
 
 @transaction.atomic

@@ -70,8 +70,8 @@ class Text(serializers.CharField):
 class ExternalId(Text):
     """The caller's own id of an object."""
 
-    def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        super().__init__(max_length=255, required=False, allow_null=True, source="external_id", **options)
+    def __init__(self, help_text: str = "") -> None:
+        super().__init__(max_length=255, required=False, allow_null=True, source="external_id", help_text=help_text)
 
 
 def is_http_url(text: str) -> bool:

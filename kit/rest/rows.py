@@ -29,7 +29,7 @@ class RowSerializer(StrictSerializer):
 
     attributes: ClassVar[Mapping[str, str]] = {}
 
-    def to_representation(self, row: object) -> Rendered:
+    def to_representation(self, row: Any) -> Rendered:
         return {name: read(self, row) for name, read in readers(type(self))}
 
 
@@ -51,7 +51,7 @@ def make_reader(serializer: type[RowSerializer], name: str, field: Field) -> Rea
     if name == "object" and isinstance(field, Choice):
         [constant] = field.choices
         return lambda _, row: constant
-    read = read_related(*attribute.split(".")) if "." in attribute else attrgetter(attribute)
+    read: Callable[[Any], Any] = read_related(*attribute.split(".")) if "." in attribute else attrgetter(attribute)
     if isinstance(field, Timestamp):
         return lambda _, row: render_timestamp(read(row))
     if isinstance(field, Amount) and field.allow_null:
@@ -61,7 +61,7 @@ def make_reader(serializer: type[RowSerializer], name: str, field: Field) -> Rea
     return lambda _, row: read(row)
 
 
-def read_related(relation: str, attribute: str) -> Callable[[Any], object]:
+def read_related(relation: str, attribute: str) -> Callable[[Any], Any]:
     def read(row: object) -> object:
         related = getattr(row, relation)
         return None if related is None else getattr(related, attribute)

@@ -134,20 +134,15 @@ class ApiViewSet(ListMixin[M]):
         except Exception as exc:  # one handler answers all errors and logs unexpected ones
             response = self.handle_exception(exc)
             forget_frames(exc)
-        return self.let_go(self.finalize_response(wrapped, response, *args, **kwargs))
-
-    def let_go(self, response: HttpResponse) -> HttpResponse:
-        """Drop the references to the request's body and rows now, and to the reply's after rendering.
-
-        View, request, parser context, renderer context and Django's messages form cycles, which would stay in memory
-        until the next garbage collection.
-        """
-        self.request._request._body = b""
-        self.request.parser_context.clear()
+        finalized = self.finalize_response(wrapped, response, *args, **kwargs)
+        # View, request, parser context, renderer context and Django's messages form cycles, which would keep the
+        # request's body and rows, and the reply's, in memory until the next garbage collection.
+        request._body = b""
+        wrapped.parser_context.clear()
         del self.request
-        if isinstance(response, Response):
-            response.add_post_render_callback(forget_renderer_context)
-        return response
+        if isinstance(finalized, Response):
+            finalized.add_post_render_callback(forget_renderer_context)
+        return finalized
 
     def describe_options(self) -> HttpResponse:
         """Return the methods and media types of this path; needs no key."""

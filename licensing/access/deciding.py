@@ -1,5 +1,6 @@
 """Decide checks on facts that are already looked up: the answers, before rendering."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -156,3 +157,24 @@ def admit_payer(check: Check) -> Check:
     if check.edge is None or check.edge.payer != Payer.UNLISTED:
         return check
     return replace(check, edge=replace(check.edge, payer=Payer.KNOWN))
+
+
+def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
+    """Return the check with current requester ids. A name given with a merged id is dropped."""
+    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
+    if check.edge is not None and other is not None:
+        check = replace(check, edge=replace(check.edge, and_requester_id=other))
+    if check.requester_id not in current:
+        return check
+    return replace(check, requester_id=current[check.requester_id], requester_name=None)
+
+
+def by_current_ids(
+    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
+) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
+    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
+    current = {known: row.current_id for known, row in requesters.items() if row.current_id is not None}
+    if not current:
+        return checks, requesters
+    merged = {new: dataclasses.replace(requesters[former], current_id=None) for former, new in current.items()}
+    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}

@@ -20,9 +20,16 @@ from kit.values.timestamps import render_timestamp
 from licensing.access import deciding
 from licensing.access.charging.credits import build_charge, rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import Answer, SharedDecision, admit_payer, not_found, settle, strictest_page
+from licensing.access.deciding import (
+    Answer,
+    SharedDecision,
+    admit_payer,
+    by_current_ids,
+    not_found,
+    settle,
+    strictest_page,
+)
 from licensing.access.facts import recorded_facts
-from licensing.access.lookup.requesters import by_current_ids
 from licensing.access.subjects import Item, LookupResult, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits

@@ -1,7 +1,6 @@
 """Filters for lists of licence clients."""
 
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
-from licensing.clients.models import LicenseClient
 
 
 class LicenseClientFilters(OperatorFilterSet):
@@ -12,7 +11,3 @@ class LicenseClientFilters(OperatorFilterSet):
         "revokedAt": Operand(timestamp, "revoked_at", ORDER, optional=True),
         "created": Operand(timestamp, operators=ORDER),
     }
-
-    class Meta:
-        model = LicenseClient
-        fields: list[str] = []

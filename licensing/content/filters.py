@@ -21,7 +21,7 @@ from kit.rest.filters import (
 )
 from kit.storage.code_points import by_code_point
 from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
-from licensing.content.models import Content, Status
+from licensing.content.models import Status
 from licensing.content.url_key import source_key
 from licensing.policies.facts import ContentType
 
@@ -56,7 +56,3 @@ class ContentFilters(OperatorFilterSet):
         "updated": Operand(timestamp, operators=ORDER),
         **{f"metadata.{one.name}": build_operand(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
     }
-
-    class Meta:
-        model = Content
-        fields: list[str] = []

@@ -10,7 +10,6 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.licenses.models import License
 from licensing.licenses.serializers import STATES
 
 
@@ -26,7 +25,3 @@ class LicenseFilters(OperatorFilterSet):
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
     }
-
-    class Meta:
-        model = License
-        fields: list[str] = []

@@ -23,10 +23,10 @@ from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.networks import truncate_address
 from kit.values.timestamps import as_django_writes, render_timestamp
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import by_current_ids, decide_check, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lookup.items import find_pages
-from licensing.access.lookup.requesters import by_current_ids, find_requesters, keep_requesters
+from licensing.access.lookup.requesters import find_requesters, keep_requesters
 from licensing.access.rendering import next_change
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler

@@ -11,7 +11,6 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.policies.models import Policy
 from licensing.policies.modes import MODES
 from licensing.policies.rules import Action
 
@@ -27,7 +26,3 @@ class PolicyFilters(OperatorFilterSet):
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER, optional=True),
     }
-
-    class Meta:
-        model = Policy
-        fields: list[str] = []

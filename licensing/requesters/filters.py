@@ -1,7 +1,6 @@
 """Filters of requesters."""
 
 from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
-from licensing.requesters.models import Requester
 
 
 class RequesterFilters(OperatorFilterSet):
@@ -12,7 +11,3 @@ class RequesterFilters(OperatorFilterSet):
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER, optional=True),
     }
-
-    class Meta:
-        model = Requester
-        fields: list[str] = []

@@ -4,7 +4,6 @@ from accounts.models import Unknown
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 from kit.values.hosts import parse_host
 from licensing.policies.modes import MODES
-from licensing.sites.models import Site
 
 
 def read_host(value: str) -> str:
@@ -25,7 +24,3 @@ class SiteFilters(OperatorFilterSet):
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
     }
-
-    class Meta:
-        model = Site
-        fields: list[str] = []

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any
 
 from django import forms
 from django.http import QueryDict
@@ -19,7 +19,6 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from accounts.models import Account
 from kit.http.parsing import check_values
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
@@ -157,11 +156,14 @@ class Currency(forms.ChoiceField):
         return super().clean(value) or None
 
 
-def text_field(
-    label: str, help_text: str = "", *, required: bool = True, max_length: int = 255, **attributes: str
-) -> forms.CharField:
-    widget = UnfoldAdminTextInputWidget(attrs=attributes)
-    return forms.CharField(label=label, help_text=help_text, required=required, max_length=max_length, widget=widget)
+def text_field(label: str, help_text: str = "", *, required: bool = True, max_length: int = 255) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        required=required,
+        max_length=max_length,
+        widget=UnfoldAdminTextInputWidget(),
+    )
 
 
 def choice_field(
@@ -175,13 +177,6 @@ def choice_field(
         initial=initial,
         widget=UnfoldAdminSelectWidget(),
     )
-
-
-class NewFields(TypedDict):
-    """The cleaned data of every form of a new object."""
-
-    id: str
-    account: Account
 
 
 def is_untouched(bound: forms.BoundField) -> bool:
@@ -213,8 +208,6 @@ def as_json(value: object) -> object:
         return render_timestamp(value)
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Decimal):
-        return plain(value)
     return None if value == "" else value
 
 
@@ -225,15 +218,11 @@ def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> d
     return fields
 
 
-def service_fields(
-    serializer: Serializer, values: Mapping[str, object], api_names: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Return the form's values as the service's arguments.
+def service_fields(serializer: Serializer, values: Mapping[str, object]) -> dict[str, Any]:
+    """Return the form's values as the service's arguments. Form fields are named as the serializer's sources.
 
-    Form fields are named as the serializer's sources, unless `api_names` names them by their name in the API.
     Raises ApiError or the serializer's ValidationError.
     """
     names = {field.source: name for name, field in serializer.fields.items() if not field.read_only}
-    names |= {form_field: name for name, form_field in (api_names or {}).items()}
-    body = {names[field]: as_json(value) for field, value in values.items() if field in names}
+    body = {names[source]: as_json(value) for source, value in values.items() if source in names}
     return validate_fields(serializer, body)

@@ -151,21 +151,6 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
             kwargs["required"] = False
         return without_window(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: ModelT | None) -> None:
-        """Add to the template's context of an object's page, or of the form of a new one."""
-
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
-        self.prepare_page(request, context, obj)
-        return super().render_change_form(request, context, add, change, form_url, obj)
-
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:

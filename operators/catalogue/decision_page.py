@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from django.forms import Media
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from msgspec import Struct
 
@@ -49,12 +49,20 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
     def media(self) -> Media:
         return super().media + Media(css={"all": ["operators/policy.css"]})
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: AccessEvent | None) -> None:
-        super().prepare_page(request, context, obj)
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: AccessEvent | None = None,
+    ) -> HttpResponse:
         if obj is not None:
             context["verdict"] = verdict_of(
                 obj, vars(obj)["answer"], request.user.has_perm("analytics.view_ledgerentry")
             )
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:

@@ -1,13 +1,16 @@
 """The form of an adjustment."""
 
+from datetime import datetime
 from decimal import Decimal
+from typing import TypedDict
 
 from django import forms
 
+from accounts.models import Account
 from analytics.ledger.refunds import KINDS, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
-from operators.base.fields import Amount, Currency, NewFields, text_field
+from operators.base.fields import Amount, Currency, text_field
 from operators.base.mixins import ServiceForm
 from operators.base.times.field import Moment
 from operators.customers.refunds import RefundableCharge
@@ -64,6 +67,17 @@ class AdjustmentForm(ServiceForm):
             amount.help_text = f"{amount.help_text} {left}"
 
 
-class AdjustmentFields(NewFields):
+class AdjustmentFields(TypedDict, total=False):
+    id: str
+    account: Account
     is_refund: bool
     amount: Decimal
+    currency: str
+    description: str
+    occurred_at: datetime | None
+    license_type: str
+    of_fee: str
+    of_license: str
+    of_decision: str
+    of_content: str
+    of_requester: str

@@ -20,11 +20,12 @@ from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row
 from kit.values import ids
+from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_ID, HistoryQuerySet
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import service_fields
+from operators.base.fields import as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.returning import ReturnsToCustomer
@@ -38,6 +39,19 @@ from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
 from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
+
+NAMES = {
+    "amount": "amount",
+    "currency": "currency",
+    "description": "description",
+    "occurred_at": "occurredAt",
+    "license_type": "licenseType",
+    "of_fee": "feeId",
+    "of_license": "licenseId",
+    "of_decision": "decisionId",
+    "of_content": "contentId",
+    "of_requester": "requesterId",
+}
 
 
 @admin.register(LedgerEntry)
@@ -58,6 +72,9 @@ class LedgerAdmin(
     list_display = (
         "booked_at", "when", "type", "sum", "requester", "license_type", "content", "description", "account",
     )  # fmt: skip
+    when = time_column("Counts at", "occurred_at", TO_SECOND)
+    booked_at = time_column("Booked", "created", TO_SECOND)
+    sum = amount_column("Amount", "amount", ordering="amount")
     list_select_related = ("account", "requester", "content", "license", "decision")
     row_name = "sum"
     row_facts = {"type": "", "requester": "", "booked_at": ""}
@@ -106,9 +123,6 @@ class LedgerAdmin(
         "contentId": "of_content",
         "requesterId": "of_requester",
     }
-    when = time_column("Counts at", "occurred_at", TO_SECOND)
-    booked_at = time_column("Booked", "created", TO_SECOND)
-    sum = amount_column("Amount", "amount", ordering="amount")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[LedgerEntry], search_term: str
@@ -130,8 +144,12 @@ class LedgerAdmin(
         return response
 
     def create(self, request: HttpRequest, fields: AdjustmentFields) -> LedgerEntry:
-        amount = -fields["amount"] if fields["is_refund"] else fields["amount"]
-        checked = service_fields(AdjustmentSerializer(), {**fields, "amount": amount}, self.api_names)
+        body = {
+            NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
+        }
+        amount = fields["amount"]
+        body["amount"] = plain(-amount if fields.get("is_refund") else amount)
+        checked = validate_fields(AdjustmentSerializer(), body)
         return adjust(fields["account"].pk, {**checked, "id": fields["id"]})[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
@@ -187,14 +205,23 @@ class LedgerAdmin(
             return []
         return [("Afterwards", RefundableCharge(saved.account_id, charge, saved.currency).in_words())]
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: LedgerEntry | None) -> None:
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: LedgerEntry | None = None,
+    ) -> HttpResponse:
         form = form_of(context)
-        if obj is None and isinstance(form, AdjustmentForm):
+        if add and isinstance(form, AdjustmentForm):
             charged = form.refundable_charge()
             if charged is None or request_scope(request).includes(charged.account_id):
                 form.explain_refund()
             if form["is_refund"].value():
                 context["title"] = "Refund"
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

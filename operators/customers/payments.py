@@ -1,5 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
+from decimal import Decimal
 from typing import ClassVar, TypedDict, cast
 
 from django import forms
@@ -13,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
+from accounts.models import Account
 from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
@@ -24,10 +26,11 @@ from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
+from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, NewFields, choice_field, service_fields, text_field
+from operators.base.fields import Amount, Currency, as_json, choice_field, text_field, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
@@ -43,7 +46,9 @@ KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKi
 
 
 class PaymentForm(ServiceForm):
-    requester_own_id = text_field("Customer", "The customer's own id.")
+    requester_own_id = forms.CharField(
+        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+    )
     kind = choice_field("It is", KINDS, initial=PaymentKind.PAYMENT.value)
     amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
@@ -88,13 +93,25 @@ class VoidFields(TypedDict, total=False):
     takes_back: bool
 
 
+class FormFields(TypedDict, total=False):
+    id: str
+    account: Account
+    requester_own_id: str
+    kind: str
+    amount: Decimal
+    currency: str
+    received_at: object
+    external_id: str | None
+    note: str | None
+
+
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
     ReturnsToCustomer[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
-    AskingAdmin[Payment, NewFields],
+    AskingAdmin[Payment, FormFields],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
@@ -123,18 +140,27 @@ class PaymentAdmin(
         "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
         "recorded", "voided",
     )  # fmt: skip
+    received = time_column("Received", "received_at")
+    recorded = time_column("Recorded", "created")
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
     api_names = {"requesterId": "requester_own_id"}
-    received = time_column("Received", "received_at")
-    recorded = time_column("Recorded", "created")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Return payments without their voids, which are shown with them."""
         return super().get_queryset(request).filter(reverses=None)
 
-    def create(self, request: HttpRequest, fields: NewFields) -> Payment:
-        checked = service_fields(PaymentSerializer(), fields, self.api_names)
+    def create(self, request: HttpRequest, fields: FormFields) -> Payment:
+        body = {
+            "requesterId": fields["requester_own_id"],
+            "kind": fields["kind"],
+            "amount": plain(fields["amount"]),
+            "currency": fields["currency"],
+            "receivedAt": as_json(fields["received_at"]) if fields.get("received_at") else None,
+            "externalId": fields.get("external_id") or None,
+            "note": fields.get("note") or None,
+        }
+        checked = validate_fields(PaymentSerializer(), body)
         payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")

@@ -7,10 +7,11 @@ from typing import TypedDict
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from accounts.models import Account
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Amount, NewFields, choice_field, text_field
+from operators.base.fields import Amount, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
@@ -45,7 +46,9 @@ class Terms(forms.Form):
 
 
 class WalletForm(Terms, ServiceForm):
-    requester_own_id = text_field("Customer", "The customer's own id.")
+    requester_own_id = forms.CharField(
+        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+    )
     of_license = text_field("Only for the licence", "lic_…; empty for all of its licences.", required=False)
     own_unit = choice_field("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
 
@@ -62,7 +65,9 @@ class TermFields(TypedDict, total=False):
     low_percent: int | None
 
 
-class WalletFields(NewFields, TermFields):
+class WalletFields(TermFields, total=False):
+    id: str
+    account: Account
     requester_own_id: str
     of_license: str
     own_unit: str

@@ -90,9 +90,18 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         count_here(fields["account"].pk, checked)
         return services.create_wallet(fields["account"].pk, checked)
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: Wallet | None) -> None:
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Wallet | None = None,
+    ) -> HttpResponse:
         if obj is not None:
             context["burn_down"] = self.figures(obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Wallet | None:
         """Return the wallet as it is now."""

@@ -44,11 +44,19 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
             )
         return form
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: License | None) -> None:
-        super().prepare_page(request, context, obj)
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: License | None = None,
+    ) -> HttpResponse:
         if obj is None or self.has_change_permission(request, obj):
             held = f"?license={obj.pk}" if obj is not None else ""
             context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{held}"
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import cast
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone
 from msgspec import Struct
@@ -73,10 +73,18 @@ class LicenseTemplates(ScopedAdmin[License]):
         terms = template.fields(now, currency_of_form(request))
         return cast("dict[str, str | list[str]]", {**initial, **terms})  # a form takes any value
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: License | None) -> None:
-        super().prepare_page(request, context, obj)
-        if obj is None:
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: License | None = None,
+    ) -> HttpResponse:
+        if add:
             context["license_templates"] = choices(request)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 def choices(request: HttpRequest) -> list[Choice]:

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 
 
-@pytest.fixture
-def policy(account):
-    return factories.policy(account)
-
-
 def link(account, policy) -> Content:
     return create_content(account.pk, {"title": "Linked", "policy_id": policy.pk})
 
@@ -54,33 +49,25 @@ def wait_for_lock_of_this_session(work: Future[object]) -> None:
 
 
 @on_postgresql
+@pytest.mark.parametrize("write", [link, link_site])
+@pytest.mark.parametrize("is_deleted_first", [True, False])
+def test_a_link_and_a_deletion_wait_for_each_other_and_the_later_is_refused(account, policy, write, is_deleted_first):
+    works = [(write, account, policy), (delete_policy, policy)]
+    earlier, later = reversed(works) if is_deleted_first else works
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            earlier[0](*earlier[1:])
+            waiting = pool.submit(outcome, *later)
+            wait_for_lock_of_this_session(waiting)
+        assert waiting.result(30) is (ValidationFailed if is_deleted_first else InUse)
+
+
+@on_postgresql
 @pytest.mark.parametrize("write", [link, link_site, keep_of_a_bulk_request])
 def test_two_links_to_the_same_policy_do_not_wait_for_each_other(account, policy, write):
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         link(account, policy)
         assert pool.submit(outcome, write, account, policy).result(30)
-
-
-@on_postgresql
-@pytest.mark.parametrize("write", [link, link_site])
-def test_a_deletion_waits_for_links_and_is_refused(account, policy, write):
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            write(account, policy)
-            deletion = pool.submit(outcome, delete_policy, policy)
-            wait_for_lock_of_this_session(deletion)
-        assert deletion.result(30) is InUse
-
-
-@on_postgresql
-@pytest.mark.parametrize("write", [link, link_site])
-def test_a_link_waits_for_a_deletion_and_is_refused(account, policy, write):
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            delete_policy(policy)
-            linking = pool.submit(outcome, write, account, policy)
-            wait_for_lock_of_this_session(linking)
-        assert linking.result(30) is ValidationFailed
 
 
 def test_no_item_has_a_deleted_policy_after_a_race(account):

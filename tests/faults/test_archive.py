@@ -71,7 +71,7 @@ def test_a_killed_archive_loses_and_doubles_nothing(server: Deployment, key: str
         with ledger.load():
             for _ in range(kills(3)):
                 process = archiving(server, "--anew")
-                time.sleep(random.uniform(0.5, 4))
+                time.sleep(random.uniform(0.5, 4))  # a kill at any moment
                 process.kill()
                 process.wait(20)
                 partly = archived(place)
@@ -128,7 +128,7 @@ def test_a_killed_removal_leaves_every_decision_to_be_read_once(tmp_path: Path, 
             assert len(wanted) > 100
             for _ in range(kills(3)):
                 process = removing(server)
-                time.sleep(random.uniform(1, 18))
+                time.sleep(random.uniform(1, 18))  # a kill at any moment
                 assert read() == wanted
                 process.kill()
                 process.wait(20)

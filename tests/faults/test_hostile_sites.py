@@ -5,7 +5,6 @@ gets only a few.
 """
 
 import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -14,7 +13,7 @@ import pytest
 
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 from licensing.sites.serializers import MAX_RULES
-from tests.faults.harness import Deployment, deployed
+from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
@@ -25,27 +24,20 @@ HOSTILE, FRIENDLY = "hostile.example", "friendly.example"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployed(tmp_path_factory.mktemp("sites"), PAGES_PER_MINUTE="1000000") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def keys(server: Deployment) -> dict[str, str]:
+def keys(deployment: Deployment) -> dict[str, str]:
     """The keys of the sites' accounts by host. The hostile site has the most patterns, wildcards and characters."""
-    (hostile, _), (friendly, _) = server.accounts(2)
+    deployment.start()
+    (hostile, _), (friendly, _) = deployment.accounts(2)
     length = MAX_CHARACTERS // MAX_RULES - 6
     pattern = "/" + "*a" * (MAX_WILDCARDS - 1) + "*"
     patterns = {HOSTILE: [f"{pattern}{number:03}".ljust(length, "a") for number in range(MAX_RULES)],
                 FRIENDLY: ["/premium/*"]}  # fmt: skip
     keys = {HOSTILE: hostile, FRIENDLY: friendly}
     for host, key in keys.items():
-        with server.client(key) as client:
-            policy = client.post("/v1/policies", json={
-                "name": "Readers", "rules": [{"action": "allow", "conditions": {"default": True}}]
-            }).raise_for_status().json()["id"]  # fmt: skip
+        with deployment.client(key) as client:
+            policy = client.policy({"action": "allow", "conditions": {"default": True}})
             rules = [{"pattern": pattern, "policyId": policy} for pattern in patterns[host]]
-            client.post("/v1/sites", json={"host": host, "mode": "enforce", "rules": rules}).raise_for_status()
+            client.create("/v1/sites", host=host, mode="enforce", rules=rules)
     return keys
 
 

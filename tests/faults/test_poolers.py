@@ -55,11 +55,9 @@ def test_a_pooler_that_gives_each_client_a_session_serves(deployment: Deployment
     assert deployment.postgres
     [(key, _)] = deployment.accounts(1)
     with pgbouncer(deployment.postgres, "session") as pooler, behind(deployment, pooler, tmp_path) as server:
-        api = httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, trust_env=False)
-        policy = api.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-        api.post("/v1/content", json={"title": "A", "externalId": "a", "policyId": policy})
-        body = {"externalId": "a", "requester": "org_acme"}
-        assert [api.post("/v1/access/check", json=body).json()["allowed"] for _ in range(50)] == [True] * 50
+        api = server.client(key)
+        item = api.item()
+        assert [api.check(item).json()["allowed"] for _ in range(50)] == [True] * 50
 
 
 def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str, int]]:
@@ -78,12 +76,8 @@ def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str
         policy = ask("POST", "/v1/policies", json={"name": name, "rules": [ALLOW_ALL]})["id"]
         rows = [{"title": str(number), "externalId": f"{name}-{number}", "policyId": policy} for number in range(30)]
         ask("POST", "/v1/content/bulk", json={"items": rows})
-        terms = {
-            "requesterId": f"org_{name}",
-            "licenseType": "paid",
-            "pricePerAccess": {"amount": 1, "currency": "USD"},
-        }
-        ask("POST", "/v1/licenses", json=terms)
+        terms = {"licenseType": "paid", "pricePerAccess": {"amount": 1, "currency": "USD"}}
+        ask("POST", "/v1/licenses", json={"requesterId": f"org_{name}", **terms})
         wallet = ask("POST", "/v1/wallets", json={"requesterId": f"org_{name}", "unit": "USD"})["id"]
         ask("POST", f"/v1/wallets/{wallet}/grants", json={"amount": 5, "kind": "paid"})
         for number in range(30):
@@ -102,9 +96,7 @@ def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str
     return seen
 
 
-def test_all_of_the_service_works_behind_a_pooler_that_shares_out_sessions_by_transaction(
-    deployment: Deployment, tmp_path
-):
+def test_all_of_the_service_works_behind_a_pooler_that_shares_out_sessions_by_transaction(deployment, tmp_path):
     assert deployment.postgres
     settings = {"DATABASE_POOLING": "transaction", "WORKERS": "1"}
     keys = [key for key, _ in deployment.accounts(4)]

@@ -19,7 +19,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.db import connection
 
-from analytics.recording.recorder import AsyncRecorder
+from analytics.recording.batch import AsyncRecorder
 from config import asgi
 from kit.values import ids
 from tests import factories

@@ -14,7 +14,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import by_code_point
-from kit.storage.postgresql.planning import planned
+from kit.storage.limited import planned
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND

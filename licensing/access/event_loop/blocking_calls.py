@@ -11,9 +11,6 @@ from jwt import PyJWK
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
 from accounts.keys.uses import Use, note
 from accounts.plans.epochs import Changes, changes_since, current_epoch
-from analytics.recording import recorder
-from analytics.recording.entries import Entry
-from analytics.recording.outcomes import Outcome
 from kit.http.admission import run_blocking
 from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
 from kit.storage.microbatch import Work
@@ -101,11 +98,6 @@ def note_uses_now(uses: Sequence[Use]) -> list[None]:
     return [None] * len(uses)
 
 
-def record_now(entries: Sequence[Entry]) -> list[Outcome]:
-    """Record the entries of all requests in one commit."""
-    return recorder.commit(entries)
-
-
 def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     """Create the items that visits of hosts without a site are recorded under."""
     for account_id in set(account_ids):
@@ -124,17 +116,17 @@ def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
 
 def run_each(works: Sequence[Work]) -> list[Exception | None]:
     """Run the works of all requests; return the error of each."""
-    return [error_of(work) for work in works]
-
-
-def error_of(work: Work) -> Exception | None:
-    try:
-        work()
-    except ApiError as error:
-        forget_frames(error)
-        return error
-    except Exception as exc:
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
-        return as_api_error(exc)
-    return None
+    errors: list[Exception | None] = []
+    for work in works:
+        try:
+            work()
+        except ApiError as error:
+            forget_frames(error)
+            errors.append(error)
+        except Exception as exc:
+            if not connection.in_atomic_block:
+                connection.close_if_unusable_or_obsolete()
+            errors.append(as_api_error(exc))
+        else:
+            errors.append(None)
+    return errors

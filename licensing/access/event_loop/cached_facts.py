@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from time import monotonic
 
 from cachetools import TTLCache
@@ -97,10 +98,6 @@ LOOKUP_THREADS = 3  # of which an account uses one: looking up many pages of a l
 MAX_LOOKUPS = 50  # of an account in a call, after which those of another account follow
 
 
-def account_of(wanted: LookupRequest) -> str:
-    return wanted.account_id
-
-
 class CachedFacts:
     """Facts from the snapshot, else from the database in shared calls. Every method is called on the event loop."""
 
@@ -108,7 +105,7 @@ class CachedFacts:
         self.snapshot = snapshot
         self.lookups: MicroBatches[LookupRequest, LookupResult] = MicroBatches(
             in_thread("lookups", look_up_now, LOOKUP_THREADS),
-            account_of,
+            attrgetter("account_id"),
             partial(MicroBatch, max_items=MAX_LOOKUPS, gather=gather),
         )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread

@@ -7,13 +7,12 @@ from time import perf_counter
 
 from django.db import connection
 
-from analytics.recording.batch import conflicts
+from analytics.recording.batch import AsyncRecorder, conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
-from analytics.recording.recorder import AsyncRecorder
+from analytics.recording.recorder import commit
 from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.timelines import Promoted
-from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.metrics import count_commit, failures
 
@@ -39,7 +38,7 @@ class Commits:
     ) -> None:
         self.next_decisions, self.forget = next_decisions, forget
         on_postgresql = connection.vendor == "postgresql"
-        self.write = AsyncRecorder().record if calls.on_loop else in_thread("recorder", record_now)
+        self.write = AsyncRecorder().record if calls.on_loop else in_thread("recorder", commit)
         self.records: Records = MicroBatch(
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
@@ -49,10 +48,6 @@ class Commits:
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way
         self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
-
-    def count_waiting(self) -> int:
-        """Return the number of requests that wait for their commit to begin."""
-        return sum(len(records.waiting) for records in {self.records, self.spending})
 
     async def gather(self) -> None:
         """Wait for checks that are being counted or looked up, so that they join the commit.

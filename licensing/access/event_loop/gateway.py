@@ -219,7 +219,8 @@ class Gateway:
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""
-        metrics.waiting.values[0] = self.commits.count_waiting()
+        queues = {self.commits.records, self.commits.spending}
+        metrics.waiting.values[0] = sum(len(records.waiting) for records in queues)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
 
 

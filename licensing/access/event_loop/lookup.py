@@ -90,7 +90,13 @@ class AsyncLookup:
         found = await self.sessions.run(FIND, columns) if keys else []
         rows = {names[int(place or 0) - 1]: row for place, *row in found}
         pages = await find_pages(self.sessions, urls) if urls else {}
-        return [build_result(wanted, rows, pages) for wanted in many]
+        results: list[LookupResult | None] = []
+        for wanted in many:
+            try:
+                results.append(build_result(wanted, rows, pages))
+            except NotCached:
+                results.append(None)
+        return results
 
 
 def quote(text: str) -> str:
@@ -99,18 +105,7 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def build_result(
-    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
-) -> LookupResult | None:
-    try:
-        return build_cached_result(wanted, rows, pages)
-    except NotCached:
-        return None
-
-
-def build_cached_result(
-    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
-) -> LookupResult:
+def build_result(wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]) -> LookupResult:
     """Raises NotCached for what a thread has to read."""
     account_id = wanted.account_id
     items: dict[Selector, Item] = {}

@@ -26,7 +26,6 @@ from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.terms import money, scope, term
 from operators.base.figures.windows import BarRow, days_in_words, days_of
 from operators.base.links import change_url, list_url
-from operators.base.lists.columns import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 
@@ -69,9 +68,18 @@ class OfOne(ScopedAdmin[ModelT]):
         """Return initial values of the Check access page, besides the account."""
         raise NotImplementedError
 
-    def prepare_page(self, request: HttpRequest, context: dict[str, object], obj: ModelT | None) -> None:
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: ModelT | None = None,
+    ) -> HttpResponse:
         if obj is not None:
             context |= self.figures(request, obj, timezone.now())
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
@@ -115,7 +123,8 @@ class OfOne(ScopedAdmin[ModelT]):
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
-    has_issuing_permission = right("licensing.add_license")
+    def has_issuing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("licensing.add_license")
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -28,6 +28,7 @@ from tests.clients.wordpress import wordpress
 from tests.documentation.blocks import block
 from tests.edge.signers import RAW, published, signed
 from tests.edge.tokens import RSL, basic
+from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.conftest import LICENSEES, NOBODY
 from tests.faults.proxies.programs import CDN, HOST, Balanced, Place, Proxy, running
@@ -52,7 +53,6 @@ from tests.faults.proxies.visitors import (
 from tests.outbound.receivers import certificate_of, receiver
 from tests.services import free_port
 
-EVERYBODY = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
 SEARCH = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
 TRAINING = {
     "action": "allow",
@@ -61,13 +61,9 @@ TRAINING = {
     "permissions": ["ai_training"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }
-NAMED = {
-    "action": "allow",
-    "priority": 3,
-    "conditions": {"permission": ["preview", "ads"]},
-    "permissions": ["preview", "ads"],
-}
-KEPT = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search", "archive"]}
+LINKING = ["preview", "ads"]
+NAMED = {"action": "allow", "priority": 3, "conditions": {"permission": LINKING}, "permissions": LINKING}
+KEPT = {**ALLOW_ALL, "permissions": ["read", "search", "archive"]}
 SOLD_RULES = [{**LICENSEES, "priority": 1}, SEARCH, TRAINING, NOBODY]
 OTHERS = "/others/*"
 
@@ -83,15 +79,15 @@ def rules_of_guide(name: str) -> list[dict[str, Any]]:
 
 
 FOLDERS: dict[str, list[dict[str, Any]]] = {
-    "/free/*": [EVERYBODY],
+    "/free/*": [ALLOW_ALL],
     "/premium/*": SOLD_RULES,
     OTHERS: [{**LICENSEES, "priority": 1}, NOBODY],
     "/paying/*": rules_of_guide("price-a-crawler"),
     "/archive/*": [KEPT],
     "/reports/*": [{**LICENSEES, "priority": 1}, SEARCH, NAMED, NOBODY],
     "/metered/*": rules_of_guide("free-articles"),
-    "/feed.xml": [EVERYBODY],
-    "/category/free/*": [EVERYBODY],  # of WordPress
+    "/feed.xml": [ALLOW_ALL],
+    "/category/free/*": [ALLOW_ALL],  # of WordPress
 }
 # Verified by the lists that are loaded, and by the names of their addresses.
 LISTS = {"GPTBot": OPENAI, "ClaudeBot": ANTHROPIC}
