@@ -129,7 +129,7 @@ async def identify(
     if signed is not None:
         return who_signed(signed, crawler)
     if crawler is not None and (verified_by := await identify_address(crawler, original.address, names)) is not None:
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, verified_by)
+        return verified_visitor(crawler, verified_by)
     claimed = claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
@@ -139,6 +139,10 @@ async def identify(
     if original.requester is not None:
         return Visitor(original.requester, None, identified_by=Identification.SITE, payer=Payer.CUSTOMER, **claimed)
     return claimed_visitor(crawler)
+
+
+def verified_visitor(crawler: Crawler, by: Identification, covered: frozenset[str] | None = None) -> Visitor:
+    return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, by, covered=covered)
 
 
 def claimed_visitor(crawler: Crawler | None) -> Visitor:
@@ -173,8 +177,7 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
     """
     own = current_table.get().by_directory.get(signed.host)
     if own is not None:
-        name, permission = own.name, own.permission
-        return Visitor(f"crawler:{own.key}", name, permission, Identification.SIGNATURE, covered=signed.covered)
+        return verified_visitor(own, Identification.SIGNATURE, signed.covered)
     agent = f"{AGENT}{signed.host}"[:255]
     return Visitor(
         agent,

@@ -33,7 +33,7 @@ from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address
+from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address, verified_visitor
 from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
@@ -147,11 +147,10 @@ class Decider:
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
     def identify(self, line: Line) -> Visitor:
-        crawler = line.crawler
-        place = None if crawler is None else self.places[crawler.key, line.address]
-        if crawler is None or place is None:
-            return claimed_visitor(crawler)
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, place)
+        place = None if line.crawler is None else self.places[line.crawler.key, line.address]
+        if line.crawler is None or place is None:
+            return claimed_visitor(line.crawler)
+        return verified_visitor(line.crawler, place)
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
