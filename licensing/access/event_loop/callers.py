@@ -9,8 +9,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, name_in_cache
 from accounts.keys.uses import Use, is_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
@@ -45,11 +44,14 @@ class Callers:
         )
         self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
 
-    async def read_grant(self, text: str) -> Grant:
-        """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
+    async def read_grant(self, header: str) -> Grant:
+        """Read the current grant of an Authorization header's key. Raises MissingApiKey and InvalidApiKey.
+
+        A malformed key costs no query.
+        """
+        text, name = bearer_token(header), name_in_cache(header)
         check_well_formed(text)
         found = await self.keys.submit(text)
-        name = keytext.name_in_cache(text)
         if isinstance(found, InvalidApiKey):
             self.snapshot.drop_grant(name)
             raise found
@@ -82,7 +84,7 @@ class Callers:
         Returns an empty dict if the request is refused: Django then produces the error.
         """
         try:
-            grant = await self.read_grant(bearer_token(authorization))
+            grant = await self.read_grant(authorization)
             grant.check()
             grant.check_address(address)
             return {"grant": grant, "limit_state": await self.consume(grant, address)}
@@ -188,13 +190,13 @@ class Sender(GrantSteps):
     async def confirm(self) -> Grant:
         """Read the key's grant from the database."""
         self.is_confirmed = True  # even if reading fails
-        self.grant = await self.callers.read_grant(bearer_token(self.authorization))
+        self.grant = await self.callers.read_grant(self.authorization)
         return self.grant
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     async def authenticate(self) -> None:
-        grant = self.callers.snapshot.grant(keytext.name_in_cache(bearer_token(self.authorization)))
+        grant = self.callers.snapshot.grant(name_in_cache(self.authorization))
         looked_up[MISS if grant is None else HIT] += 1
         self.grant = await self.confirm() if grant is None else grant
         self.grant.check()
