@@ -148,6 +148,8 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
+                "Download the proxy’s file again afterwards: the present one keeps every page open while the service "
+                "is down.",
                 *uncovered_hosts(site),
             ],
             button="Enforce it",

@@ -106,7 +106,9 @@ def test_a_viewer_sees_the_rules_and_files_of_its_own_accounts(sign_in, account)
 def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin, account):
     site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
     address = reverse("admin:licensing_site_enforce", args=[site.pk])
-    assert "Would have been refused in 30 days" in admin.get(address).content.decode()
+    html = admin.get(address).content.decode()
+    assert "Would have been refused in 30 days" in html
+    assert "Download the proxy’s file again afterwards" in html
     assert submit(admin, address).status_code == 302
     site.refresh_from_db()
     assert site.mode == "enforce"
