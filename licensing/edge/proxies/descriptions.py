@@ -75,9 +75,9 @@ class Description(Struct, frozen=True):
     @property
     def groups(self) -> list[tuple[Entry, list[str]]]:
         """Return the entries in groups of neighbours that differ in their expressions only."""
-        alike = groupby(self.entries, lambda one: (one.access, one.is_whole))
-        groups = [list(group) for _, group in alike]
-        return [(group[0], [one.expression for one in group]) for group in groups]
+        neighbours = groupby(self.entries, lambda entry: (entry.access, entry.is_whole))
+        groups = [list(group) for _, group in neighbours]
+        return [(group[0], [entry.expression for entry in group]) for group in groups]
 
 
 def describe(site: Site) -> Description:
@@ -144,7 +144,9 @@ class Pages:
         for item in registered:
             access = self.default if item.policy is None else self.access_for(item.policy)
             if access != self.open:
-                strictest = min(access, self.items.get(item.page.path, access), key=lambda one: one.strictness)
+                strictest = min(
+                    access, self.items.get(item.page.path, access), key=lambda candidate: candidate.strictness
+                )
                 self.items[item.page.path] = strictest
 
     def entries(self) -> tuple[list[Entry], list[str], list[tuple[str, str]]]:
@@ -157,10 +159,10 @@ class Pages:
         has_too_many = len(inside) > MAX_CLOSED_ITEMS
         entries: list[Entry] = []
         for item in inside[:MAX_CLOSED_ITEMS]:
-            entries += self.entries_of(item, items[item])
+            entries += self.entries_for(item, items[item])
         patterns, omitted = [], []
         for text, pattern, access in rules:
-            entries += self.entries_of(pattern, self.default if has_too_many else access)
+            entries += self.entries_for(pattern, self.default if has_too_many else access)
             if access == Access.CLOSED:
                 continue
             if self.enforces and has_too_many:
@@ -173,7 +175,7 @@ class Pages:
             entries.pop()
         return entries, patterns, omitted
 
-    def entries_of(self, pattern: Pattern, access: Access) -> list[Entry]:
+    def entries_for(self, pattern: Pattern, access: Access) -> list[Entry]:
         """Return the entry of an open pattern, or those of another one.
 
         Its own pages are named first. Whatever else its origin may take for one of them gets the default.
@@ -222,8 +224,8 @@ def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
 
 def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     """Return the asset folders that no closed pattern names; one for all pages does not."""
-    named = [one for one in closed if any(part.strip("/") for part in one.parts)]
+    named = [pattern for pattern in closed if any(part.strip("/") for part in pattern.parts)]
     folders: Mapping[str, Pattern] = {
         folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS
     }
-    return [folder for folder, of_it in folders.items() if not any(overlap(one, of_it) for one in named)]
+    return [folder for folder, files in folders.items() if not any(overlap(pattern, files) for pattern in named)]

@@ -50,9 +50,9 @@ def pages(line: str, any_case: str) -> Write:
 
     def write(site: Description) -> list[str]:
         lines = []
-        for one in site.entries:
-            case, end = ("", r"(\?|$)") if one.is_whole else (any_case, "")
-            lines.append(line.format(case, one.expression + end, one.access))
+        for entry in site.entries:
+            case, end = ("", r"(\?|$)") if entry.is_whole else (any_case, "")
+            lines.append(line.format(case, entry.expression + end, entry.access))
         return lines
 
     return write
@@ -94,12 +94,12 @@ def envoy_pages(site: Description) -> list[str]:
     """Return routes, of which the first match counts. Routes without a filter ask the service and close."""
     lines: list[str] = []
     people, others = envoy_people(site), envoy_others(site)
-    for one in site.entries:
-        path = f"safe_regex: {{regex: '{one.expression if one.is_whole else f'(?i){one.expression}.*'}'}}"
-        if one.access == Access.OPEN:
+    for entry in site.entries:
+        path = f"safe_regex: {{regex: '{entry.expression if entry.is_whole else f'(?i){entry.expression}.*'}'}}"
+        if entry.access == Access.OPEN:
             lines += envoy_route(path, f", headers: {people}", "*unasked")
             people = "*people"
-        if one.access == Access.CLOSED:
+        if entry.access == Access.CLOSED:
             lines += envoy_route(path, "", "")
         else:
             lines += envoy_route(path, f", headers: {others}" if others else "", "*ask")
@@ -214,7 +214,7 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
-    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_of(site.host))
+    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
     text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
     return ProxyFile(kind.file, text, description.patterns, description.omitted)
 
@@ -233,7 +233,7 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     return text
 
 
-def name_of(host: str) -> str:
+def name_from_host(host: str) -> str:
     """Return the host as a name of letters, digits and underscores that no other host has."""
     return host.replace("-", "__").replace(".", "_")
 
