@@ -1,5 +1,3 @@
-"""The generated files of clients/ are up to date with the document."""
-
 import subprocess
 import sys
 

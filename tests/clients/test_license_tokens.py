@@ -1,5 +1,3 @@
-"""Licence tokens, verified by the clients without asking the service."""
-
 import re
 from typing import Any
 from uuid import uuid4

@@ -1,5 +1,3 @@
-"""How servers and sites call the middleware."""
-
 import asyncio
 
 import httpx

@@ -1,5 +1,3 @@
-"""clients/python against a running service."""
-
 import asyncio
 import json
 import os

@@ -1,5 +1,3 @@
-"""`get_response` and exports of clients/python."""
-
 import asyncio
 import copy
 import pickle

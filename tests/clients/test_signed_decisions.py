@@ -1,5 +1,3 @@
-"""Signed decisions, verified by clients/python against a running service."""
-
 import base64
 import json
 import time

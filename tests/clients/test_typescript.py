@@ -1,5 +1,3 @@
-"""clients/typescript against a running service."""
-
 import subprocess
 from pathlib import Path
 

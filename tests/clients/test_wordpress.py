@@ -1,5 +1,3 @@
-"""The WordPress plugin in Debian's WordPress, against a running service."""
-
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime

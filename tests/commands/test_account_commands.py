@@ -1,5 +1,3 @@
-"""The account and key commands (README.md, Settings)."""
-
 import json
 from datetime import timedelta
 from io import StringIO

@@ -1,5 +1,3 @@
-"""ARCHIVE_DIR and the variables of S3: what is accepted, and what stops the start."""
-
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine

@@ -1,5 +1,3 @@
-"""manage.py check_books: every figure of money is the sum of its entries, and what is not is named."""
-
 import json
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

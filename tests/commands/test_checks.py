@@ -1,5 +1,3 @@
-"""What `manage.py check` reports about wrong or weak configurations."""
-
 import re
 
 import pytest

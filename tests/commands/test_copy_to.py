@@ -1,5 +1,3 @@
-"""copy_to: a SQLite installation moves to PostgreSQL, even after a kill -9 in the middle."""
-
 import os
 import re
 import subprocess

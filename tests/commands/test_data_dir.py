@@ -1,5 +1,3 @@
-"""Commands report an unusable data directory in one line."""
-
 import asyncio
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""`serve` refuses an unsuitable database and says how to fix it."""
-
 import io
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Invalid settings stop the start: URLs in place of host names, and lists of seconds with an empty member."""
-
 import pytest
 
 from tests.commands.starting import start

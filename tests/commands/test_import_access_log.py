@@ -1,5 +1,3 @@
-"""Imported access logs give the same decisions as live requests in observe mode, once each and uncharged."""
-
 import bz2
 import gzip
 import json

@@ -1,5 +1,3 @@
-"""manage.py import_content: imported fields and options."""
-
 import gzip
 import io
 import sys

@@ -1,5 +1,3 @@
-"""manage.py import_content: repeated and simultaneous imports."""
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError

@@ -1,5 +1,3 @@
-"""An import leaves an audit entry for each item that it created or changed."""
-
 import pytest
 
 from tests import auditlog

@@ -1,5 +1,3 @@
-"""manage.py import_content: files as spreadsheets, content systems and sites write them."""
-
 import gzip
 import json
 from datetime import date

@@ -1,5 +1,3 @@
-"""manage.py import_content: invalid rows and invalid files."""
-
 import gzip
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""manage.py import_exchange_rates: the European Central Bank's file, all or nothing."""
-
 import gzip
 import io
 import json

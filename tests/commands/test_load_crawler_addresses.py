@@ -1,5 +1,3 @@
-"""manage.py load_crawler_addresses: operators' published IP ranges supplement the crawler table."""
-
 import json
 from io import StringIO
 

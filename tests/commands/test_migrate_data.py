@@ -1,5 +1,3 @@
-"""`migrate_data` rewrites in steps what an earlier version has left."""
-
 import json
 from io import StringIO
 

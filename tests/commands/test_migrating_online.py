@@ -1,5 +1,3 @@
-"""`migrate` keeps nobody waiting for long on PostgreSQL, and builds indexes of partitioned tables concurrently."""
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,5 +1,3 @@
-"""A change of API_KEY_PEPPER ends nothing while API_KEY_PEPPER_PREVIOUS names the former one."""
-
 import io
 import json
 import time

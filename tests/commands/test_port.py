@@ -1,5 +1,3 @@
-"""A port in use is reported before the server claims to serve."""
-
 import io
 import socket
 from collections.abc import Iterator

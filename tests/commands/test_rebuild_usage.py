@@ -1,5 +1,3 @@
-"""manage.py rebuild_usage: rollups recomputed from the events and the ledger."""
-
 import json
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""manage.py recover_webhook: resend failed deliveries, or every undelivered event since a chosen time."""
-
 import io
 import json
 

@@ -1,5 +1,3 @@
-"""manage.py start: what it makes in an empty database before it serves."""
-
 import io
 
 import pytest

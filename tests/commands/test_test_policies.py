@@ -1,5 +1,3 @@
-"""manage.py test_policies: run the tests of stored policies, whose results can change with time."""
-
 import io
 import json
 

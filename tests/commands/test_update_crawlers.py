@@ -1,5 +1,3 @@
-"""manage.py update_crawlers, and its effect on /v1/crawlers."""
-
 import json
 
 import pytest

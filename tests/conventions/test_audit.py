@@ -1,5 +1,3 @@
-"""Every change is in the audit log with its author; requests that change nothing are not."""
-
 import ast
 
 import pytest

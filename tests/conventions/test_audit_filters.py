@@ -1,5 +1,3 @@
-"""The audit log's filters, whose operators work as in every list."""
-
 from io import StringIO
 
 import pytest

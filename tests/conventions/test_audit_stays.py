@@ -1,5 +1,3 @@
-"""The database refuses every change to audit log entries, from any user."""
-
 import pytest
 from django.db import IntegrityError, connection, transaction
 

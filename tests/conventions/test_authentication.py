@@ -1,5 +1,3 @@
-"""Authentication (docs/reference/api.md)."""
-
 from datetime import timedelta
 
 import orjson

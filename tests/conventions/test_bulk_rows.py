@@ -1,5 +1,3 @@
-"""Every bulk request refuses only the rows whose texts cannot be stored (docs/reference/api.md, Bulk requests)."""
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Content filters: every field with every operator it supports, and special ones (docs/reference/api.md)."""
-
 from datetime import UTC, datetime
 from urllib.parse import quote
 

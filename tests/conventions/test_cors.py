@@ -1,5 +1,3 @@
-"""Any origin's page can use a public key in the browser."""
-
 from tests import factories
 from tests.client import ApiClient
 

@@ -1,5 +1,3 @@
-"""`totalCount` of every list: exact, estimated after a second, exact on request, or omitted."""
-
 from contextlib import contextmanager
 
 import pytest

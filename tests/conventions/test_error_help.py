@@ -1,5 +1,3 @@
-"""Errors say how to fix them: the nearest name, the kind of error, and a link to the errors reference."""
-
 from pathlib import Path
 
 from kit.http.error_docs import ERRORS_PAGE, doc_url

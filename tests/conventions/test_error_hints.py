@@ -1,5 +1,3 @@
-"""Errors name the next step: the existing resource, the cursor, the escaped offset."""
-
 import pytest
 
 from accounts.limits.throttling import refuse_beyond

@@ -1,5 +1,3 @@
-"""Errors about an id that does not exist say what an id looks like, and how to find it."""
-
 import re
 
 import pytest

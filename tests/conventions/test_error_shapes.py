@@ -1,5 +1,3 @@
-"""A value of another shape than a field's is answered with an example, and the example works."""
-
 import json
 import re
 

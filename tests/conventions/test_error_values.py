@@ -1,5 +1,3 @@
-"""Errors about a parameter name it, show the value that was given, and give an example that works."""
-
 import re
 from urllib.parse import quote
 

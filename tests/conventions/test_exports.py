@@ -1,5 +1,3 @@
-"""Lists and reports as CSV and JSON Lines."""
-
 import gc
 import tracemalloc
 from statistics import median

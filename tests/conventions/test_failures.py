@@ -1,5 +1,3 @@
-"""Internal errors use the error envelope and reveal no internals (docs/reference/api.md, Requests and errors)."""
-
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 

@@ -1,5 +1,3 @@
-"""All errors of a body are reported at once; the first is the main error."""
-
 from kit.values.faults import MAX_FAULTS
 from tests import factories
 from tests.client import ApiClient

@@ -1,5 +1,3 @@
-"""An unknown or invalid filter is a 400 that names it (docs/reference/api.md)."""
-
 from urllib.parse import quote
 
 import pytest

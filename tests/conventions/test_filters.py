@@ -1,8 +1,3 @@
-"""Filters: every filterable field of every list with every operator it supports (docs/reference/api.md).
-
-Expected rows follow from the row values by the plainest reading of each operator.
-"""
-
 import pytest
 
 from analytics.models import AccessEvent

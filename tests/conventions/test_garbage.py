@@ -1,5 +1,3 @@
-"""A request's data is freed when it ends, without waiting for garbage collection."""
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

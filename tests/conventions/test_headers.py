@@ -1,5 +1,3 @@
-"""Reply headers: caching, compression, allowed methods."""
-
 import gzip
 
 import brotli

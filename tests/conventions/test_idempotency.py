@@ -1,5 +1,3 @@
-"""Idempotency-Key (docs/reference/api.md, Retries)."""
-
 import pytest
 
 from accounts.models import IdempotencyRecord

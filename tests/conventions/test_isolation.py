@@ -1,5 +1,3 @@
-"""Accounts cannot read or change each other's data (docs/reference/api.md)."""
-
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 
 KINDS = {

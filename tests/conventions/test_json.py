@@ -1,5 +1,3 @@
-"""Malformed bodies get the same errors from every endpoint (docs/reference/api.md, Requests and errors)."""
-
 import json
 
 import pytest

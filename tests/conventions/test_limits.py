@@ -1,5 +1,3 @@
-"""Plan limits (docs/reference/api.md, Limits)."""
-
 from datetime import datetime
 from ipaddress import ip_address
 

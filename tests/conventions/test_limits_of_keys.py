@@ -1,5 +1,3 @@
-"""The share of public keys in a plan, and limits of single keys (docs/reference/api.md, Limits)."""
-
 from ipaddress import ip_address
 
 import pytest

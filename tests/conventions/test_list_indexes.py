@@ -1,5 +1,3 @@
-"""Each filter of a list that is read in windows has an index or a summary, which finds rare values (PostgreSQL)."""
-
 import re
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""Pagination of every list (docs/reference/api.md, Lists and filters)."""
-
 import base64
 
 import pytest

@@ -1,5 +1,3 @@
-"""Rows of long lists are loaded as Django loads them."""
-
 import pytest
 from django.db import connection, models
 from django.db.models import Value

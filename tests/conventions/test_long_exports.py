@@ -1,5 +1,3 @@
-"""Exports longer than one chunk: every exportable list is streamed completely, in the list's order."""
-
 import csv
 import io
 import json

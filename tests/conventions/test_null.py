@@ -1,5 +1,3 @@
-"""Null for an optional field means its default; in a PATCH it clears the field (docs/reference/api.md, Bodies)."""
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The OpenAPI document for readers and client generators."""
-
 import re
 import tomllib
 from collections.abc import Iterator

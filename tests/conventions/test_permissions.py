@@ -1,5 +1,3 @@
-"""Each endpoint checks its permissions before anything else (docs/reference/api.md)."""
-
 from django.urls import get_resolver
 
 from accounts.keys.permissions import PERMISSIONS

@@ -1,5 +1,3 @@
-"""Reply size has a limit, whatever is stored and requested (docs/reference/api.md)."""
-
 import orjson
 import pytest
 

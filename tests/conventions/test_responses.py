@@ -1,5 +1,3 @@
-"""Headers of every response, and replies for unknown endpoints (docs/reference/api.md)."""
-
 import re
 
 import pytest

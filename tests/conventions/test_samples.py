@@ -1,5 +1,3 @@
-"""The samples in tests/conventions/endpoints.py cover every endpoint and succeed."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""A key's text appears only in the reply that created it (docs/reference/api.md, Keys)."""
-
 import logging
 
 import pytest

@@ -1,5 +1,3 @@
-"""Limits of file length and modules per package."""
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`fields`: the fields of a reply beside `object` and `id`."""
-
 from tests.client import ApiClient
 
 

@@ -1,5 +1,3 @@
-"""The number of lines with `Any` or `type: ignore` may only fall (docs/contributing/development.md, Types)."""
-
 import re
 
 import pytest

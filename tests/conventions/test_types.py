@@ -1,5 +1,3 @@
-"""Fields accept only JSON values of their own type (docs/reference/api.md)."""
-
 from typing import Any
 
 from tests.conventions.endpoints import ENDPOINTS, each_with_body

@@ -1,5 +1,3 @@
-"""The changelog has the released version, and for each release what an upgrade takes."""
-
 import re
 
 import pytest

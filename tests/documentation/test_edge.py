@@ -1,5 +1,3 @@
-"""Tables of the edge's reference equal what the service and its tests use."""
-
 import re
 
 from licensing.edge.proxies.files import KINDS

@@ -1,5 +1,3 @@
-"""The guides' examples besides the quickstarts, run as printed with real values for placeholders."""
-
 import json
 import re
 import sys

@@ -1,5 +1,3 @@
-"""Each promise of docs/explanation/guarantees.md names tests that exist."""
-
 import re
 
 from run import ROOT

@@ -1,5 +1,3 @@
-"""The API guides: quickstarts, and the clients' recipes as printed."""
-
 import inspect
 import json
 import random

@@ -1,5 +1,3 @@
-"""An integrator's first steps: install the clients, bulk changes, a CMS, and Express middleware."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""The access log guide, with a log written by nginx."""
-
 import json
 import re
 import shlex

@@ -1,5 +1,3 @@
-"""The table of read-only fields in docs/reference/api.md is complete."""
-
 import re
 from collections.abc import Iterator
 

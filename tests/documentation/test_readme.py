@@ -1,5 +1,3 @@
-"""The README's story, line by line, in a shell against a running service."""
-
 import json
 import os
 import re

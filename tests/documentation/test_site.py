@@ -1,5 +1,3 @@
-"""The documentation site: its pages and links, and how the service serves it."""
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The WSGI bridge: a complete reply is sent at once, a streamed one part by part."""
-
 import asyncio
 from io import BytesIO
 

@@ -1,5 +1,3 @@
-"""A streamed reply that fails half-way closes its connection early, so clients notice that it is incomplete."""
-
 import gzip
 import logging
 

@@ -1,5 +1,3 @@
-"""Cached data never outlives a change: the next check sees it."""
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection

@@ -1,5 +1,3 @@
-"""A change invalidates exactly the affected cache entries (accounts.plans.epochs)."""
-
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial

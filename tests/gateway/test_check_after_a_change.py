@@ -1,5 +1,3 @@
-"""The first check after a change of a policy costs no second decision and no second parsing of the rules."""
-
 import pytest
 
 from accounts.plans import epochs

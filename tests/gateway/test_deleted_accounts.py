@@ -1,5 +1,3 @@
-"""An account is deleted while its checks go on."""
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,5 +1,3 @@
-"""An exception outside of Django, around the thread of a request, is answered like one of a view."""
-
 import json
 import logging
 

@@ -1,5 +1,3 @@
-"""A commit waits briefly for checks that are being counted or looked up, so that groups stay together."""
-
 import asyncio
 
 import pytest

@@ -1,5 +1,3 @@
-"""Limits on a request's head, anywhere in a connection's stream (config.server.protocol)."""
-
 import re
 
 import orjson

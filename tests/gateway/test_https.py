@@ -1,5 +1,3 @@
-"""HTTPS on the event loop: the same Strict-Transport-Security header as Django's SecurityMiddleware."""
-
 import pytest
 from django.conf import settings as configured
 

@@ -1,5 +1,3 @@
-"""Requests that wait for shared calls without an asyncio task of their own (kit.storage.light_tasks)."""
-
 import asyncio
 import re
 from contextvars import ContextVar

@@ -1,5 +1,3 @@
-"""The state of a limit as replies report it, and the counts of simultaneous requests."""
-
 import asyncio
 
 import pytest

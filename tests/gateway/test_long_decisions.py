@@ -1,5 +1,3 @@
-"""Batches whose decisions take long are decided in a thread: the event loop serves everybody else meanwhile."""
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

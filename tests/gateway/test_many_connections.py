@@ -1,5 +1,3 @@
-"""Limits per client: connections, queued requests, and memory for bodies."""
-
 import asyncio
 
 import pytest

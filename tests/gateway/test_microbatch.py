@@ -1,5 +1,3 @@
-"""Requests that share calls (kit.storage.microbatch)."""
-
 import asyncio
 from functools import partial
 

@@ -1,5 +1,3 @@
-"""Requesters created or named with the record of a check (analytics.recording.naming)."""
-
 from itertools import chain
 
 import pytest

@@ -1,5 +1,3 @@
-"""Parameters of SQL statements on the event loop (kit.storage.postgresql.async_postgres)."""
-
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection

@@ -1,5 +1,3 @@
-"""Counters of limits in one process: exact, bounded in memory, and unharmed by a clock that goes back."""
-
 import pytest
 
 from accounts.limits.counters import ProcessCounters

@@ -1,5 +1,3 @@
-"""Another server is promoted while a check waits for facts (kit/storage/postgresql/timelines.py)."""
-
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 

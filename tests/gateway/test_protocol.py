@@ -1,5 +1,3 @@
-"""Requests split into any packets are read identically and answered in order."""
-
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""Requests that are not HTTP, or end too early, are answered with what is wrong and what to do."""
-
 import asyncio
 
 import orjson

@@ -1,5 +1,3 @@
-"""Request lines, Host and header syntax: anything that two servers could read differently is a 400."""
-
 import orjson
 import pytest
 

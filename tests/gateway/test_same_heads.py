@@ -1,5 +1,3 @@
-"""Both request paths read a request's headers the same way and return the same headers."""
-
 from io import BytesIO
 
 import pytest

@@ -1,5 +1,3 @@
-"""Requesters created by several requests at the same moment (analytics.recording.naming)."""
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

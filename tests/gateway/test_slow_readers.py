@@ -1,5 +1,3 @@
-"""Replies to a slow reader wait for it without piling up in memory."""
-
 import asyncio
 
 from licensing.access.event_loop.application import respond

@@ -1,5 +1,3 @@
-"""Thread shares: each caller has a share, waits without a thread, and slow readers occupy none."""
-
 import asyncio
 from io import BytesIO
 from threading import Semaphore

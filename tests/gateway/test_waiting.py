@@ -1,5 +1,3 @@
-"""Idle connections are closed, active ones are kept. Tests set the time."""
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,5 +1,3 @@
-"""Callers in the gateway: keys with their plans, and requesters."""
-
 import pytest
 from django.db import OperationalError
 

@@ -1,5 +1,3 @@
-"""The parent of worker processes: how it replaces those that die (config.server.workers)."""
-
 import logging
 from types import SimpleNamespace
 from typing import ClassVar
