@@ -11,13 +11,6 @@ from config.server.workers import LONGEST_PAUSE, QUICK_SECONDS, Workers, cause_o
 from kit.telemetry.workers import worker_deaths
 
 
-class Clock:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class StandIn:
     """A worker without a process. It lives until the test sets its exit code."""
 
@@ -52,14 +45,14 @@ class BackgroundStandIn(StandIn):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(workers, "monotonic", clock)
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=1_000.0)
+    monkeypatch.setattr(workers, "monotonic", lambda: clock.now)
     return clock
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
+def started(monkeypatch) -> list[StandIn]:
     """All workers that were started."""
     StandIn.started.clear()
     monkeypatch.setattr(workers, "Worker", StandIn)
@@ -69,16 +62,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
 
 
 @pytest.fixture
-def parent(started: list[StandIn], clock: Clock) -> Workers:
+def parent(started, clock) -> Workers:
     parent = Workers(Config("config.asgi:application", workers=2, log_config=None), [])
     parent.init_processes()
     assert [type(worker) for worker in started] == [BackgroundStandIn, StandIn, StandIn]
     return parent
 
 
-def test_a_worker_that_dies_is_replaced_at_once(
-    parent: Workers, started: list[StandIn], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_dies_is_replaced_at_once(parent, started, caplog):
     before = worker_deaths.values[0]
     started[1].die(-7)
     parent.keep_subprocess_alive()
@@ -90,9 +81,7 @@ def test_a_worker_that_dies_is_replaced_at_once(
     assert record.getMessage() == "Worker 1 died: it was ended by SIGBUS. Another one starts now."
 
 
-def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses(
-    parent: Workers, started: list[StandIn], clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses(parent, started, clock, caplog):
     pauses = []
     for _ in range(4):
         started[-1].die(1)
@@ -106,9 +95,7 @@ def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses
     assert not started[0].exitcode
 
 
-def test_a_worker_that_lived_for_a_while_is_replaced_at_once(
-    parent: Workers, started: list[StandIn], clock: Clock
-) -> None:
+def test_a_worker_that_lived_for_a_while_is_replaced_at_once(parent, started, clock):
     for number in range(1, 5):
         clock.now += QUICK_SECONDS
         started[-1].die(-9)
@@ -116,18 +103,14 @@ def test_a_worker_that_lived_for_a_while_is_replaced_at_once(
         assert len(started) == 3 + number
 
 
-def test_a_worker_that_hangs_is_killed_and_replaced(
-    parent: Workers, started: list[StandIn], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_hangs_is_killed_and_replaced(parent, started, caplog):
     started[2].is_silent = True
     parent.keep_subprocess_alive()
     assert parent.processes == [*started[:2], started[3]]
     assert "it was killed, because it did not answer for" in caplog.text
 
 
-def test_without_room_for_a_process_the_next_attempt_is_later(
-    parent: Workers, started: list[StandIn], clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_room_for_a_process_the_next_attempt_is_later(parent, started, clock, monkeypatch):
     def refuse(kind: type[StandIn]) -> StandIn:
         raise BlockingIOError("Resource temporarily unavailable")
 
@@ -143,9 +126,7 @@ def test_without_room_for_a_process_the_next_attempt_is_later(
     assert type(started[3]) is BackgroundStandIn
 
 
-def test_a_parent_that_fails_lets_its_workers_stop(
-    parent: Workers, started: list[StandIn], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parent_that_fails_lets_its_workers_stop(parent, started, monkeypatch):
     def fail() -> None:
         raise RuntimeError("a defect")
 
@@ -157,14 +138,14 @@ def test_a_parent_that_fails_lets_its_workers_stop(
     assert all(worker.is_stopped for worker in started)
 
 
-def test_the_service_ends_if_a_worker_cannot_start(parent: Workers, started: list[StandIn]) -> None:
+def test_the_service_ends_if_a_worker_cannot_start(parent, started):
     started[0].die(STARTUP_FAILURE)
     parent.keep_subprocess_alive()
     assert parent.failed_to_start
     assert parent.should_exit.is_set()
 
 
-def test_pauses_have_a_limit() -> None:
+def test_pauses_have_a_limit():
     assert [pause_after(deaths) for deaths in (0, 1, 7, 100_000)] == [0, 0, LONGEST_PAUSE, LONGEST_PAUSE]
 
 
@@ -177,5 +158,5 @@ def test_pauses_have_a_limit() -> None:
         (-200, "it was ended by signal 200"),
     ],
 )
-def test_a_death_has_its_cause_in_words(exit_code: int, cause: str) -> None:
+def test_a_death_has_its_cause_in_words(exit_code: int, cause: str):
     assert cause_of_death(exit_code) == cause
