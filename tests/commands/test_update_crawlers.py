@@ -1,10 +1,12 @@
 import json
+from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from licensing.edge.crawlers import SHIPPED
 from licensing.edge.current_crawlers import current_table
+from licensing.edge.verification import published_addresses
 
 SHIPPED_DATE = json.loads(SHIPPED.read_bytes())["date"]
 BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}
@@ -82,3 +84,92 @@ def test_a_file_that_is_wrong_or_missing_changes_nothing(api, update, tmp_path):
 def test_a_user_agent_claims_a_crawler_by_its_token(user_agent, name):
     found = current_table.get().claimed_by(user_agent)
     assert (found and found.name) == name
+
+
+PUBLISHED = {
+    "creationTime": "2026-11-20T10:00:00.000000",
+    "prefixes": [{"ipv4Prefix": "198.51.100.0/28"}, {"ipv6Prefix": "2001:db8:7::/48"}],
+}
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load files with these contents; return the command's output."""
+
+    def load(crawler, *contents, **options):
+        paths = []
+        for number, content in enumerate(contents):
+            path = tmp_path / f"{number}.json"
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+            paths.append(str(path))
+        output = StringIO()
+        call_command("load_crawler_addresses", crawler, *paths, stdout=output, **options)
+        current_table.looked_at = float("-inf")
+        return output.getvalue()
+
+    return load
+
+
+def crawler_of(api, name):
+    [crawler] = [one for one in api.get("/v1/crawlers")["data"] if one["name"] == name]
+    return crawler
+
+
+def test_published_addresses_are_loaded_and_replaced(api, load):
+    assert load("GPTBot", PUBLISHED) == "GPTBot: 2 address ranges, as of 2026-11-20.\n"
+    assert crawler_of(api, "GPTBot")["addresses"] == ["198.51.100.0/28", "2001:db8:7::/48"]
+    assert crawler_of(api, "ClaudeBot")["addresses"] == []
+    table = current_table.get()
+    gptbot = table.claimed_by("GPTBot/1.0")
+    assert table.is_at(gptbot, "198.51.100.9")
+    assert table.is_at(gptbot, "2001:db8:7:1::1")
+    assert table.is_at(gptbot, "::ffff:198.51.100.9")
+    assert not table.is_at(gptbot, "198.51.100.16")
+    assert not table.is_at(table.claimed_by("ClaudeBot"), "198.51.100.9")
+    told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, json=True))
+    assert told == {"crawler": "GPTBot", "addresses": 3, "date": "2026-11-20"}
+    load("GPTBot", PUBLISHED)
+    load("GPTBot", {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]})
+    assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]
+
+
+def test_an_update_of_the_table_keeps_loaded_addresses(api, load, tmp_path):
+    load("GPTBot", PUBLISHED)
+    own = {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
+           "addresses": ["192.0.2.0/24"]}  # fmt: skip
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({"date": "2026-12-01", "crawlers": [own]}))
+    call_command("update_crawlers", str(table))
+    current_table.looked_at = float("-inf")
+    assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24", "198.51.100.0/28", "2001:db8:7::/48"]
+
+
+def test_files_that_are_wrong_missing_or_too_long_change_nothing(api, load, tmp_path, monkeypatch):
+    for broken in (
+        "",
+        "[]",
+        "{}",
+        {"prefixes": []},
+        {"prefixes": [{}]},
+        {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]},
+        {"prefixes": [{"ipv4Prefix": "0.0.0.0/0"}]},
+        {"prefixes": [{"ipv6Prefix": "::/0"}]},
+        {"prefixes": [{"ipv4Prefix": "10.0.0.0/7"}]},
+        {"prefixes": "198.51.100.0/24"},
+    ):
+        load("GPTBot", PUBLISHED)
+        with pytest.raises(CommandError):
+            load("GPTBot", PUBLISHED, broken)
+        assert len(crawler_of(api, "GPTBot")["addresses"]) == 2
+    with pytest.raises(CommandError, match="NoBot"):
+        load("NoBot", PUBLISHED)
+    path = str(tmp_path / "nowhere.json")
+    with pytest.raises(CommandError) as error:
+        call_command("load_crawler_addresses", "GPTBot", path)
+    assert str(error.value) == f"There is no file {path}."
+    with pytest.raises(CommandError) as error:
+        call_command("load_crawler_addresses", "GPTBot", str(tmp_path))
+    assert str(error.value) == f"{tmp_path} cannot be read: Is a directory."
+    monkeypatch.setattr(published_addresses, "LONGEST_FILE", 10)
+    with pytest.raises(CommandError, match="larger"):
+        load("GPTBot", PUBLISHED)

@@ -3,7 +3,7 @@ import ast
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import DatabaseError
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from accounts.keys import keytext
 from accounts.models import AuditEntry
@@ -177,3 +177,37 @@ def test_every_function_that_invalidates_a_cache_records_an_audit_entry():
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
     # Keys that only find items, and a part of an erasure, which is recorded as a whole.
     assert sorted(silent) == ["erased_copies.redact_policies", "rekeying.rekey_account"]
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda entry: AuditEntry.objects.filter(pk=entry.pk).update(action="x"),
+        lambda entry: AuditEntry.objects.filter(pk=entry.pk).delete(),
+        lambda entry: entry.delete(),
+        lambda entry: entry.save(),
+        lambda entry: connection.cursor().execute("DELETE FROM accounts_auditentry"),
+        lambda entry: connection.cursor().execute("UPDATE accounts_auditentry SET actor_name = 'x'"),
+    ],
+    ids=["update", "delete", "delete one", "save", "DELETE", "UPDATE"],
+)
+def test_the_database_refuses_to_change_an_entry(account, tamper):
+    [entry] = before = auditlog.entries(resource_id=account.pk)
+    with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
+        tamper(entry)
+    assert [(one.pk, one.action) for one in auditlog.entries(resource_id=account.pk)] == [
+        (one.pk, one.action) for one in before
+    ]
+
+
+def test_postgresql_refuses_to_empty_it_too(account):
+    if connection.vendor == "postgresql":
+        with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
+            connection.cursor().execute("TRUNCATE accounts_auditentry CASCADE")
+    assert auditlog.entries(resource_id=account.pk)
+
+
+def test_it_outlives_the_account(account):
+    owner = account.pk
+    account.delete()
+    assert [entry.action for entry in auditlog.entries(account_id=owner)] == ["account.created"]

@@ -1,6 +1,11 @@
-import pytest
+from io import StringIO
 
+import pytest
+from django.core.management import call_command
+
+from accounts.models import AuditEntry
 from analytics.models import AccessEvent
+from config.management import append_only
 from licensing.clients.models import LicenseClient
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
@@ -8,9 +13,10 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_requester
 from licensing.sites.models import Site
-from tests import factories, ledger
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient
 from tests.conventions.filtering import (
+    AUDIT,
     CLIENTS,
     DAYS,
     DECISIONS,
@@ -140,3 +146,24 @@ def test_a_list_can_be_filtered_by(stocked, db, path, name):
     account_id, known = stocked[path]
     api = ApiClient(factories.key_text(as_new(account_id)))
     check_filter(api, path, LISTS[path][0], name, known)
+
+
+@pytest.fixture
+def rows_of_audit(api, account):
+    """Move earlier log entries to another account."""
+    [key] = account.api_keys.all()
+    with append_only.unlocked():
+        AuditEntry.objects.update(account=None)
+    known = {"a": key.pk, "c": factories.content(account).pk, "p": api.post("/v1/policies", {"name": "x"})["id"]}
+    api.patch(f"/v1/policies/{known['p']}", {"name": "y"})
+    call_command("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", stdout=StringIO())
+    rows = auditlog.entries(account=account)
+    with append_only.unlocked():
+        for index, entry in enumerate(rows):
+            AuditEntry.objects.filter(pk=entry.pk).update(created=DAYS[index])
+    return {**known, "k": rows[3].resource_id, **{f"row{index}": row.pk for index, row in enumerate(rows)}}
+
+
+@pytest.mark.parametrize("name", AUDIT)
+def test_the_audit_log_can_be_filtered_by(api, rows_of_audit, name):
+    check_filter(api, "/v1/audit", AUDIT, name, rows_of_audit)

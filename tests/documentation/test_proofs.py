@@ -121,7 +121,7 @@ PROOFS = [
     ("docs/guides/archive.md", ["{"],
      "tests/analytics/test_archive_on_s3.py::test_the_policy_of_the_guide_is_enough_and_opens_no_other_prefix"),
     ("docs/guides/archive.md", ["ARCHIVE_DIR"],
-     "tests/commands/test_archive_settings.py::test_the_variables_of_the_guide_are_accepted_together"),
+     "tests/commands/test_settings.py::test_the_variables_of_the_guide_are_accepted_together"),
     ("docs/guides/archive.md", [".venv/bin/python -m pip install 'pyspark"],
      "tests/analytics/test_archive_report.py::test_the_report_of_the_group_equals_the_sums_of_the_api"),
     ("docs/guides/archive.md", ["account,name"], "tests/analytics/test_archive_report.py::test_it_is_printed_as_csv"),
