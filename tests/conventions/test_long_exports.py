@@ -135,14 +135,6 @@ def test_rows_added_meanwhile_do_not_disturb_a_file_that_goes_on(api, account):
     assert [row["id"] for row in rest] == items[2::-1]
 
 
-LISTS = [
-    "/v1/access/decisions", "/v1/revenue", "/v1/content", "/v1/policies", "/v1/licenses", "/v1/sites", "/v1/audit",
-    "/v1/events", "/v1/wallets", "/v1/payments", "/v1/api-keys",
-]  # fmt: skip
-EXPORTS = [*LISTS, "/v1/analytics/usage", "/v1/analytics/revenue"]
-every_export = pytest.mark.parametrize("path", EXPORTS)
-
-
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
     monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 50)
