@@ -38,22 +38,11 @@ FROM_DEBIAN = {  # packages that a generated client needs
 needs_generator = pytest.mark.skipif(
     not GENERATOR.exists(), reason="openapi-python-client is not installed: run `python3 run.py setup --dev`."
 )
-COMPILER = {
-    "strict": True,
-    "target": "es2022",
-    "module": "esnext",
-    "moduleResolution": "bundler",
-    "lib": ["es2022", "dom", "dom.iterable"],
-    "types": [],
-    "outDir": "built",
-}
+MODULES = {"module": "esnext", "moduleResolution": "bundler", "target": "es2022"}
+COMPILER = {**MODULES, "strict": True, "lib": ["es2022", "dom", "dom.iterable"], "types": [], "outDir": "built"}
+LICENSED = {"licenseType": ["commercial"], "hasValidLicense": True}
 RULES = [
-    {
-        "action": "allow",
-        "conditions": {"licenseType": ["commercial"], "hasValidLicense": True},
-        "permissions": ["full_access"],
-        "priority": 1,
-    },
+    {"action": "allow", "conditions": LICENSED, "permissions": ["full_access"], "priority": 1},
     {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence.", "priority": 99},
 ]
 SAW: dict[str, Any] = {
@@ -175,9 +164,7 @@ def test_openapi_generator_for_php(document: Path, service: Service, later_versi
 
 @needs_node
 @pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
-def test_generators_of_typescript(
-    generator: str, tmp_path: Path, document: Path, service: Service, later_version: Service
-):
+def test_generators_of_typescript(generator, tmp_path, document, service, later_version):
     name = f"story_{generator.replace('-', '_')}.ts"
 
     def make(made: Path) -> None:

@@ -53,15 +53,9 @@ def refused(status: int, **headers: str) -> httpx.Response:
 
 def test_the_story_with_money_exact(client: Client):
     item = client.create_content({"title": "Markets", "externalId": "my-first"})
-    policy = client.create_policy(
-        {
-            "name": "Licensed only",
-            "rules": [
-                {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["x"]},
-                {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence."},
-            ],
-        }
-    )
+    allow: Any = {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["x"]}
+    deny: Any = {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence."}
+    policy = client.create_policy({"name": "Licensed only", "rules": [allow, deny]})
     client.update_content(item["id"], {"policyId": policy["id"]})
     denied = client.check_access({"externalId": "my-first", "requester": "org_acme"})
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
@@ -371,10 +365,8 @@ def test_an_export_that_is_closed_early_closes_its_connection():
 def test_a_reply_says_what_is_deprecated():
     dates = {"Deprecation": "@1767225600", "Sunset": "Wed, 01 Jul 2026 00:00:00 GMT"}
     response = get_response(scripted([httpx.Response(200, json={}, headers=dates)], []).get_own_account())
-    assert (response.deprecated_since, response.sunset) == (
-        datetime(2026, 1, 1, tzinfo=UTC),
-        datetime(2026, 7, 1, tzinfo=UTC),
-    )
+    assert response.deprecated_since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert response.sunset == datetime(2026, 7, 1, tzinfo=UTC)
     assert response.headers["deprecation"] == "@1767225600"
 
 

@@ -88,9 +88,8 @@ def test_a_spend_without_its_charge_is_named(wallet):
 
 
 def add_entry(wallet, **fields):
-    WalletEntry.objects.create(
-        account=wallet.account, wallet=wallet, created=datetime(2026, 2, 3, tzinfo=UTC), **fields
-    )
+    moment = datetime(2026, 2, 3, tzinfo=UTC)
+    WalletEntry.objects.create(account=wallet.account, wallet=wallet, created=moment, **fields)
 
 
 def test_refunds_above_their_charge_are_named(wallet, account):

@@ -3,13 +3,13 @@ import io
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from accounts.models import Account
 from licensing.content.models import Content
@@ -17,21 +17,15 @@ from licensing.imports import importer
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.commands.importing import Import, Run, items, lines
+from tests.lock_waits import in_thread
 
 
 def test_columns_are_mapped_to_fields(load: Import, account: Account) -> None:
     row = {"acno": "A1", "name": "Dunes", "by": "K. Maas", "url": "https://example.com/a", "subjects": ["sea", "sand"]}
     maps = ["title=name", "externalId=acno", "source=url", "metadata.author=by", "metadata.medium=by", "tags=subjects"]
     run = load("art.jsonl", lines(row), "--type", "image", *(f"--map={one}" for one in maps))
-    assert run.result == {
-        "object": "content_import",
-        "created": 1,
-        "updated": 0,
-        "unchanged": 0,
-        "superseded": 0,
-        "failed": 0,
-        "dryRun": False,
-    }
+    counts = dict.fromkeys(("updated", "unchanged", "superseded", "failed"), 0)
+    assert run.result == {"object": "content_import", "created": 1, **counts, "dryRun": False}
     item = items(account)["A1"]
     assert (item.title, item.type, item.source) == ("Dunes", "image", "https://example.com/a")
     assert (item.author, item.metadata_extra, item.tags) == ("K. Maas", {"medium": "K. Maas"}, ["sea", "sand"])
@@ -45,12 +39,8 @@ def test_without_a_map_columns_are_named_as_in_the_api(load: Import, api: ApiCli
         f'x,One,report,{policy.pk},archived,red; blue,Ann,120,2026-01-31,\ny,Two,,,,"[""a;b""]",,,,\n',
     )
     two, one = api.get("/v1/content")["data"]
-    assert (one["type"], one["policyId"], one["status"], one["tags"]) == (
-        "report",
-        policy.pk,
-        "archived",
-        ["red", "blue"],
-    )
+    assert (one["type"], one["policyId"], one["status"]) == ("report", policy.pk, "archived")
+    assert one["tags"] == ["red", "blue"]
     assert one["metadata"] == {"author": "Ann", "wordCount": 120, "publishedAt": "2026-01-31"}
     assert (two["type"], two["policyId"], two["status"], two["tags"]) == ("article", None, "active", ["a;b"])
 
@@ -197,9 +187,7 @@ def test_nothing_crosses_accounts(load: Import, other_account: Account) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_imports_of_a_file_at_once_make_each_item_once(
-    load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_imports_of_a_file_at_once_make_each_item_once(load, account, monkeypatch):
     both_have_looked = Barrier(2)
     look_up = importer.keep_policies
 
@@ -209,21 +197,16 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
         return look_up(account_id, policy_ids)
 
     def run(number: int) -> Run:
-        try:
-            return load(f"{number}.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
-        finally:
-            connection.close()
+        return load(f"{number}.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
 
     monkeypatch.setattr(importer, "keep_policies", together)
     with ThreadPoolExecutor(2) as pool:
-        runs = list(pool.map(run, range(2)))
+        runs = list(pool.map(partial(in_thread, run), range(2)))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]
     assert len(items(account)) == 50
 
 
-def test_of_an_interrupted_run_whole_batches_stay(
-    load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_an_interrupted_run_whole_batches_stay(load, account, monkeypatch):
     data = "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(5))
     monkeypatch.setattr(importer, "BATCH_ROWS", 2)
     validated = importer.Import.validated

@@ -84,10 +84,7 @@ def test_an_invalid_line_is_reported(load: Import, row: bytes, problem: str) -> 
     [
         ('{"s": NaN}', "metadata: The cell is not JSON: it has NaN."),
         ('{"s": 1e400}', "metadata: The cell has a number that is too large."),
-        (
-            '{"s": 1000000000000000000000000000000}',
-            "metadata: The cell has an integer that does not fit into 64 bits.",
-        ),
+        ('{"s": 1' + "0" * 30 + "}", "metadata: The cell has an integer that does not fit into 64 bits."),
         ('{"s": "\\ud800"}', "metadata.s: The cell has half of a surrogate pair, which is no character."),
         ('{"s": "\\u0000"}', "metadata.s: Text must not contain the character U+0000."),
         ('{"s": 1, "s": 2}', "s: The cell has a key twice in one object."),
@@ -97,9 +94,7 @@ def test_an_invalid_line_is_reported(load: Import, row: bytes, problem: str) -> 
         ("[1]", 'metadata: Must be an object such as {"author": "Ada Byron", "wordCount": 1200}, not an array.'),
     ],
 )
-def test_metadata_that_no_body_may_have_is_reported_and_the_others_go_in(
-    load: Import, account: Account, cell: str, problem: str
-) -> None:
+def test_metadata_that_no_body_may_have_is_reported_and_the_others_go_in(load, account, cell, problem):
     quoted = cell.replace('"', '""')
     run = load("a.csv", f'externalId,title,metadata\n1,A,\n2,B,"{quoted}"\n3,C,"{{""s"": 1}}"\n')
     assert sorted(items(account)) == ["1", "3"]
@@ -149,9 +144,7 @@ def test_unclosed_quotes_and_files_without_a_valid_row_are_reported(load: Import
         ("a.csv.gz", gzip.compress(b"externalId,title\n1,A\n" * 2000, mtime=0)[:-20], [], "cannot be read"),
     ],
 )
-def test_an_invalid_file_stops_the_import_before_anything_is_written(
-    load: Import, account: Account, name: str, data: str | bytes, options: list[str], message: str
-) -> None:
+def test_an_invalid_file_stops_the_import_before_anything_is_written(load, account, name, data, options, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         load(name, data, *options)
     assert not items(account)
@@ -184,9 +177,7 @@ def test_blank_lines_count_in_json_lines_too(load: Import, account: Account) -> 
     assert [error.partition(":")[0] for error in run.errors] == ["line 100004"]
 
 
-def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(
-    load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(load, account, monkeypatch):
     monkeypatch.setattr("licensing.imports.files.LEAST_UNPACKED", 1_000)
     packed = gzip.compress(b"externalId,title\n" + b"\n" * 1_000_000 + b"a,A\n")
     with pytest.raises(CommandError, match="inside, 100 times its size"):
@@ -272,9 +263,7 @@ def test_a_broken_array_is_reported_and_the_rows_before_it_go_in(load: Import, t
         (["04/05/2026", "05/06/2026"], ["--dates=month-first"], [(4, 5), (5, 6)]),
     ],
 )
-def test_dates_of_spreadsheets_are_read_in_the_order_of_their_column(
-    load: Import, account: Account, cells: list[str], options: list[str], expected: list[tuple[int, int]]
-) -> None:
+def test_dates_of_spreadsheets_are_read_in_the_order_of_their_column(load, account, cells, options, expected):
     rows = "".join(f"{number},T,{cell}\n" for number, cell in enumerate(cells))
     assert load("a.csv", f"externalId,title,metadata.publishedAt\n{rows}", *options).errors == []
     dates = [item.published_at for _, item in sorted(items(account).items())]

@@ -21,16 +21,9 @@ def outdated(account, monkeypatch):
     for number in range(5):
         factories.content(account, source=f"https://pub.example/{number}")
     Content.objects.update(page_key=None)
-    VisitorDay.objects.create(
-        account=account,
-        day="2026-03-01",
-        requester=factories.requester(account),
-        identified_by="nothing",
-        allowed=1,
-        observed=0,
-        denied=0,
-        last_seen="2026-03-01T12:00:00Z",
-    )
+    counts = {"allowed": 1, "observed": 0, "denied": 0, "last_seen": "2026-03-01T12:00:00Z"}
+    visitor = {"requester": factories.requester(account), "identified_by": "nothing"}
+    VisitorDay.objects.create(account=account, day="2026-03-01", **visitor, **counts)
     return Content.objects.filter(page_key=None)
 
 

@@ -63,21 +63,10 @@ def four_hundred(account):
     """400 events around the end of a year, with a ledger entry for each tenth event."""
     made = some_events(account, 400, BEGIN, 120, seed=7)
     record_all(made)
-    add_entries(
-        [
-            LedgerEntry(
-                account=account,
-                type="usage",
-                amount=Decimal("0.1"),
-                currency="EUR",
-                occurred_at=event.created,
-                license_type="press",
-                content_id=event.content.pk,
-                requester_id=event.requester.pk,
-            )
-            for event in made[::10]
-        ]
-    )
+    usage = {"account": account, "type": "usage", "amount": Decimal("0.1"), "currency": "EUR", "license_type": "press"}
+    for event in made[::10]:
+        about = {"content_id": event.content.pk, "requester_id": event.requester.pk, "occurred_at": event.created}
+        add_entries([LedgerEntry(**usage, **about)])
     roll_up()
     return made
 
@@ -123,19 +112,11 @@ def test_everything_comes_back_from_nothing(events, account):
 @pytest.mark.parametrize(
     ("model", "column"),
     [
-        (HourlyUsage, "requests"),
-        (ContentYear, "m11"),
-        (ContentYear, "m12"),
-        (ContentYear, "allowed"),
-        (ContentMonth, "d7"),
-        (RequesterYear, "allowed"),
-        (RequesterMonth, "d31"),
-        (TierRevenue, "amount"),
-        (RequesterRevenue, "amount"),
-        (ContentRevenue, "amount"),
-        *OF_YEARS,
+        (HourlyUsage, "requests"), (ContentYear, "m11"), (ContentYear, "m12"), (ContentYear, "allowed"),
+        (ContentMonth, "d7"), (RequesterYear, "allowed"), (RequesterMonth, "d31"), (TierRevenue, "amount"),
+        (RequesterRevenue, "amount"), (ContentRevenue, "amount"), *OF_YEARS,
     ],
-)
+)  # fmt: skip
 def test_a_wrong_figure_is_found_and_corrected(events, model, column):
     before = model.objects.aggregate(Sum(column))
     row = model.objects.order_by("pk")[3]
@@ -178,14 +159,11 @@ def test_the_rest_of_a_purged_year_is_corrected(account, events):
     assert (again.m12, again.allowed) == (row.m12, row.allowed)
 
 
-def test_one_account_can_be_rebuilt_alone(account, other_account, events):
+def test_one_account_or_the_months_since_one_can_be_rebuilt_alone(account, other_account, events):
     record_all(some_events(other_account, 20, BEGIN, 30, seed=8))
     HourlyUsage.objects.all().delete()
     run("--account", account.pk)
     assert set(HourlyUsage.objects.values_list("account_id", flat=True)) == {account.pk}
-
-
-def test_one_account_or_the_months_since_one_can_be_rebuilt(events):
     HourlyUsage.objects.all().delete()
     run("--since", "2026-01")
     assert HourlyUsage.objects.earliest("hour").hour >= utc("2026-01-01")
@@ -205,9 +183,8 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
 
 
 def test_months_that_agree_are_told_from_those_that_differ(account, events):
-    model = HourlyUsage
-    row = model.objects.order_by("hour").first()
-    model.objects.filter(pk=row.pk).update(requests=99)
+    row = HourlyUsage.objects.order_by("hour").first()
+    HourlyUsage.objects.filter(pk=row.pk).update(requests=99)
     out, progress = StringIO(), StringIO()
     with pytest.raises(SystemExit):
         call_command("rebuild_usage", "--check", stdout=out, stderr=progress)

@@ -6,6 +6,7 @@ import shlex
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -121,10 +122,7 @@ def test_if_empty_seeds_an_empty_database() -> None:
 
 
 def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(demo_account, "record_visits", fail)
+    monkeypatch.setattr(demo_account, "record_visits", Mock(side_effect=RuntimeError))
     with pytest.raises(RuntimeError):
         seed()
     assert not Account.objects.exists()

@@ -60,15 +60,9 @@ def test_it_answers_in_json_too(policy):
     status, told = run("--json")
     answer = json.loads(told)
     assert (status, answer["object"], answer["policies"], answer["tests"]) == (1, "policy_test_run", 1, 1)
-    assert answer["failures"] == [
-        {
-            "policyId": policy.pk,
-            "index": 0,
-            "name": "Customers read",
-            "expected": "allowed",
-            "decided": "denied (policy_denied) by rules[0]",
-        }
-    ]
+    [failure] = answer["failures"]
+    assert (failure["policyId"], failure["index"], failure["name"]) == (policy.pk, 0, "Customers read")
+    assert (failure["expected"], failure["decided"]) == ("allowed", "denied (policy_denied) by rules[0]")
 
 
 def test_one_account_or_one_policy_can_be_asked_for(account, other_account, policy):

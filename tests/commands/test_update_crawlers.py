@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("own_crawler_table")
 
 
 @pytest.fixture
-def update(tmp_path, monkeypatch):
+def update(tmp_path):
     def update(*crawlers, **fields):
         path = tmp_path / "crawlers.json"
         path.write_text(json.dumps({"date": "2026-12-01", "crawlers": list(crawlers), **fields}))
@@ -53,26 +53,23 @@ def test_an_updated_file_takes_its_place(api, update):
 
 
 def test_a_file_that_is_wrong_or_missing_changes_nothing(api, update, tmp_path):
-    for broken in (
-        {**BOT, "hosts": ["."]},
-        {**BOT, "hosts": ["com"]},
-        {**BOT, "hosts": ["Bots.example"]},
-        {**BOT, "class": "spying"},
-        {**BOT, "addresses": ["203.0.113.1/24"]},
-        {**BOT, "userAgent": ""},
-        {"name": "x"},
-        {**BOT, "color": "red"},
-        {**BOT, "addressLists": ["http://ai.example/bots.json"]},
-        {**BOT, "evidence": [{"facts": ["age"], "url": "https://ai.example/", "date": "2026-12-01"}]},
-    ):
+    of_age = {"facts": ["age"], "url": "https://ai.example/", "date": "2026-12-01"}
+    for fields in (
+        {"hosts": ["."]}, {"hosts": ["com"]}, {"hosts": ["Bots.example"]}, {"class": "spying"}, {"userAgent": ""},
+        {"addresses": ["203.0.113.1/24"]}, {"color": "red"}, {"addressLists": ["http://ai.example/bots.json"]},
+        {"evidence": [of_age]},
+    ):  # fmt: skip
         with pytest.raises(CommandError):
-            update(broken)
+            update({**BOT, **fields})
         assert api.get("/v1/crawlers")["date"] == SHIPPED_DATE
+    with pytest.raises(CommandError):
+        update({"name": "x"})
     with pytest.raises(CommandError, match="twice"):
         update(BOT, {**BOT, "userAgent": "Other"})
     with pytest.raises(CommandError) as error:
         call_command("update_crawlers", str(tmp_path / "nowhere.json"))
     assert str(error.value) == f"There is no file {tmp_path / 'nowhere.json'}."
+    assert api.get("/v1/crawlers")["date"] == SHIPPED_DATE
 
 
 @pytest.mark.parametrize(
@@ -145,18 +142,11 @@ def test_an_update_of_the_table_keeps_loaded_addresses(api, load, tmp_path):
 
 
 def test_files_that_are_wrong_missing_or_too_long_change_nothing(api, load, tmp_path, monkeypatch):
+    too_wide = [{"ipv4Prefix": "0.0.0.0/0"}, {"ipv6Prefix": "::/0"}, {"ipv4Prefix": "10.0.0.0/7"}]
     for broken in (
-        "",
-        "[]",
-        "{}",
-        {"prefixes": []},
-        {"prefixes": [{}]},
-        {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]},
-        {"prefixes": [{"ipv4Prefix": "0.0.0.0/0"}]},
-        {"prefixes": [{"ipv6Prefix": "::/0"}]},
-        {"prefixes": [{"ipv4Prefix": "10.0.0.0/7"}]},
-        {"prefixes": "198.51.100.0/24"},
-    ):
+        "", "[]", "{}", {"prefixes": []}, {"prefixes": "198.51.100.0/24"}, {"prefixes": [{}]},
+        {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]}, *({"prefixes": [one]} for one in too_wide),
+    ):  # fmt: skip
         load("GPTBot", PUBLISHED)
         with pytest.raises(CommandError):
             load("GPTBot", PUBLISHED, broken)
@@ -164,12 +154,13 @@ def test_files_that_are_wrong_missing_or_too_long_change_nothing(api, load, tmp_
     with pytest.raises(CommandError, match="NoBot"):
         load("NoBot", PUBLISHED)
     path = str(tmp_path / "nowhere.json")
-    with pytest.raises(CommandError) as error:
-        call_command("load_crawler_addresses", "GPTBot", path)
-    assert str(error.value) == f"There is no file {path}."
-    with pytest.raises(CommandError) as error:
-        call_command("load_crawler_addresses", "GPTBot", str(tmp_path))
-    assert str(error.value) == f"{tmp_path} cannot be read: Is a directory."
+    for name, message in (
+        (path, f"There is no file {path}."),
+        (str(tmp_path), f"{tmp_path} cannot be read: Is a directory."),
+    ):
+        with pytest.raises(CommandError) as error:
+            call_command("load_crawler_addresses", "GPTBot", name)
+        assert str(error.value) == message
     monkeypatch.setattr(published_addresses, "LONGEST_FILE", 10)
     with pytest.raises(CommandError, match="larger"):
         load("GPTBot", PUBLISHED)

@@ -1,4 +1,5 @@
 import ast
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -57,11 +58,7 @@ def test_a_refused_or_failed_change_leaves_no_entry_and_no_change(account, api, 
     assert AuditEntry.objects.count() == entries
 
     before = auditlog.rows_of_all_tables()
-
-    def fail(*args):
-        raise DatabaseError
-
-    monkeypatch.setattr(AuditEntry.objects, "bulk_create", fail)
+    monkeypatch.setattr(AuditEntry.objects, "bulk_create", Mock(side_effect=DatabaseError))
     assert endpoint.send(api, ids).status in (500, 503)
     after = auditlog.rows_of_all_tables()
     assert {name: rows for name, rows in after.items() if rows != before[name]} == {}
@@ -123,10 +120,7 @@ def test_a_command_is_named_with_the_user_who_ran_it(account, ids, new, monkeypa
 
 
 def test_a_user_without_a_name_is_recorded_without_one(account, new, monkeypatch):
-    def fail():
-        raise KeyError
-
-    monkeypatch.setattr("getpass.getuser", fail)
+    monkeypatch.setattr("getpass.getuser", Mock(side_effect=KeyError))
     call_command("create_account", "New")
     assert [entry.actor_name for entry in new()] == [None]
 

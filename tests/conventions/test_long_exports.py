@@ -4,6 +4,7 @@ import io
 import json
 import tracemalloc
 from statistics import median
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -180,8 +181,5 @@ def test_an_export_pauses_for_as_long_as_it_computes_if_others_are_busy(spent, o
 
 
 def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):
-    def fail(*args, **options):
-        raise OperationalError("gone")
-
-    monkeypatch.setattr("kit.rest.lists.windows.WindowedPagination.read", fail)
+    monkeypatch.setattr("kit.rest.lists.windows.WindowedPagination.read", Mock(side_effect=OperationalError("gone")))
     assert api.get("/v1/access/decisions", format="csv").status == 503

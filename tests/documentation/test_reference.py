@@ -21,16 +21,14 @@ def test_every_ignored_field_is_in_the_table():
     for made in (one() for one in subclasses(StrictSerializer)):
         if made.writable():
             ignored |= {name for name, field in made.fields.items() if field.read_only} | made.owned
-    section = (
-        (ROOT / "docs/reference/api.md").read_text().partition("\n### Read-only fields\n")[2].partition("\n### ")[0]
-    )
+    page = (ROOT / "docs/reference/api.md").read_text()
+    section = page.partition("\n### Read-only fields\n")[2].partition("\n### ")[0]
     assert {"balance", "status", "mergedInto"} < ignored
     assert ignored - set(re.findall(r"`(\w+)`", section)) == set()
 
 
-SECTIONS = re.split(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[
-    1:
-]
+HEADINGS = r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$"
+_, *SECTIONS = re.split(HEADINGS, (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
 RELEASES = dict(zip(SECTIONS[::2], SECTIONS[1::2], strict=True))
 
 

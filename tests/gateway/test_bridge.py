@@ -3,6 +3,7 @@ import gzip
 import json
 import logging
 from io import BytesIO
+from unittest.mock import Mock
 
 import brotli
 import pytest
@@ -119,11 +120,8 @@ def test_a_streamed_reply_is_sent_chunk_by_chunk_and_closed():
 
 
 def test_a_failure_of_the_application_is_the_servers_to_answer():
-    def fail(environ, start_response):
-        raise RuntimeError
-
     with pytest.raises(RuntimeError):
-        bridged(fail)
+        bridged(Mock(side_effect=RuntimeError))
 
 
 WHOLE = b"first\n" * 1_000 + b"last\n"

@@ -155,8 +155,6 @@ def test_far_too_many_addresses_are_forgotten_and_accounts_are_not(counters: Pro
 
 
 @pytest.mark.parametrize(("ahead", "granted"), [(MINUTE, 0), (MOST_AHEAD, 0), (MOST_AHEAD + MINUTE, 2)])
-def test_a_window_ahead_stays_unless_only_a_changed_clock_explains_it(
-    counters: ProcessCounters, ahead: int, granted: int
-) -> None:
+def test_a_window_ahead_stays_unless_only_a_changed_clock_explains_it(counters, ahead, granted):
     assert use(counters, "account:a", NOON + ahead, 2) == 2
     assert use(counters, "account:a", NOON, 2) == granted

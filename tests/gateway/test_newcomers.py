@@ -1,10 +1,11 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from threading import Event, Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -38,6 +39,7 @@ from licensing.requesters.models import Requester
 from licensing.requesters.numbers import reserve
 from tests import factories
 from tests.gateway.conftest import Ask
+from tests.lock_waits import in_thread
 
 YESTERDAY = timezone.now() - timedelta(days=1)
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 100, "period": "month"}}
@@ -82,11 +84,8 @@ def record_together(application):
 @pytest.fixture
 def without_thread(application, monkeypatch) -> None:
     """Fail if the thread that writes requesters is used."""
-
-    def fail(*_: object) -> None:
-        raise AssertionError("a thread is asked to write a requester")
-
-    monkeypatch.setattr(application.gateway.facts.requesters, "submit", fail)
+    used = Mock(side_effect=AssertionError("A thread writes a requester."))
+    monkeypatch.setattr(application.gateway.facts.requesters, "submit", used)
 
 
 @pytest.mark.usefixtures("without_thread")
@@ -208,16 +207,6 @@ def test_numbers_are_unique(account):
 if connection.vendor == "postgresql":
     together = pytest.mark.django_db(transaction=True)
 
-    def in_threads(count: int, act: Callable[[int], object]) -> list[object]:
-        def run(number: int) -> object:
-            try:
-                return act(number)
-            finally:
-                connection.close()
-
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(run, range(count)))
-
     @contextmanager
     def held(account: Account) -> Iterator[None]:
         """Hold a write transaction on the account within the block."""
@@ -229,9 +218,8 @@ if connection.vendor == "postgresql":
                 Requester.objects.create(account=account, requester_id="org_new", name="Written")
                 begun.set()
                 ended.wait(60)
-            connection.close()
 
-        writer = Thread(target=write)
+        writer = Thread(target=in_thread, args=[write])
         writer.start()
         begun.wait(60)
         try:
@@ -250,7 +238,8 @@ if connection.vendor == "postgresql":
                 ordered = requesters[number:] + requesters[:number]
                 return recorder.record(entries_of(account, *(check(item, one, f"By {number}") for one in ordered)))
 
-            outcomes = in_threads(4, act)
+            with ThreadPoolExecutor(4) as pool:
+                outcomes = list(pool.map(partial(in_thread, act), range(4)))
             stored = [of_record for of_record in outcomes if all(outcome.is_stored for outcome in of_record)]
             assert stored
             assert all(outcome == RETRY for of_record in outcomes if of_record not in stored for outcome in of_record)
@@ -300,9 +289,8 @@ if connection.vendor == "postgresql":
             begun.wait(60)
             factories.license(account, "org_new")
             order.append("licence")
-            connection.close()
 
-        writer = Thread(target=write)
+        writer = Thread(target=in_thread, args=[write])
         with transaction.atomic():
             recorder.record(entries_of(account, check(item)))
             writer.start()

@@ -1,3 +1,5 @@
+from unittest.mock import AsyncMock
+
 import pytest
 from django.db import OperationalError
 
@@ -45,18 +47,12 @@ def test_a_key_that_was_revoked_beyond_its_limit_is_refused_for_that(account, ch
 
 
 def test_beyond_its_limit_a_check_is_refused_for_that_though_the_key_cannot_be_read(application, check, used_up):
-    async def fail(many):
-        raise OperationalError
-
-    application.gateway.callers.keys = MicroBatch(fail)
+    application.gateway.callers.keys = MicroBatch(AsyncMock(side_effect=OperationalError))
     assert check().error["code"] == "rate_limit_exceeded"
 
 
 def test_a_limiter_with_no_room_for_one_more_is_an_error_of_the_api(application, check):
-    async def never(many):
-        raise AssertionError(many)
-
-    application.gateway.callers.limits = MicroBatch(never, max_waiting=0)
+    application.gateway.callers.limits = MicroBatch(AsyncMock(side_effect=AssertionError), max_waiting=0)
     reply = check()
     assert (reply.status, reply.error["code"], limit_of(reply)) == (503, "service_unavailable", 60)
 

@@ -1,6 +1,7 @@
 import logging
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 from uvicorn import Config
@@ -111,12 +112,9 @@ def test_a_worker_that_hangs_is_killed_and_replaced(parent, started, caplog):
 
 
 def test_without_room_for_a_process_the_next_attempt_is_later(parent, started, clock, monkeypatch):
-    def refuse(kind: type[StandIn]) -> StandIn:
-        raise BlockingIOError("Resource temporarily unavailable")
-
     started[0].die(-9)
     with monkeypatch.context() as full:
-        full.setattr(parent, "start_worker", refuse)
+        full.setattr(parent, "start_worker", Mock(side_effect=BlockingIOError("Resource temporarily unavailable")))
         parent.keep_subprocess_alive()
     parent.keep_subprocess_alive()
     assert len(started) == 3
@@ -127,10 +125,7 @@ def test_without_room_for_a_process_the_next_attempt_is_later(parent, started, c
 
 
 def test_a_parent_that_fails_lets_its_workers_stop(parent, started, monkeypatch):
-    def fail() -> None:
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr(parent, "keep_subprocess_alive", fail)
+    monkeypatch.setattr(parent, "keep_subprocess_alive", Mock(side_effect=RuntimeError("a defect")))
     monkeypatch.setattr(parent.should_exit, "wait", lambda _: False)
     with pytest.raises(RuntimeError):
         parent.run()
