@@ -28,7 +28,10 @@ def fields_of(schema: dict[str, Any], body: Any, path: Path = ()) -> Iterator[tu
         yield from fields_of(items, body[0], (*path, 0))
     elif isinstance(body, dict):
         required = {name for part in parts for name in part.get("required", ())}
-        for name, field in ((name, one) for part in parts for name, one in part.get("properties", {}).items()):
+        others = [part["additionalProperties"] for part in parts if isinstance(part.get("additionalProperties"), dict)]
+        fields = [(name, field) for part in parts for name, field in part.get("properties", {}).items()]
+        yield from (((*path, name), others[0], True) for name in body if others and name not in dict(fields))
+        for name, field in fields:
             yield (*path, name), field, name in required
             yield from fields_of(field, body.get(name), (*path, name))
 
