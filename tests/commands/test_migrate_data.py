@@ -1,5 +1,6 @@
 import json
 from io import StringIO
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 from django.core.management import call_command
@@ -44,15 +45,8 @@ def test_it_shows_what_it_changed_and_a_second_run_changes_nothing(outdated):
 
 
 def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):
-    original, calls = rekeying.spread_page_keys, []
-
-    def breaks(stale):
-        calls.append(stale)
-        if len(calls) == 3:
-            raise RuntimeError
-        original(stale)
-
-    monkeypatch.setattr(rekeying, "spread_page_keys", breaks)
+    breaks_off = Mock(wraps=rekeying.spread_page_keys, side_effect=[DEFAULT, DEFAULT, RuntimeError, DEFAULT])
+    monkeypatch.setattr(rekeying, "spread_page_keys", breaks_off)
     with pytest.raises(RuntimeError):
         run()
     assert outdated.count() == 1

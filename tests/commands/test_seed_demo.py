@@ -73,6 +73,8 @@ def test_no_demo_is_made_among_real_accounts_by_a_slip() -> None:
     factories.account()
     with pytest.raises(CommandError, match="There are accounts already"):
         seed()
+    assert seed("--if-empty") == {"object": "demo", "seeded": False}
+    assert (Account.objects.count(), Content.objects.count()) == (1, 0)
 
 
 def remove(account_id: str) -> dict[str, Any]:
@@ -109,16 +111,6 @@ def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
         runs.append(decided())
         AccessEvent.objects.all().delete()
     assert runs[0] == runs[1] != runs[2]
-
-
-def test_if_empty_does_nothing_where_there_is_an_account() -> None:
-    factories.account()
-    assert seed("--if-empty") == {"object": "demo", "seeded": False}
-    assert (Account.objects.count(), Content.objects.count()) == (1, 0)
-
-
-def test_if_empty_seeds_an_empty_database() -> None:
-    assert seed("--if-empty")["seeded"] is True
 
 
 def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -171,7 +163,8 @@ def test_items_can_come_from_files(tmp_path: Path) -> None:
     assert api.get("/v1/content", source="https://e.com/a")["data"][0]["title"] == "Polls"
 
 
-def test_no_operator_is_created_if_one_exists() -> None:
+def test_an_empty_database_gets_no_second_operator() -> None:
     create_operator("anna", superuser=True)
-    assert seed()["operator"] is None
+    made = seed("--if-empty")
+    assert (made["seeded"], made["operator"]) == (True, None)
     assert User.objects.count() == 1

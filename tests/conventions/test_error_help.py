@@ -14,6 +14,7 @@ from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
+from tests.conventions.replies import assert_error
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
 
@@ -96,8 +97,10 @@ def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, accoun
 
 def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
     settings.ALLOWED_HOSTS = ["api.pub.example"]
-    error = api.post("/v1/access/check", {}, headers={"Host": "x.example"}).error
-    assert error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
+    for method, path in (("POST", "/v1/access/check"), ("GET", "/v1/content")):
+        refused = api.request(method, path, headers={"Host": "x.example"})
+        assert_error(refused, 400, "invalid_request")
+        assert refused.error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
 
 
 def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):

@@ -78,14 +78,6 @@ def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
     assert endpoint.send(api, ids, headers=headers).status == 200
 
 
-@pytest.mark.parametrize(
-    "endpoint", [one for one in WITH_KEY if one.method == "POST" and one.body is not None], ids=str
-)
-def test_a_post_must_not_be_a_merge_patch(api, ids, endpoint):
-    reply = endpoint.send(api, ids, headers={"Content-Type": "application/merge-patch+json"})
-    assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
-
-
 def test_errors_have_the_envelope_or_are_problems(anonymous):
     for accept in NOT_PREFERRING:
         assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"

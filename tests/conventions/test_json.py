@@ -68,7 +68,8 @@ def test_bodies_other_than_one_strict_json_object_in_utf_8_are_refused(api, ids,
     for body in (b'{"title": "a\\u0000b"}', b'{"rules": [{"message": "\\u0000"}]}', b'{"a\\u0000": 1}'):
         reply = endpoint.send(api, ids, json=body)
         assert (reply.status, reply.error["code"]) == (422, "invalid_request")
-    for media_type in OTHER_MEDIA_TYPES:
+    merge_patch = [] if endpoint.method == "PATCH" else ["application/merge-patch+json"]
+    for media_type in OTHER_MEDIA_TYPES + merge_patch:
         reply = endpoint.send(api, ids, headers={"Content-Type": media_type})
         assert_error(reply, 415, "unsupported_media_type")
         assert reply.error["type"] == "invalid_request_error"

@@ -100,11 +100,6 @@ def test_an_invalid_key_of_the_metadata_is_named(api):
     assert (reply.status, reply.error["param"]) == (422, "metadata.non_field_errors")
 
 
-def test_a_host_that_is_not_served_is_a_400_in_json(api):
-    reply = api.get("/v1/content", headers={"Host": "elsewhere.example"})
-    assert_error(reply, 400, "invalid_request")
-
-
 def test_a_valid_request_id_is_echoed_and_any_other_replaced(api):
     for sent in ("a", "x" * 128, "!~[]{}", "018f-request"):
         for path in ("/v1/content", "/v1/nothing"):

@@ -1,4 +1,5 @@
 import asyncio
+from unittest.mock import Mock, call
 
 import pytest
 from django.test import override_settings
@@ -127,17 +128,10 @@ def test_buckets_whose_windows_are_over_are_dropped_in_the_next_minute(counters:
 
 
 def test_they_are_looked_through_once_a_minute(counters: ProcessCounters, monkeypatch: pytest.MonkeyPatch) -> None:
-    tidied: list[int] = []
-    tidy = counters.tidy
-
-    def tidy_and_note(now: int) -> None:
-        tidied.append(now)
-        tidy(now)
-
-    monkeypatch.setattr(counters, "tidy", tidy_and_note)
+    monkeypatch.setattr(counters, "tidy", Mock(wraps=counters.tidy))
     for second in (0, 1, 2, 3, 60):
         use(counters, f"account:{second}", NOON + second)
-    assert tidied == [NOON + 3, NOON + 60]
+    assert counters.tidy.call_args_list == [call(NOON + 3), call(NOON + 60)]
 
 
 def test_far_too_many_addresses_are_forgotten_and_accounts_are_not(counters: ProcessCounters) -> None:
