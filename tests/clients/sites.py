@@ -31,7 +31,7 @@ from flask import request as flask_request
 from werkzeug.test import run_wsgi_app
 
 from tests.clients.generate import ROOT
-from tests.openapi.node import FOLDER, TOOLS
+from tests.openapi.node import FOLDER, run
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
 PATHS = ("/about", "/premium/a")  # selected by tests through a function
@@ -227,7 +227,7 @@ def django_async(options: Options) -> Answer:
 def compiled() -> Path:
     """Compile clients/typescript for Node."""
     folder = Path(tempfile.mkdtemp(prefix="gate"))
-    subprocess.run([TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder], check=True, timeout=300)
+    run("tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder)
     (folder / "package.json").write_text('{"type": "module"}')
     return folder
 
@@ -282,12 +282,6 @@ def visited(script: str, arguments: list[Path], case: dict[str, Any]) -> Reply:
 
 
 WAYS: dict[str, Callable[[Options], Answer]] = {
-    "ASGI": asgi,
-    "WSGI": wsgi,
-    "Flask": flask,
-    "FastAPI": fastapi,
-    "Django": django,
-    "Django under ASGI": django_async,
-    "TypeScript": typescript,
-    "Express": express,
-}
+    "ASGI": asgi, "WSGI": wsgi, "Flask": flask, "FastAPI": fastapi, "Django": django,
+    "Django under ASGI": django_async, "TypeScript": typescript, "Express": express,
+}  # fmt: skip

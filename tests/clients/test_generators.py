@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 
 from run import ROOT
 from tests.clients.later import assert_is_understood
+from tests.documentation.running import ran
 from tests.kept import kept, program
 from tests.openapi.node import FOLDER, needs_node, run
 from tests.served import Service
@@ -60,17 +60,8 @@ SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
     """Return the story's output; fail with its error."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST, **SHORT_LIVED, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    told = ran(*command, cwd=cwd, PYTHONPATH=str(cwd), PATH=TOOLS_FIRST, **SHORT_LIVED, **environment)
+    return json.loads(told) if told.startswith("{") else {}
 
 
 def built(document: Path, story: str, make: Callable[[Path], None], *programs: str) -> Path:

@@ -1,10 +1,8 @@
 import json
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 
 from analytics.models import ClosedStatement, Grant, LedgerEntry, TierRevenue, Wallet, WalletEntry, statement_id
 from analytics.rollups.roll_up import roll_up
@@ -12,6 +10,7 @@ from analytics.statements.closing import close_due
 from kit.values.amounts import plain
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.commands.calling import ended, printed
 
 USD = "USD"
 PRICE = {"amount": "0.05", "currency": USD}
@@ -19,13 +18,9 @@ PRICE = {"amount": "0.05", "currency": USD}
 
 def run():
     """Return the differences that the command prints, each as its check and what is missing."""
-    out, failed = StringIO(), False
-    try:
-        call_command("check_books", "--json", stdout=out)
-    except SystemExit as end:
-        failed = end.code == 1
-    differences = json.loads(out.getvalue())["differences"]
-    assert failed == bool(differences)
+    status, out, _ = ended("check_books", "--json")
+    differences = json.loads(out)["differences"]
+    assert status == bool(differences)
     return [(one["check"], one["missing"]) for one in differences]
 
 
@@ -64,9 +59,7 @@ def test_nothing_differs_after_movements_of_every_kind(wallet):
     assert run() == []
     roll_up()
     assert run() == []
-    out = StringIO()
-    call_command("check_books", stdout=out)
-    assert out.getvalue() == "The books agree with their entries.\n"
+    assert printed("check_books") == "The books agree with their entries.\n"
 
 
 def test_a_balance_without_entries_is_named(wallet):

@@ -1,4 +1,3 @@
-import io
 import os
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from kit.storage import outages
 from kit.telemetry.logs import passwords_in
 from run import ROOT
 from tests import factories
+from tests.commands.calling import printed
 from tests.services import free_port
 
 pytestmark = pytest.mark.django_db
@@ -72,10 +72,8 @@ def test_another_pepper_is_refused_once_there_are_keys_unless_it_was_changed_on_
     settings.API_KEY_PEPPER = OTHER
     assert "API_KEY_PEPPER" in (fault_of_database() or "")
     assert "accept_pepper" in (fault_of_database() or "")
-    out = io.StringIO()
-    call_command("accept_pepper", stdout=out)
+    assert printed("accept_pepper").startswith("The service starts with this API_KEY_PEPPER.")
     assert fault_of_database() is None
-    assert out.getvalue().startswith("The service starts with this API_KEY_PEPPER.")
 
 
 def test_a_read_only_database_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch):

@@ -9,13 +9,14 @@ from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from accounts.models import Account
 from licensing.content.models import Content
 from licensing.imports import importer
 from tests import auditlog, factories
 from tests.client import ApiClient
+from tests.commands.calling import printed
 from tests.commands.importing import Import, Run, items, lines
 from tests.lock_waits import in_thread
 
@@ -77,7 +78,7 @@ def test_a_pipe_can_be_read(account: Account, monkeypatch: pytest.MonkeyPatch, z
     data = lines({"externalId": "1", "title": "A"}).encode()
     pipe = Pipe(gzip.compress(data) if zipped else data)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe))
-    call_command("import_content", "-", "--format", "jsonl", "--account", account.pk, stdout=io.StringIO())
+    printed("import_content", "-", "--format", "jsonl", "--account", account.pk)
     assert list(items(account)) == ["1"]
 
 
@@ -106,10 +107,8 @@ def test_without_external_ids_rows_go_in_only_if_duplicates_are_allowed(load: Im
 
 def test_people_get_a_sentence(account: Account, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("externalId,title\n1,A\n1,B\n")
-    out = io.StringIO()
-    call_command("import_content", str(tmp_path / "a.csv"), "--account", account.pk, stdout=out)
     expected = "2 rows: 1 created, 0 updated, 0 unchanged, 0 bad, 1 superseded by later ones with the same externalId."
-    assert out.getvalue() == f"{expected}\n"
+    assert printed("import_content", tmp_path / "a.csv", "--account", account.pk) == f"{expected}\n"
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(load: Import, django_assert_max_num_queries: Any) -> None:

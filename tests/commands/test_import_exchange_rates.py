@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analytics.models import ExchangeRate
+from tests.commands.calling import ended
 
 HEADER = "Date,USD,JPY,BGN,"
 FILE = f"{HEADER}\n2026-10-30,1.1172,175.68,N/A,\n2026-10-29,1.113,175.92,1.9558,\n"
@@ -22,9 +23,8 @@ def load(tmp_path):
     def run(data, name="rates.csv", *options):
         path = tmp_path / name
         path.write_bytes(data.encode() if isinstance(data, str) else data)
-        out, errors = io.StringIO(), io.StringIO()
-        call_command("import_exchange_rates", str(path), *(options or ["--json"]), stdout=out, stderr=errors)
-        return (json.loads(out.getvalue()) if not options else out.getvalue()), errors.getvalue()
+        end = ended("import_exchange_rates", path, *(options or ["--json"]))
+        return (end.out if options else json.loads(end.out)), end.errors
 
     return run
 

@@ -1,7 +1,6 @@
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from io import StringIO
 
 import psycopg
 import pytest
@@ -31,6 +30,7 @@ from kit.http.errors import ApiError
 from kit.values.amounts import TotalField
 from tests import factories, ledger
 from tests.analytics.recording import record_all, some_events, utc
+from tests.commands.calling import ended
 from tests.standing import as_new
 
 COUNTS = (BigIntegerField, IntegerField, TotalField)
@@ -73,13 +73,8 @@ def four_hundred(account):
 
 def run(*options):
     """Return the object that the command prints, and whether it exits with 1."""
-    out = StringIO()
-    try:
-        call_command("rebuild_usage", "--json", *options, stdout=out, stderr=StringIO())
-        failed = False
-    except SystemExit as end:
-        failed = end.code == 1
-    return json.loads(out.getvalue()), failed
+    end = ended("rebuild_usage", "--json", *options)
+    return json.loads(end.out), end.status == 1
 
 
 def kept(*models):
@@ -174,9 +169,8 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
         ledger.add(account, "5", occurred_at=utc(moment))
     roll_up()
     TierRevenue.objects.all().delete()
-    out, progress = StringIO(), StringIO()
-    call_command("rebuild_usage", stdout=out, stderr=progress)
-    reached = [line.partition(" of ")[0] for line in progress.getvalue().splitlines() if line[0] != " "]
+    lines = ended("rebuild_usage").errors.splitlines()
+    reached = [line.partition(" of ")[0] for line in lines if line[0] != " "]
     expected = sorted({"1900-05", *(f"{event.created:%Y-%m}" for event in events), "2999-12"})
     assert [name for name in reached if "-" in name] == expected
     assert {day.year for day in TierRevenue.objects.values_list("day", flat=True)} == {1900, 2025, 2026, 2999}
@@ -185,14 +179,12 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
 def test_months_that_agree_are_told_from_those_that_differ(account, events):
     row = HourlyUsage.objects.order_by("hour").first()
     HourlyUsage.objects.filter(pk=row.pk).update(requests=99)
-    out, progress = StringIO(), StringIO()
-    with pytest.raises(SystemExit):
-        call_command("rebuild_usage", "--check", stdout=out, stderr=progress)
-    told = dict(line.split(": ", 1) for line in progress.getvalue().splitlines() if line[:4].isdigit())
+    status, out, progress = ended("rebuild_usage", "--check")
+    told = dict(line.split(": ", 1) for line in progress.splitlines() if line[:4].isdigit())
     differ = {place: words for place, words in told.items() if words != "agrees"}
     assert differ == {f"{row.hour:%Y-%m} of {account.pk}": "1 row of hourlyusage differ"}
     assert len(told) > 1
-    assert out.getvalue().strip() == "1 row differs: 1 of hourlyusage"
+    assert (status, out.strip()) == (1, "1 row differs: 1 of hourlyusage")
 
 
 @pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])

@@ -1,6 +1,5 @@
 """manage.py seed_demo. What it makes is in test_demo.py."""
 
-import io
 import json
 import shlex
 from decimal import Decimal
@@ -24,6 +23,7 @@ from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.racing import both
 from tests.client import ApiClient
+from tests.commands.calling import printed, printed_json
 from tests.commands.seeding import DAYS, seed
 
 pytestmark = pytest.mark.django_db
@@ -77,18 +77,12 @@ def test_no_demo_is_made_among_real_accounts_by_a_slip() -> None:
     assert (Account.objects.count(), Content.objects.count()) == (1, 0)
 
 
-def remove(account_id: str) -> dict[str, Any]:
-    out = io.StringIO()
-    call_command("remove_demo", account_id, "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
 def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
     other = factories.account()
     factories.license(other, price_amount=Decimal(5), price_currency="EUR")
     made = seed("--beside")["account"]
     assert LedgerEntry.objects.filter(account=made["id"]).exists()
-    assert remove(made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
+    assert printed_json("remove_demo", made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
     for model, way in in_order_of_deletion():
         assert not model._base_manager.filter(**{way: made["id"]}).exists(), model
     assert [account.pk for account in Account.objects.all()] == [other.pk]
@@ -99,7 +93,7 @@ def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
 def test_only_a_demo_is_removed() -> None:
     account = factories.account()
     with pytest.raises(CommandError, match="is not a demo account"):
-        remove(account.pk)
+        call_command("remove_demo", account.pk)
     assert Account.objects.get() == account
 
 
@@ -144,9 +138,7 @@ def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_people_get_the_account_the_keys_and_the_line() -> None:
-    out = io.StringIO()
-    call_command("seed_demo", "--days", "3", stdout=out)
-    text = out.getvalue()
+    text = printed("seed_demo", "--days", "3")
     assert Account.objects.get().pk in text
     assert "svc_sk_" in text
     assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")

@@ -1,11 +1,11 @@
-import io
 import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from licensing.policies.models import Policy
 from tests import factories
+from tests.commands.calling import ended
 from tests.factories import ALLOW_LICENSED, DENY_ALL, LICENSED_REQUESTER
 
 READS = {"name": "Customers read", "requester": LICENSED_REQUESTER, "expect": {"allowed": True}}
@@ -19,12 +19,7 @@ def policy(account):
 
 def run(*options):
     """Return the exit status and the output."""
-    out, status = io.StringIO(), 0
-    try:
-        call_command("test_policies", *options, stdout=out)
-    except SystemExit as ended:
-        status = ended.code
-    return status, out.getvalue()
+    return ended("test_policies", *options)[:2]
 
 
 def broken(policy):

@@ -1,5 +1,4 @@
 import json
-from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -7,6 +6,7 @@ from django.core.management import CommandError, call_command
 from licensing.edge.crawlers import SHIPPED
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification import published_addresses
+from tests.commands.calling import printed
 
 SHIPPED_DATE = json.loads(SHIPPED.read_bytes())["date"]
 BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}
@@ -93,16 +93,15 @@ PUBLISHED = {
 def load(tmp_path):
     """Load files with these contents; return the command's output."""
 
-    def load(crawler, *contents, **options):
+    def load(crawler, *contents, options=()):
         paths = []
         for number, content in enumerate(contents):
             path = tmp_path / f"{number}.json"
             path.write_text(content if isinstance(content, str) else json.dumps(content))
             paths.append(str(path))
-        output = StringIO()
-        call_command("load_crawler_addresses", crawler, *paths, stdout=output, **options)
+        output = printed("load_crawler_addresses", crawler, *paths, *options)
         current_table.looked_at = float("-inf")
-        return output.getvalue()
+        return output
 
     return load
 
@@ -123,21 +122,16 @@ def test_published_addresses_are_loaded_and_replaced(api, load):
     assert table.is_at(gptbot, "::ffff:198.51.100.9")
     assert not table.is_at(gptbot, "198.51.100.16")
     assert not table.is_at(table.claimed_by("ClaudeBot"), "198.51.100.9")
-    told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, json=True))
+    told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, options=["--json"]))
     assert told == {"crawler": "GPTBot", "addresses": 3, "date": "2026-11-20"}
     load("GPTBot", PUBLISHED)
     load("GPTBot", {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]})
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]
 
 
-def test_an_update_of_the_table_keeps_loaded_addresses(api, load, tmp_path):
+def test_an_update_of_the_table_keeps_loaded_addresses(api, load, update):
     load("GPTBot", PUBLISHED)
-    own = {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
-           "addresses": ["192.0.2.0/24"]}  # fmt: skip
-    table = tmp_path / "table.json"
-    table.write_text(json.dumps({"date": "2026-12-01", "crawlers": [own]}))
-    call_command("update_crawlers", str(table))
-    current_table.looked_at = float("-inf")
+    update({**BOT, "name": "GPTBot", "userAgent": "GPTBot", "addresses": ["192.0.2.0/24"]})
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24", "198.51.100.0/28", "2001:db8:7::/48"]
 
 
