@@ -8,15 +8,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.analytics.revenue_by_force import (
-    CURRENCIES,
-    DAY,
-    EDGES,
-    MICROSECOND,
-    MIDNIGHT,
-    World,
-    compare,
-)
+from tests.analytics.revenue_by_force import CURRENCIES, DAY, EDGES, MICROSECOND, MIDNIGHT, World, compare
 from tests.examples import examples
 
 

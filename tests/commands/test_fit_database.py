@@ -12,8 +12,7 @@ from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, override_settings
 
-from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_faults import find_fault_in
+from accounts.limits.redis_servers import RedisAddress, find_fault_in
 from accounts.models import PepperFingerprint
 from config import copying, schema
 from config.management.commands.serve import check_database, check_redis, fault_of_database

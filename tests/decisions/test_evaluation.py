@@ -16,11 +16,7 @@ from tests.decisions.policies import compiled
 from tests.examples import examples
 
 # Few values, so that rules and facts often match.
-LICENSES, REQUESTERS, TAGS = (
-    ("trial", "commercial", "enterprise"),
-    ("org_a", "org_b"),
-    ("open", "paid", "news"),
-)
+LICENSES, REQUESTERS, TAGS = (("trial", "commercial", "enterprise"), ("org_a", "org_b"), ("open", "paid", "news"))
 CATEGORIES, PERMISSIONS, TYPES = ("finance", "art"), ("read", "print", "full_access"), ("article", "image")
 ADDRESSES = ("203.0.113.9", "198.51.100.1", "2001:db8::7")
 RANGES = ("203.0.113.0/24", "0.0.0.0/0", "198.51.100.1", "2001:db8::/32")
@@ -65,10 +61,7 @@ CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
 def rule_lists(draw: Any) -> list[dict[str, Any]]:
     rules = []
     for _ in range(draw(st.integers(0, 6))):
-        rule: dict[str, Any] = {
-            "action": draw(st.sampled_from(["allow", "deny"])),
-            "conditions": draw(CONDITIONS),
-        }
+        rule: dict[str, Any] = {"action": draw(st.sampled_from(["allow", "deny"])), "conditions": draw(CONDITIONS)}
         priority = draw(st.none() | st.sampled_from([0, 1, 2, 10]))
         if priority is not None:
             rule["priority"] = priority

@@ -185,8 +185,7 @@ CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
             min_size=1,
         ),
         "schedule": st.fixed_dictionaries(
-            {"timeZone": st.sampled_from(["UTC", "Asia/Tokyo"])},
-            optional={"days": some(["sun", "mon", "tue"])},
+            {"timeZone": st.sampled_from(["UTC", "Asia/Tokyo"])}, optional={"days": some(["sun", "mon", "tue"])}
         ).flatmap(lambda one: st.sampled_from([{**one, **hours} for hours in HOURS if hours or "days" in one])),
     },
 ).filter(bool).map(lambda conditions: dict(list(conditions.items())[:3]))

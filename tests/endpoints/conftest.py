@@ -22,3 +22,9 @@ def policy(account):
 @pytest.fixture
 def item(account, policy):
     return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
+
+
+@pytest.fixture
+def check(api, item):
+    """Check `item` for org_acme, unless fields say otherwise."""
+    return lambda **fields: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})

@@ -18,11 +18,6 @@ def policy(account):
 
 
 @pytest.fixture
-def item(account, policy):
-    return factories.content(account, policy_id=policy.pk)
-
-
-@pytest.fixture
 def check(api, item):
     def send(attributes=None, requester="org_acme", **fields):
         asked = {"id": requester} | ({} if attributes is None else {"attributes": attributes})
@@ -39,61 +34,47 @@ def test_rules_match_attributes_of_the_caller(check):
     assert not check()["allowed"]
 
 
-def test_stored_metadata_counts_where_the_caller_sends_no_attributes(api, account, check):
+def test_stored_metadata_counts_where_the_caller_sends_no_attributes(api, check):
+    assert not check(dryRun=True)["allowed"]  # before the requester is known
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    assert check(dryRun=True)["allowed"]
     assert check()["allowed"]
     assert check({})["allowed"]
     assert not check({"country": "DE"})["allowed"]
     assert not check(requester="org_other")["allowed"]
-    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "FR"}})
-    assert not check()["allowed"]
-    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "AT", "trial": None}})
-    assert not check()["allowed"]
+    for metadata in [{"country": "FR"}, {"country": "AT", "trial": None}]:
+        api.patch("/v1/requesters/org_acme", {"metadata": metadata})
+        assert not check()["allowed"]
     api.patch("/v1/requesters/org_acme", {"metadata": {"trial": False}})
     assert check()["allowed"]
 
 
-def test_metadata_of_a_requester_that_was_asked_for_before_it_was_known_counts(api, check):
-    assert not check(dryRun=True)["allowed"]
-    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
-    assert check(dryRun=True)["allowed"]
-
-
 def test_invalid_attributes_are_refused_by_name(check):
     for attributes, param in [
-        ("DE", "requester.attributes"),
-        (["DE"], "requester.attributes"),
-        ({"country": None}, "requester.attributes.country"),
-        ({"country": ["DE"]}, "requester.attributes.country"),
-        ({"country": {"in": "DE"}}, "requester.attributes.country"),
-        ({"a b": 1}, "requester.attributes.a b"),
-        ({"": 1}, "requester.attributes."),
-        ({"text": "x" * 501}, "requester.attributes.text"),
+        ("DE", "requester.attributes"), (["DE"], "requester.attributes"),
+        ({"country": None}, "requester.attributes.country"), ({"country": ["DE"]}, "requester.attributes.country"),
+        ({"country": {"in": "DE"}}, "requester.attributes.country"), ({"a b": 1}, "requester.attributes.a b"),
+        ({"": 1}, "requester.attributes."), ({"text": "x" * 501}, "requester.attributes.text"),
         ({f"key{number}": number for number in range(51)}, "requester.attributes"),
-    ]:
+    ]:  # fmt: skip
         reply = check(attributes)
         assert (reply.status, reply.error["param"]) == (422, param)
 
 
 def test_each_check_of_a_batch_uses_its_own_attributes(api, item):
-    wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
-    reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
+    def batch(checks, requester="org_acme"):
+        checks = [{"contentId": item.pk, **fields} for fields in checks]
+        return api.post("/v1/access/check/batch", {"requester": requester, "checks": checks})
+
+    reply = batch([{"requester": "org"}, {"requester": {"id": "org", "attributes": {"a": None, "b": []}}}])
     assert reply.status == 422
-    assert {one["param"] for one in reply.error["errors"]} == {
-        "checks[1].requester.attributes.a",
-        "checks[1].requester.attributes.b",
-    }
+    wrong = {f"checks[1].requester.attributes.{name}" for name in "ab"}
+    assert {one["param"] for one in reply.error["errors"]} == wrong
     api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
-    checks = [{"contentId": item.pk}, {"contentId": item.pk, "requester": "org_other"}, {"contentId": item.pk}]
-    reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
+    reply = batch([{}, {"requester": "org_other"}, {}])
     assert [one["allowed"] for one in reply["data"]] == [True, False, True]
-    checks = [
-        {"contentId": item.pk},
-        {"contentId": item.pk, "requester": {"id": "org_acme", "attributes": {**KNOWN, "trial": True}}},
-        {"contentId": item.pk},
-    ]
-    requester = {"id": "org_acme", "attributes": KNOWN}
-    reply = api.post("/v1/access/check/batch", {"requester": requester, "checks": checks})
+    on_trial = {"id": "org_acme", "attributes": {**KNOWN, "trial": True}}
+    reply = batch([{}, {"requester": on_trial}, {}], {"id": "org_acme", "attributes": KNOWN})
     assert [one["allowed"] for one in reply["data"]] == [True, False, True]
 
 
@@ -104,11 +85,8 @@ def test_a_recorded_decision_keeps_its_attributes(api, check):
     shown = [api.get(f"/v1/access/decisions/{one}")["requester"] for one in (said, stored)]
     assert [one["attributes"] for one in shown] == [{"country": "FR"}, KNOWN]
     [step] = check({"country": "FR", "plan": "pro"}, explain=True)["trace"]
-    assert step["failed"] == {
-        "condition": "attributes",
-        "wanted": STAFF["conditions"]["attributes"],
-        "saw": {"country": "FR"},
-    }
+    conditions = STAFF["conditions"]["attributes"]
+    assert step["failed"] == {"condition": "attributes", "wanted": conditions, "saw": {"country": "FR"}}
     [step] = check(explain=True)["trace"]
     assert step["failed"]["saw"] is None
 
@@ -122,12 +100,10 @@ def test_a_simulation_decides_on_the_recorded_attributes(api, policy, check):
     api.patch("/v1/requesters/org_acme", {"metadata": None})
     same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
     assert (same["total"], same["unchanged"]) == (4, 4)
-    stricter = {**STAFF, "conditions": {"attributes": {"seats": {"gt": 12.5}}}}
-    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [stricter]})
-    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (1, 0)
-    laxer = {**STAFF, "conditions": {"attributes": {"seats": {"gte": 3}}}}
-    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [laxer]})
-    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (0, 1)
+    for seats, changed in [({"gt": 12.5}, (1, 0)), ({"gte": 3}, (0, 1))]:
+        rule = {**STAFF, "conditions": {"attributes": {"seats": seats}}}
+        reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [rule]})
+        assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == changed
 
 
 def test_rules_and_tests_of_a_policy_may_have_attributes(api):

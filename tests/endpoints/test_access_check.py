@@ -70,17 +70,14 @@ def test_an_item_is_named_in_exactly_one_way(check, item):
 
 
 def test_unknown_content_and_that_of_another_account_are_not_found(check, other_api, item):
-    for named, _param in [
-        ({"contentId": "cnt_" + "0" * 26}, "contentId"),
-        ({"contentId": "no-id"}, "contentId"),
-        ({"externalId": "unknown"}, "externalId"),
-        ({"source": "https://example.com/unknown"}, "source"),
-    ]:
+    for named in [
+        {"contentId": "cnt_" + "0" * 26}, {"contentId": "no-id"}, {"externalId": "unknown"},
+        {"source": "https://example.com/unknown"},
+    ]:  # fmt: skip
         reply = check(**named)
         assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
-    for name in ["contentId", "externalId", "source"]:
-        value = {"contentId": item.pk, "externalId": item.external_id, "source": item.source}[name]
-        assert other_api.post("/v1/access/check", {name: value, "requester": "org"}).status == 404
+    for named in [{"contentId": item.pk}, {"externalId": item.external_id}, {"source": item.source}]:
+        assert other_api.post("/v1/access/check", {**named, "requester": "org"}).status == 404
 
 
 def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account):
@@ -102,41 +99,28 @@ def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account
 
 def test_values_within_bounds_are_accepted(check):
     for fields in [
-        {"requester": "x" * 255},
+        {"requester": "x" * 255}, {"permission": "a" * 64}, {"permission": None}, {"context": None}, {"context": {}},
         {"requester": {"id": "x", "name": "n" * 255, "licenseType": None, "hasValidLicense": None}},
-        {"permission": "a" * 64},
-        {"permission": None},
-        {"context": None},
-        {"context": {}},
-        {"context": {"ip": "2001:db8::1", "userAgent": ""}},
-        {"context": {"ip": None, "userAgent": None}},
+        {"context": {"ip": "2001:db8::1", "userAgent": ""}}, {"context": {"ip": None, "userAgent": None}},
         {"dryRun": False, "explain": False},
-    ]:
+    ]:  # fmt: skip
         assert check(**fields).status == 200
 
 
 def test_values_out_of_bounds_are_refused_by_name(api, item, check):
+    """Values of other types are in tests/conventions/test_types.py."""
     reply = api.post("/v1/access/check", {"contentId": item.pk})
     assert (reply.status, reply.error["param"]) == (422, "requester")
     for fields, param in [
-        ({"requester": None}, "requester"), ({"requester": 7}, "requester"), ({"requester": []}, "requester"),
-        ({"requester": ""}, "requester"), ({"requester": "x" * 256}, "requester"), ({"requester": {}}, "requester.id"),
-        ({"requester": {"name": "Acme"}}, "requester.id"), ({"requester": {"id": ""}}, "requester.id"),
-        ({"requester": {"id": 7}}, "requester.id"), ({"requester": {"id": None}}, "requester.id"),
-        ({"requester": {"id": "x" * 256}}, "requester.id"), ({"requester": {"id": "x", "name": 7}}, "requester.name"),
-        ({"requester": {"id": "x", "licenseType": ["commercial"]}}, "requester.licenseType"),
-        ({"requester": {"id": "x", "hasValidLicense": "true"}}, "requester.hasValidLicense"),
-        ({"requester": {"id": "x", "hasValidLicense": 1}}, "requester.hasValidLicense"),
+        ({"requester": None}, "requester"), ({"requester": ""}, "requester"), ({"requester": "x" * 256}, "requester"),
+        ({"requester": {}}, "requester.id"), ({"requester": {"name": "Acme"}}, "requester.id"),
+        ({"requester": {"id": ""}}, "requester.id"), ({"requester": {"id": "x" * 256}}, "requester.id"),
         ({"requester": {"id": "x", "licence": "commercial"}}, "requester.licence"),
         ({"permission": "Read"}, "permission"), ({"permission": ""}, "permission"),
-        ({"permission": "a" * 65}, "permission"), ({"permission": ["read"]}, "permission"),
-        ({"context": "1.2.3.4"}, "context"), ({"context": {"ip": "1.2.3"}}, "context.ip"),
-        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"), ({"context": {"ip": 1}}, "context.ip"),
-        ({"context": {"userAgent": 1}}, "context.userAgent"), ({"context": {"referrer": "x"}}, "context.referrer"),
-        ({"dryRun": "true"}, "dryRun"), ({"dryRun": 1}, "dryRun"), ({"explain": 0}, "explain"),
-        ({"contentId": 7}, "contentId"), ({"externalId": 7}, "externalId"), ({"source": "not a url"}, "source"),
-        ({"content": "cnt_1"}, "content"),
+        ({"permission": "a" * 65}, "permission"), ({"context": {"ip": "1.2.3"}}, "context.ip"),
+        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"), ({"context": {"referrer": "x"}}, "context.referrer"),
+        ({"source": "not a url"}, "source"),
     ]:  # fmt: skip
         reply = check(**fields)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
-        assert api.get("/v1/access/decisions")["totalCount"] == 0
+    assert api.get("/v1/access/decisions")["totalCount"] == 0

@@ -35,16 +35,13 @@ def test_the_draft_decides_instead_of_the_items_own_policy(api, rehearse, item, 
 
 
 def test_a_rule_kept_in_the_draft_keeps_its_remaining_limit(api, account, rehearse):
-    limited = {**ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}}
+    limited, wider = ({**ALLOW_ALL, "rateLimit": {"requests": most, "period": "month"}} for most in (3, 5))
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_b"})
-    wider = {**ALLOW_ALL, "rateLimit": {"requests": 5, "period": "month"}}
     assert rehearse({"rules": [limited]}, contentId=item.pk)["rateLimit"]["remaining"] == 1
     assert rehearse({"rules": [wider]}, contentId=item.pk)["rateLimit"]["remaining"] == 3
     assert rehearse({"rules": [DENY_ALL]}, contentId=item.pk)["rateLimit"] is None
-    limited = {**ALLOW_ALL, "rateLimit": {"requests": 5, "period": "month"}}
-    reply = rehearse({"rules": [limited]})
-    assert reply["rateLimit"]["remaining"] == 4
+    assert rehearse({"rules": [wider]})["rateLimit"]["remaining"] == 4
 
 
 def test_a_wrong_draft_is_refused_by_name(rehearse):
@@ -64,14 +61,11 @@ def test_a_wrong_draft_is_refused_by_name(rehearse):
 
 
 def test_a_batch_has_a_draft_for_all_or_one_for_each(api, item):
-    body = {
-        "contentId": item.pk,
-        "requester": "org_b",
-        "dryRun": True,
-        "policy": {"rules": [ALLOW_ALL]},
-        "checks": [{}, {"policy": {"rules": [DENY_ALL]}}],
-    }
-    reply = api.post("/v1/access/check/batch", body)
+    def batch(**fields):
+        body = {"contentId": item.pk, "requester": "org_b", "dryRun": True, **fields}
+        return api.post("/v1/access/check/batch", body)
+
+    reply = batch(policy={"rules": [ALLOW_ALL]}, checks=[{}, {"policy": {"rules": [DENY_ALL]}}])
     assert [one["allowed"] for one in reply["data"]] == [True, False]
     assert {one["policyId"] for one in reply["data"]} == {None}
     for fields, param in [
@@ -80,7 +74,5 @@ def test_a_batch_has_a_draft_for_all_or_one_for_each(api, item):
         ({"checks": [{"policy": {"rules": [{}]}}]}, "checks[0].policy.rules[0].action"),
         ({"policy": {"rules": [{}]}, "checks": [{}]}, "policy.rules[0].action"),
     ]:
-        reply = api.post(
-            "/v1/access/check/batch", {"contentId": item.pk, "requester": "org_b", "dryRun": True, **fields}
-        )
+        reply = batch(**fields)
         assert (reply.status, reply.error["param"]) == (422, param)

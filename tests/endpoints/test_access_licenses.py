@@ -15,75 +15,34 @@ from tests import factories
 LIMITED = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
 
 
-@pytest.fixture
-def item(account):
-    return factories.content(account, policy_id=factories.policy(account).pk, tags=["law"])
-
-
-@pytest.fixture
-def check(api, item):
-    def send(**fields):
-        return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})
-
-    return send
-
-
 def ledger():
     return list(LedgerEntry.objects.order_by("id"))
 
 
-def test_a_held_licence_allows_and_is_shown(check, account):
+def test_a_licence_that_is_issued_changed_or_revoked_decides_the_next_check(check, account):
+    assert check()["reason"] == "no_license"
     held = factories.license(account, expires_at=parse_timestamp("2999-01-01"))
     reply = check()
     assert (reply["allowed"], reply["charge"]) == (True, None)
-    assert reply["license"] == {
-        "id": held.pk,
-        "licenseType": "commercial",
-        "expiresAt": "2999-01-01T00:00:00.000000Z",
-        "source": "service",
-    }
-
-
-def test_a_licence_issued_between_two_checks_decides_the_second(check, account):
-    assert check()["reason"] == "no_license"
-    factories.license(account)
-    assert check()["allowed"]
-
-
-def test_a_revoked_licence_ends_at_once_also_if_the_caller_asserts_it(check, account):
-    held = factories.license(account)
-    assert check()["allowed"]
+    shown = {"licenseType": "commercial", "expiresAt": "2999-01-01T00:00:00.000000Z", "source": "service"}
+    assert reply["license"] == {"id": held.pk, **shown}
+    update_license(held, {"license_type": "personal"})
+    assert check()["reason"] == "policy_denied"
     revoke_license(held)
     assert check(requester=factories.LICENSED_REQUESTER)["reason"] == "no_license"
 
 
-def test_a_changed_licence_decides_the_next_check(check, account):
-    held = factories.license(account)
-    assert check()["allowed"]
-    update_license(held, {"license_type": "personal"})
-    assert check()["reason"] == "policy_denied"
-
-
-def test_a_licence_ends_at_its_very_moment_without_any_write(check, account, clock):
-    end = clock.now.replace(microsecond=750_000)
-    factories.license(account, expires_at=end)
-    assert check()["allowed"]
+def test_a_licence_begins_and_ends_at_its_very_moment_and_before_that_the_callers_word_counts(check, account, clock):
+    begin = clock.now.replace(microsecond=750_000)
+    end = begin.replace(day=10)
+    factories.license(account, starts_at=begin, expires_at=end)
+    assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "caller"
+    clock.now = begin
+    assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "service"
     clock.now = end.replace(microsecond=749_999)
     assert check()["allowed"]
     clock.now = end
     assert check()["reason"] == "license_expired"
-
-
-def test_a_licence_begins_at_its_very_moment_and_until_then_the_callers_word_counts(
-    check,
-    account,
-    clock,
-):
-    start = clock.now.replace(microsecond=750_000)
-    factories.license(account, license_type="personal", starts_at=start)
-    assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "caller"
-    clock.now = start
-    assert check(requester=factories.LICENSED_REQUESTER)["reason"] == "policy_denied"
 
 
 def test_a_licence_that_was_revoked_before_it_began_never_began(check, account, clock):
@@ -120,15 +79,15 @@ def test_an_allowed_check_is_charged_to_its_decision(check, account, item):
     assert (entry.requester_id, entry.license_type) == (held.requester_id, "commercial")
 
 
-def test_the_price_is_sent_with_exactly_its_digits(check, account):
-    factories.license(account, per_access="999999999999.999999")
-    assert b'"amount":999999999999.999999,' in check().content
-
-
 def test_a_licence_without_a_price_charges_nothing(check, account):
     for price in [{}, {"per_access": "0"}]:
         factories.license(account, **price)
         assert (check()["charge"], ledger()) == (None, [])
+
+
+def test_the_price_is_sent_with_exactly_its_digits(check, account):
+    factories.license(account, per_access="999999999999.999999")
+    assert b'"amount":999999999999.999999,' in check().content
 
 
 def test_the_licence_that_counts_is_charged(check, account):
@@ -140,10 +99,10 @@ def test_the_licence_that_counts_is_charged(check, account):
     assert [entry.license_id for entry in ledger()] == [held.pk]
 
 
-def test_beyond_the_rules_limit_nothing_is_charged(api, account):
+def test_beyond_the_rules_limit_nothing_is_charged(check, account):
     item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk)
     factories.license(account, per_access="0.05")
-    replies = [api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}) for _ in range(4)]
+    replies = [check(contentId=item.pk) for _ in range(4)]
     assert [reply["reason"] for reply in replies] == [None, None, *["rate_limit_exceeded"] * 2]
     assert [bool(reply["charge"]) for reply in replies] == [True, True, False, False]
     assert [entry.decision_id for entry in ledger()] == [reply["id"] for reply in replies[:2]]
@@ -151,23 +110,19 @@ def test_beyond_the_rules_limit_nothing_is_charged(api, account):
 
 def test_a_batch_is_charged_check_by_check(api, account, item):
     factories.license(account, per_access="0.05")
-    other = factories.content(account)
-    checks = [{"contentId": item.pk}, {"contentId": other.pk}, {"contentId": item.pk}]
+    checks = [{"contentId": item.pk}, {"contentId": factories.content(account).pk}, {"contentId": item.pk}]
     reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
     assert [one["charge"] and one["charge"]["amount"] for one in reply["data"]] == [0.05, None, 0.05]
-    charged = {one["id"] for one in reply["data"] if one["allowed"]}
-    assert {entry.decision_id for entry in ledger()} == charged
+    assert {entry.decision_id for entry in ledger()} == {one["id"] for one in reply["data"] if one["allowed"]}
 
 
-def test_a_priced_access_is_shown_exactly_and_a_dry_run_charges_nothing(check, account, api):
+def test_a_dry_run_shows_its_charge_and_charges_nothing(check, account):
     factories.license(account, per_access="0.05")
     assert check(dryRun=True)["charge"] == {"amount": 0.05, "currency": "USD"}
     assert ledger() == []
     open_item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
-    factories.license(account, per_access="0.05")
-    body = {"contentId": open_item.pk, "requester": "org_acme"}
-    assert api.post("/v1/access/check", body)["charge"] == {"amount": 0.05, "currency": "USD"}
-    assert api.post("/v1/access/check", {**body, "requester": "org_b"})["charge"] is None
+    assert check(contentId=open_item.pk)["charge"] == {"amount": 0.05, "currency": "USD"}
+    assert check(contentId=open_item.pk, requester="org_b")["charge"] is None
 
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
@@ -186,17 +141,14 @@ def test_a_charge_past_what_sqlite_can_add_up_is_refused_and_leaves_nothing(api,
         assert (reply.status, len(ledger())) == (200, 10)
 
 
-@pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
-def test_a_replayed_check_is_not_charged_again(api, account, item, path):
+def test_a_replayed_check_is_not_charged_again(api, account, item):
     factories.license(account, per_access="0.05")
-    body = {
-        "requester": "org_acme",
-        **({"checks": [{"contentId": item.pk}]} if "batch" in path else {"contentId": item.pk}),
-    }
-    first, second = (api.post(path, body, headers={"Idempotency-Key": "one"}) for _ in range(2))
-    assert second.headers["Idempotent-Replayed"] == "true"
-    assert first.body == second.body
-    assert len(ledger()) == 1
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    for path, body in (("/v1/access/check", check), ("/v1/access/check/batch", {**check, "checks": [{}]})):
+        first, second = (api.post(path, body, headers={"Idempotency-Key": path}) for _ in range(2))
+        assert second.headers["Idempotent-Replayed"] == "true"
+        assert first.body == second.body
+    assert len(ledger()) == 2
 
 
 def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock):
@@ -206,16 +158,14 @@ def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock)
     clock.advance(days=1)
     check()
     roll_up()
+    today = clock.now.date()
     for rollup in (
         TierRevenue.objects.filter(license_type="commercial"),
         RequesterRevenue.objects.filter(requester_id=held.requester_id),
         ContentRevenue.objects.filter(content_id=item.pk),
     ):
         days = rollup.filter(account=account, currency="USD").values_list("day").annotate(Sum("amount"))
-        assert sorted(days) == [
-            (clock.now.date().replace(day=4), Decimal("0.15")),
-            (clock.now.date(), Decimal("0.05")),
-        ]
+        assert sorted(days) == [(today.replace(day=4), Decimal("0.15")), (today, Decimal("0.05"))]
 
 
 @pytest.mark.parametrize(
@@ -228,17 +178,17 @@ def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock)
     ],
 )
 def test_a_decision_is_read_as_it_was_answered_when_its_licences_are_long_gone(check, api, account, licenses):
-    issued = [
-        (factories.license(account, **{k: v for k, v in one.items() if k != "revoked"}), one) for one in licenses
-    ]
-    for held, one in issued:
-        if "revoked" in one:
+    issued = []
+    for terms in licenses:
+        held = factories.license(account, **{name: terms[name] for name in terms if name != "revoked"})
+        if "revoked" in terms:
             revoke_license(held)
+        else:
+            issued.append(held)
     made = check(requester={**factories.LICENSED_REQUESTER, "licenseType": "enterprise"}, explain=True)
-    for held, one in issued:
-        if "revoked" not in one:
-            update_license(held, {"license_type": "changed", "access_amount": Decimal(9), "access_currency": "EUR"})
-            revoke_license(held)
+    for held in issued:
+        update_license(held, {"license_type": "changed", "access_amount": Decimal(9), "access_currency": "EUR"})
+        revoke_license(held)
     kept = api.get(f"/v1/access/decisions/{made['id']}")
     charge = kept["charge"]
     if charge is not None:  # refunds are current, not as of the decision

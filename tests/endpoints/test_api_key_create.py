@@ -17,16 +17,14 @@ def create(api):
 
 def test_the_full_key_is_in_the_reply_and_works_at_once(create):
     reply = create()
-    assert reply.status == 201
-    assert set(reply.body) == FIELDS | {"key"}
+    assert (reply.status, set(reply.body)) == (201, FIELDS | {"key"})
     assert re.fullmatch(r"key_[0-9a-z]{26}", reply["id"])
     assert re.fullmatch(r"svc_sk_[0-9A-Za-z]{28,}", reply["key"])
     assert reply["prefix"] == reply["key"][:13]
     assert A_TIMESTAMP(reply["createdAt"])
     assert (reply["name"], reply["type"], reply["permissions"]) == ("Backend", "secret", ["*"])
-    assert (reply["allowedIps"], reply["expiresAt"]) == ([], None)
-    assert (reply["lastUsedAt"], reply["revokedAt"]) == (None, None)
-    assert ApiClient(create()["key"]).get("/v1/content").status == 200
+    assert (reply["allowedIps"], reply["expiresAt"], reply["lastUsedAt"], reply["revokedAt"]) == ([], None, None, None)
+    assert ApiClient(reply["key"]).get("/v1/content").status == 200
     assert len({create()["key"] for _ in range(5)}) == 5
 
 
@@ -70,40 +68,35 @@ def test_addresses_and_expiry_are_kept_in_their_normal_form(create):
     ]:  # fmt: skip
         assert create(allowedIps=[sent])["allowedIps"] == [kept]
     for sent, kept in [
-        ("2099-01-31T12:00:00Z", "2099-01-31T12:00:00.000000Z"),
-        ("2099-01-31T12:00:00.5+02:00", "2099-01-31T10:00:00.500000Z"),
-        ("2099-01-31", "2099-01-31T00:00:00.000000Z"),
-        (None, None),
-    ]:
+        ("2099-01-31T12:00:00Z", "2099-01-31T12:00:00.000000Z"), ("2099-01-31", "2099-01-31T00:00:00.000000Z"),
+        ("2099-01-31T12:00:00.5+02:00", "2099-01-31T10:00:00.500000Z"), (None, None),
+    ]:  # fmt: skip
         assert create(expiresAt=sent)["expiresAt"] == kept
     assert create(name="x" * 255).status == 201
 
 
 def test_values_out_of_bounds_are_refused_by_name(create, api):
+    """Values of other types are in tests/conventions/test_types.py."""
     for fields, param in [
         ({"name": ""}, "name"), ({"name": " "}, "name"), ({"name": None}, "name"), ({"name": "x" * 256}, "name"),
-        ({"type": "private"}, "type"), ({"type": None}, "type"), ({"permissions": "content:read"}, "permissions"),
+        ({"type": "private"}, "type"), ({"type": None}, "type"),
         ({"permissions": ["content:read", "content:delete"]}, "permissions[1]"),
-        ({"permissions": [None]}, "permissions[0]"), ({"allowedIps": "10.0.0.0/8"}, "allowedIps"),
         ({"allowedIps": ["10.0.0.1/8"]}, "allowedIps[0]"),
         ({"allowedIps": ["10.0.0.0/8", "2001:db8::1/32"]}, "allowedIps[1]"),
         ({"allowedIps": ["10.0.0.0/33"]}, "allowedIps[0]"), ({"allowedIps": ["example.com"]}, "allowedIps[0]"),
-        ({"allowedIps": [167772160]}, "allowedIps[0]"), ({"expiresAt": "2099-01-31T12:00:00"}, "expiresAt"),
-        ({"expiresAt": "tomorrow"}, "expiresAt"), ({"expiresAt": 4_000_000_000}, "expiresAt"),
-        ({"scopes": ["*"]}, "scopes"),
+        ({"expiresAt": "2099-01-31T12:00:00"}, "expiresAt"), ({"expiresAt": "tomorrow"}, "expiresAt"),
     ]:  # fmt: skip
         reply = create(**fields)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
-        assert api.get("/v1/api-keys")["totalCount"] == 1
-    for name in ["name", "type"]:
-        body = {field: value for field, value in {"name": "x", "type": "secret"}.items() if field != name}
+    assert api.get("/v1/api-keys")["totalCount"] == 1
+    for body, param in [({"type": "secret"}, "name"), ({"name": "x"}, "type")]:
         reply = api.post("/v1/api-keys", body)
-        assert (reply.status, reply.error["param"]) == (422, name)
+        assert (reply.status, reply.error["param"]) == (422, param)
 
 
 def test_a_key_that_would_never_work_is_refused(create, clock):
+    clock.set("2026-03-04T12:00:00Z")
     for sent in ["2026-03-04T12:00:00Z", "2026-03-04T13:00:00+01:00", "2026-03-04", "2000-01-01"]:
-        clock.set("2026-03-04T12:00:00Z")
         reply = create(expiresAt=sent)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", "expiresAt")
-        assert create(expiresAt="2026-03-04T12:00:01Z").status == 201
+    assert create(expiresAt="2026-03-04T12:00:01Z").status == 201

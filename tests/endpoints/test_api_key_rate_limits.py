@@ -2,7 +2,6 @@
 
 import pytest
 
-from accounts.models import ApiKey
 from tests import factories
 from tests.client import ApiClient
 from tests.endpoints.key_fields import assert_beyond_key
@@ -47,18 +46,16 @@ def test_a_limit_is_kept_by_rotation_and_changed_by_patch_and_in_bulk(api, accou
 
 
 def test_limits_are_below_those_of_the_plan(starter):
+    made = starter.post("/v1/api-keys", NEW)
     for sent, param in [
-        ({"requests": 0, "period": "minute"}, "rateLimit.requests"),
+        ({"requests": 0, "period": "minute"}, "rateLimit.requests"), ({"requests": 5}, "rateLimit.period"),
         ({"requests": 1.5, "period": "minute"}, "rateLimit.requests"),
         ({"requests": 5, "period": "month"}, "rateLimit.period"),
-        ({"requests": 5}, "rateLimit.period"),
         ({"requests": 5, "period": "day", "burst": 2}, "rateLimit.burst"),
-        ("5/minute", "rateLimit"),
         ({"requests": 60, "period": "minute"}, "rateLimit.requests"),
         ({"requests": 3_600, "period": "hour"}, "rateLimit.requests"),
         ({"requests": 10_000, "period": "day"}, "rateLimit.requests"),
-    ]:
-        made = starter.post("/v1/api-keys", NEW)
+    ]:  # fmt: skip
         for reply in (
             starter.post("/v1/api-keys", {**NEW, "rateLimit": sent}),
             starter.patch(f"/v1/api-keys/{made['id']}", {"rateLimit": sent}),
@@ -78,24 +75,21 @@ def test_limits_are_below_those_of_the_plan(starter):
 def test_a_key_passes_its_limit_on_and_rotates_no_unlimited_key(manager, account):
     made = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"]})
     assert made["rateLimit"] == {"requests": 120, "period": "hour"}
-    wide = ApiKey.objects.get(pk=factories.api_key(account, permissions=["content:read"])[0].pk)
+    wide, _ = factories.api_key(account, permissions=["content:read"])
     assert_refused(manager.post(f"/v1/api-keys/{wide.pk}/rotate", {}))
 
 
 def test_a_key_allows_no_more_requests_than_its_own_limit(manager, account):
-    for limit, is_allowed in [
-        ({"requests": 119, "period": "hour"}, True), ({"requests": 2, "period": "minute"}, True),
-        ({"requests": 120, "period": "day"}, True), (None, False), ({"requests": 121, "period": "hour"}, False),
-        ({"requests": 3, "period": "minute"}, False), ({"requests": 121, "period": "day"}, False),
-    ]:  # fmt: skip
-        reply = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
-        if is_allowed:
-            assert reply.status == 201
-        else:
+    narrow, _ = factories.api_key(account, permissions=[], rate_limit={"requests": 1, "period": "hour"})
+
+    def replies(limit):
+        created = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
+        return created, manager.patch(f"/v1/api-keys/{narrow.pk}", {"rateLimit": limit})
+
+    for requests, period in [(119, "hour"), (2, "minute"), (120, "day")]:
+        assert [reply.status for reply in replies({"requests": requests, "period": period})] == [201, 200]
+    for requests, period in [(121, "hour"), (3, "minute"), (121, "day")]:
+        for reply in replies({"requests": requests, "period": period}):
             assert_refused(reply)
-        narrow, _ = factories.api_key(account, permissions=[], rate_limit={"requests": 1, "period": "hour"})
-        changed = manager.patch(f"/v1/api-keys/{narrow.pk}", {"rateLimit": limit})
-        if is_allowed:
-            assert changed.status == 200
-        else:
-            assert_refused(changed)
+    for reply in replies(None):
+        assert_refused(reply)

@@ -33,41 +33,28 @@ def test_an_entry_names_actor_resource_and_time(account, item):
 
 
 def test_the_entries_of_a_creation_and_deletion_list_all_fields(api, item, last):
-    assert api.get(f"/v1/audit/{last()['id']}").body == last()
-    assert last()["changes"] == {
-        "title": [None, "Markets"],
-        "type": [None, "article"],
-        "metadata.author": [None, "Ada"],
-        "metadata.edition": [None, 1],
-        "tags": [None, ["new"]],
-        "status": [None, "active"],
-    }
     entry = last()
-    api.patch(f"/v1/content/{item['id']}", {"title": "Renamed"})
+    assert entry["changes"] == {
+        "title": [None, "Markets"], "type": [None, "article"], "metadata.author": [None, "Ada"],
+        "metadata.edition": [None, 1], "tags": [None, ["new"]], "status": [None, "active"],
+    }  # fmt: skip
+    api.delete(f"/v1/content/{item['id']}")
+    assert last()["action"] == "content.deleted"
+    assert last()["changes"] == {name: [value, None] for name, (_, value) in entry["changes"].items()}
     assert api.get(f"/v1/audit/{entry['id']}").body == entry
 
 
-def test_the_entry_of_a_deletion_lists_all_former_fields(api, item, last):
-    created = last()["changes"]
-    api.delete(f"/v1/content/{item['id']}")
-    assert last()["action"] == "content.deleted"
-    assert last()["changes"] == {name: [value, None] for name, (_, value) in created.items()}
-
-
-@pytest.mark.parametrize(
-    ("fields", "changes"),
-    [
+def test_only_changed_fields_are_listed(api, item, last):
+    for fields, changes in [
         ({"metadata": {"edition": True}}, {"metadata.edition": [1, True]}),
         ({"metadata": {"author": None, "category": "law"}},
          {"metadata.author": ["Ada", None], "metadata.category": [None, "law"]}),
         ({"tags": []}, {"tags": [["new"], []]}),
         ({"title": "Markets", "source": "https://e.example/"}, {"source": [None, "https://e.example/"]}),
         ({"metadata": {"rate": 1e22}}, {"metadata.rate": [None, 1e22]}),
-    ],
-)  # fmt: skip
-def test_only_changed_fields_are_listed(api, item, last, fields, changes):
-    api.patch(f"/v1/content/{item['id']}", fields)
-    assert last()["changes"] == changes
+    ]:  # fmt: skip
+        api.patch(f"/v1/content/{item['id']}", fields)
+        assert last()["changes"] == changes
 
 
 def test_entries_of_policies_and_rotations_name_what_they_concern(api, last, account):
@@ -86,10 +73,7 @@ def test_entries_of_policies_and_rotations_name_what_they_concern(api, last, acc
     assert ended["requestId"] == created["requestId"]
 
 
-def test_the_log_is_read_only_and_not_for_public_keys(api, last, account):
-    for method in ("POST", "PATCH", "DELETE"):
-        for path in ("/v1/audit", f"/v1/audit/{last()['id']}"):
-            assert api.request(method, path, {}).status == 405
+def test_the_log_begins_with_the_account_and_is_not_for_public_keys(api, account):
     assert len(auditlog.entries(account=account)) == 2  # the account and the key
     reply = api.post("/v1/api-keys", {"name": "x", "type": "public", "permissions": ["content:read", "audit:read"]})
     assert (reply.status, reply.error["param"]) == (422, "permissions[1]")

@@ -7,45 +7,31 @@ from tests.client import ApiClient
 from tests.endpoints.content_fields import FIELDS
 
 
-def test_an_item_comes_with_its_stats(api, account):
-    item = factories.content(account)
+def test_stats_count_allowed_and_denied_requests_of_the_item_alone(api, account, item):
+    for requester in (factories.LICENSED_REQUESTER, factories.LICENSED_REQUESTER, "org_nobody"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
     reply = api.get(f"/v1/content/{item.pk}")
-    assert reply.status == 200
-    assert set(reply.body) == FIELDS | {"stats"}
-    assert reply["stats"] == {"totalRequests": 0, "allowedRequests": 0, "deniedRequests": 0}
+    assert (reply.status, set(reply.body)) == (200, FIELDS | {"stats"})
+    assert reply["stats"] == {"totalRequests": 3, "allowedRequests": 2, "deniedRequests": 1}
+    other = api.get(f"/v1/content/{factories.content(account).pk}")
+    assert other["stats"] == {"totalRequests": 0, "allowedRequests": 0, "deniedRequests": 0}
 
 
-def test_a_policy_is_embedded_only_on_request_and_with_permission(api, account):
-    policy = factories.policy(account)
-    item = factories.content(account, policy_id=policy.pk)
-    reply = api.get(f"/v1/content/{item.pk}", expand="policy")
-    assert reply["policyId"] == policy.pk
-    assert reply["policy"] == api.get(f"/v1/policies/{policy.pk}").body
-    assert "policy" not in api.get(f"/v1/content/{item.pk}").body
-    reply = api.get(f"/v1/content/{factories.content(account).pk}", expand="policy")
+def test_a_policy_is_embedded_only_on_request_and_with_permission(api, account, item, policy):
+    path, bare = f"/v1/content/{item.pk}", f"/v1/content/{factories.content(account).pk}"
+    reply = api.get(path, expand="policy")
+    assert (reply["policyId"], reply["policy"]) == (policy.pk, api.get(f"/v1/policies/{policy.pk}").body)
+    assert "policy" not in api.get(path).body
+    reply = api.get(bare, expand="policy")
     assert (reply.status, reply["policy"]) == (200, None)
-    for path in ["/v1/content", "/v1/content/cnt_none"]:
-        reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
-        reply = reader.get(path, expand="policy")
+    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+    for refused in ["/v1/content", "/v1/content/cnt_none"]:
+        reply = reader.get(refused, expand="policy")
         assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
         assert "policies:read" in reply.error["message"]
     for expand in ["", "polcy", "policy,stats", "policy,", "Policy"]:
-        reply = api.get(f"/v1/content/{factories.content(account).pk}", expand=expand)
+        reply = api.get(path, expand=expand)
         assert (reply.status, reply.error["param"]) == (400, "expand")
-    for id in ["cnt_" + "0" * 26, "pol_" + "0" * 26, "nonsense"]:
-        assert api.get(f"/v1/content/{id}").status == 404
-
-
-def test_stats_count_allowed_and_denied_requests_of_the_item_alone(api, account):
-    policy = factories.policy(account)
-    item = factories.content(account, policy_id=policy.pk)
-    for requester in (factories.LICENSED_REQUESTER, factories.LICENSED_REQUESTER, "org_nobody"):
-        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
-    stats = api.get(f"/v1/content/{item.pk}")["stats"]
-    assert stats == {"totalRequests": 3, "allowedRequests": 2, "deniedRequests": 1}
-    asked, other = factories.content(account), factories.content(account)
-    api.post("/v1/access/check", {"contentId": asked.pk, "requester": "org"})
-    assert api.get(f"/v1/content/{other.pk}")["stats"]["totalRequests"] == 0
 
 
 def test_an_item_and_its_stats_are_read_by_one_query(api, account):

@@ -5,43 +5,26 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests import factories
-from tests.client import ApiClient
 from tests.endpoints.check_fields import FIELDS
 
 
-@pytest.fixture
-def item(account):
-    return factories.content(account, policy_id=factories.policy(account).pk)
-
-
-def test_the_newest_decision_comes_first_as_it_was_answered(api, item, account):
+def test_the_newest_decision_comes_first_as_it_was_answered(api, item):
     made = [
         api.post("/v1/access/check", {"contentId": item.pk, "requester": who}).body
         for who in (factories.LICENSED_REQUESTER, "org_b", {"id": "org_c", "name": "C"})
     ]
     reply = api.get("/v1/access/decisions")
-    assert reply.status == 200
-    assert reply.body == {
-        "object": "list",
-        "data": made[::-1],
-        "hasMore": False,
-        "totalCount": 3,
-    }
+    assert reply.body == {"object": "list", "data": made[::-1], "hasMore": False, "totalCount": 3}
     assert set(reply["data"][0]) == FIELDS
-    may_check = factories.key_text(account, permissions=["access:check"])
-    may_read = factories.key_text(account, permissions=["analytics:read"])
-    assert ApiClient(may_check).get("/v1/access/decisions").status == 403
-    assert ApiClient(may_read).get("/v1/access/decisions").status == 200
 
 
 def test_a_dry_run_or_refused_check_leaves_nothing(api, item):
     reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org", "dryRun": True})
     assert (reply["dryRun"], reply["id"], reply["reason"]) == (True, None, "no_license")
-    assert api.get("/v1/access/decisions")["totalCount"] == 0
-    assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0
     api.post("/v1/access/check", {"contentId": item.pk, "requester": ""})
     api.post("/v1/access/check", {"contentId": "cnt_" + "0" * 26, "requester": "org"})
     assert api.get("/v1/access/decisions")["totalCount"] == 0
+    assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0
 
 
 def test_decisions_on_many_policies_show_their_own_policy(api, account):

@@ -87,8 +87,7 @@ def test_erasing_a_requester_leaves_equal_words_of_other_records_unchanged(api):
 
 
 @pytest.mark.parametrize(
-    ("own", "named"),
-    [("e", "q=e&o=1"), ("Ada Lovelace", "q=Ada+Lovelace"), (ID, f"q={quote(ID, safe='')}")],
+    ("own", "named"), [("e", "q=e&o=1"), ("Ada Lovelace", "q=Ada+Lovelace"), (ID, f"q={quote(ID, safe='')}")]
 )
 def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, named):
     api.post("/v1/requesters", {"id": own})
@@ -100,17 +99,14 @@ def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, nam
 
 
 def test_erasing_a_person_changes_no_history_of_others(api):
-    api.post("/v1/requesters", PERSON)
-    api.post("/v1/requesters", {"id": "friend"})
-    issued = {"requesterId": "friend", "licenseType": "commercial", "metadata": {"agent": ID}}
-    assert api.post("/v1/licenses", issued).status == 201
+    for person in (PERSON, {"id": "friend"}):
+        api.post("/v1/requesters", person)
+    metadata = {"agent": ID}
+    assert api.post("/v1/licenses", {"requesterId": "friend", "licenseType": "x", "metadata": metadata}).status == 201
     api.delete(PATH)
     [event] = api.get("/v1/events?type=license.created")["data"]
     [entry] = api.get("/v1/audit?action=license.created")["data"]
-    assert (event["data"]["metadata"], entry["changes"]["metadata"]) == (
-        issued["metadata"],
-        [None, issued["metadata"]],
-    )
+    assert (event["data"]["metadata"], entry["changes"]["metadata"]) == (metadata, [None, metadata])
 
 
 def test_titles_and_addresses_of_portal_sessions_are_erased(api):

@@ -59,8 +59,8 @@ def test_an_unknown_host_gets_the_same_page(client, accept, kind):
 
 
 def test_a_failure_gets_the_same_page(client, monkeypatch):
+    monkeypatch.setattr("config.pages.render", Mock(side_effect=RuntimeError))
     for accept, kind in [(FIREFOX, "text/html"), ("*/*", "application/json")]:
-        monkeypatch.setattr("config.pages.render", Mock(side_effect=RuntimeError))
         reply = get(client, "/docs/api/", accept)
         assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (500, kind)
         assert "request id" in reply.content.decode()

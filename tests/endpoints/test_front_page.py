@@ -112,14 +112,12 @@ def test_the_page_has_no_key_and_is_not_cached(demo, django_assert_max_num_queri
 
 
 def test_only_prepared_checks_can_be_run(demo):
+    other = factories.account("Somebody else")
+    factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
     for asked in [
-        {"requester": "org_secret", "item": "my-secret"},
-        {"account": "acc_x", "requester": "org_secret"},
-        {"requester": "<script>alert(1)</script>"},
-        {"item": "\0"},
-    ]:
-        other = factories.account("Somebody else")
-        factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
+        {"requester": "org_secret", "item": "my-secret"}, {"account": "acc_x", "requester": "org_secret"},
+        {"requester": "<script>alert(1)</script>"}, {"item": "\0"},
+    ]:  # fmt: skip
         assert answer(**asked) == answer()
         assert "secret" not in front(**asked)
         assert "<script>alert" not in front(**asked)

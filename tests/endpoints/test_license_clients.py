@@ -5,7 +5,7 @@ from django.utils import timezone
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import authenticate
 from licensing.requesters.models import Requester
-from tests import auditlog, factories
+from tests import auditlog
 
 
 def works(client_id, secret):
@@ -38,33 +38,21 @@ def test_a_client_comes_with_its_secret_once(api, account):
 
 def test_a_secret_ends_with_rotation_and_revocation_which_are_audited(api):
     made = create(api)
-    second = api.post(f"/v1/license-clients/{made['id']}/rotate", {"overlapSeconds": 3600})
-    assert second.status == 200
-    assert second["id"] == made["id"]
-    assert works(made["id"], made["secret"])
-    assert works(made["id"], second["secret"])
-    third = api.post(f"/v1/license-clients/{made['id']}/rotate", {})
+    path = f"/v1/license-clients/{made['id']}"
+    second = api.post(f"{path}/rotate", {"overlapSeconds": 3600})
+    assert (second.status, second["id"]) == (200, made["id"])
+    assert [works(made["id"], one["secret"]) for one in (made, second)] == [True, True]
+    third = api.post(f"{path}/rotate", {})
     assert third["formerSecretUntil"] is None
     assert [works(made["id"], one["secret"]) for one in (made, second, third)] == [False, False, True]
-    revoked = api.delete(f"/v1/license-clients/{made['id']}")
+    revoked = api.delete(path)
     assert revoked["revokedAt"] is not None
-    assert not works(made["id"], made["secret"])
-    assert api.delete(f"/v1/license-clients/{made['id']}")["revokedAt"] == revoked["revokedAt"]
-    again = api.post(f"/v1/license-clients/{made['id']}/rotate", {})
+    assert not works(made["id"], third["secret"])
+    assert api.delete(path)["revokedAt"] == revoked["revokedAt"]
+    again = api.post(f"{path}/rotate", {})
     assert (again.status, again.error["code"]) == (409, "resource_revoked")
-
-
-def test_the_audit_log_has_each_change_and_no_secret(api):
-    made = create(api)
-    api.post(f"/v1/license-clients/{made['id']}/rotate", {})
-    api.delete(f"/v1/license-clients/{made['id']}")
     entries = auditlog.entries(resource_id=made["id"])
-    actions = ["license_client.created", "license_client.rotated", "license_client.revoked"]
-    assert [entry.action for entry in entries] == actions
+    assert [entry.action.removeprefix("license_client.") for entry in entries] == [
+        "created", "rotated", "rotated", "revoked",
+    ]  # fmt: skip
     assert made["secret"] not in str([entry.changes for entry in entries])
-
-
-def test_clients_are_found_by_their_requester(api, account):
-    made, _ = factories.license_client(account, "org_a")
-    factories.license_client(account, "org_b")
-    assert [one["id"] for one in api.get("/v1/license-clients", requesterId="org_a")["data"]] == [made.pk]

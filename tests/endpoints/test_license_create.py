@@ -23,8 +23,7 @@ def create(api):
 def test_a_licence_needs_a_requester_and_a_type_and_covers_everything(create, clock):
     reply = create()
     now = "2026-03-04T05:06:07.250000Z"
-    assert reply.status == 201
-    assert reply["id"].startswith("lic_")
+    assert (reply.status, reply["id"][:4]) == (201, "lic_")
     assert reply.body == {
         "id": reply["id"], "object": "license", "requesterId": "org_acme", "requesterName": None,
         "licenseType": "commercial", "contentIds": [], "tags": [], "policyIds": [], "startsAt": now, "expiresAt": None,
@@ -50,42 +49,29 @@ def test_a_wrong_or_missing_value_is_named(api, create):
         reply = api.post("/v1/licenses", {key: value for key, value in BODY.items() if key != name})
         assert (reply.status, reply.error["param"]) == (422, name)
     for fields, param in [
-        ({"requesterId": ""}, "requesterId"),
-        ({"requesterId": "x" * 256}, "requesterId"),
-        ({"requesterName": " "}, "requesterName"),
-        ({"licenseType": " "}, "licenseType"),
-        ({"licenseType": "x" * 101}, "licenseType"),
-        ({"tags": ["x"] * 51}, "tags"),
-        ({"tags": ["x", ""]}, "tags[1]"),
-        ({"tags": ["x" * 101]}, "tags[0]"),
-        ({"contentIds": ["x"] * 1001}, "contentIds"),
-        ({"contentIds": ["x"]}, "contentIds[0]"),
-        ({"contentIds": [OTHER]}, "contentIds[0]"),
-        ({"policyIds": ["x"] * 101}, "policyIds"),
-        ({"policyIds": [OTHER]}, "policyIds[0]"),
-        ({"startsAt": "tomorrow"}, "startsAt"),
-        ({"startsAt": "2026-01-01T00:00:00"}, "startsAt"),
-        ({"startsAt": "0202-01-01"}, "startsAt"),
-        ({"startsAt": "1999-12-31T23:59:59.999999Z"}, "startsAt"),
-        ({"startsAt": "3000-01-01"}, "startsAt"),
-        ({"startsAt": "9999-12-31"}, "startsAt"),
+        ({"requesterId": ""}, "requesterId"), ({"requesterId": "x" * 256}, "requesterId"),
+        ({"requesterName": " "}, "requesterName"), ({"licenseType": " "}, "licenseType"),
+        ({"licenseType": "x" * 101}, "licenseType"), ({"tags": ["x"] * 51}, "tags"), ({"tags": ["x", ""]}, "tags[1]"),
+        ({"tags": ["x" * 101]}, "tags[0]"), ({"contentIds": ["x"] * 1001}, "contentIds"),
+        ({"contentIds": ["x"]}, "contentIds[0]"), ({"contentIds": [OTHER]}, "contentIds[0]"),
+        ({"policyIds": ["x"] * 101}, "policyIds"), ({"policyIds": [OTHER]}, "policyIds[0]"),
+        ({"startsAt": "tomorrow"}, "startsAt"), ({"startsAt": "2026-01-01T00:00:00"}, "startsAt"),
+        ({"startsAt": "0202-01-01"}, "startsAt"), ({"startsAt": "1999-12-31T23:59:59.999999Z"}, "startsAt"),
+        ({"startsAt": "3000-01-01"}, "startsAt"), ({"startsAt": "9999-12-31"}, "startsAt"),
         ({"expiresAt": "2001-01-01"}, "expiresAt"),
         ({"startsAt": "2026-01-01", "expiresAt": "2026-01-01"}, "expiresAt"),
         ({"price": {"amount": -1, "currency": "EUR"}}, "price.amount"),
         ({"price": {"amount": "0.0000001", "currency": "EUR"}}, "price.amount"),
         ({"price": {"amount": 1000000000000.1, "currency": "EUR"}}, "price.amount"),
-        ({"price": {"amount": 1}}, "price.currency"),
-        ({"price": {"currency": "EUR"}}, "price.amount"),
+        ({"price": {"amount": 1}}, "price.currency"), ({"price": {"currency": "EUR"}}, "price.amount"),
         ({"price": {"amount": 1, "currency": "eur"}}, "price.currency"),
         ({"price": {"amount": 1, "currency": "XXX"}}, "price.currency"),
         ({"price": {"amount": 1, "currency": "EUR", "tax": 1}}, "price.tax"),
-        ({"price": 1}, "price"),
         ({"pricePerAccess": {"amount": "-0.01", "currency": "EUR"}}, "pricePerAccess.amount"),
-        ({"unknown": 1}, "unknown"),
-    ]:
+    ]:  # fmt: skip
         reply = create(**fields)
         assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
-        assert Requester.objects.count() == 0
+    assert Requester.objects.count() == 0
 
 
 OTHER = "cnt_00000000000000000000000000"
@@ -94,22 +80,11 @@ OTHER = "cnt_00000000000000000000000000"
 def test_items_and_policies_must_exist_in_the_account(create, account, other_account, api):
     mine, theirs = factories.content(account).pk, factories.content(other_account).pk
     assert create(contentIds=[mine, mine, theirs]).error["param"] == "contentIds[2]"
-    policy = factories.policy(other_account).pk
-    assert create(policyIds=[policy]).error["param"] == "policyIds[0]"
-    item = factories.content(account).pk
-    api.delete(f"/v1/content/{item}")
-    assert create(contentIds=[item]).error["param"] == "contentIds[0]"
+    assert create(policyIds=[factories.policy(other_account).pk]).error["param"] == "policyIds[0]"
+    api.delete(f"/v1/content/{mine}")
+    assert create(contentIds=[mine]).error["param"] == "contentIds[0]"
     items = [factories.content(account).pk for _ in range(3)]
     assert create(contentIds=items * 333 + items[:1])["contentIds"] == items
-
-
-def test_it_names_the_requester_once(create, api, account):
-    assert create(requesterName="Acme")["requesterName"] == "Acme"
-    assert create()["requesterName"] == "Acme"
-    assert create(requesterName="Acme Corp.")["requesterName"] == "Acme"
-    item = factories.content(account).pk
-    checked = api.post("/v1/access/check", {"contentId": item, "requester": "org_acme"})
-    assert checked["requester"] == {"id": "org_acme", "name": "Acme"}
 
 
 def test_times_are_rfc_3339_and_shown_in_utc(create):
@@ -126,29 +101,21 @@ def test_times_are_rfc_3339_and_shown_in_utc(create):
     assert create(startsAt="2999-12-31T23:59:59.999999Z")["status"] == "active"
 
 
-def test_the_price_enters_the_ledger_once_at_the_start(create, account):
+def test_the_price_enters_the_ledger_once_at_the_start(api, create):
     for price in [None, {"amount": 0, "currency": "EUR"}]:
         assert create(price=price).status == 201
         assert LedgerEntry.objects.count() == 0
-    reply = create(startsAt="2026-01-31", price={"amount": "1200.10", "currency": "EUR"})
-    [entry] = LedgerEntry.objects.filter(account=account)
+    body = {**BODY, "startsAt": "2026-01-31", "price": {"amount": "1200.10", "currency": "EUR"}}
+    reply, replay = (api.post("/v1/licenses", body, headers={"Idempotency-Key": "one"}) for _ in range(2))
+    assert reply.body == replay.body
+    [entry] = LedgerEntry.objects.all()
     assert (entry.type, entry.amount, entry.currency) == ("license", Decimal("1200.1"), "EUR")
-    assert (entry.license_id, entry.license_type, entry.occurred_at.isoformat()) == (
-        reply["id"],
-        "commercial",
-        "2026-01-31T00:00:00+00:00",
-    )
+    assert (entry.license_id, entry.license_type) == (reply["id"], "commercial")
+    assert entry.occurred_at.isoformat() == "2026-01-31T00:00:00+00:00"
     assert entry.requester.requester_id == "org_acme"
     roll_up()
-    total = TierRevenue.objects.get(account=account)
+    total = TierRevenue.objects.get()
     assert (str(total.day), total.license_type, total.amount) == ("2026-01-31", "commercial", Decimal("1200.1"))
-
-
-def test_a_replay_books_the_price_once(api):
-    body = {**BODY, "price": {"amount": "12", "currency": "EUR"}}
-    first, second = (api.post("/v1/licenses", body, headers={"Idempotency-Key": "one"}) for _ in range(2))
-    assert first.body == second.body
-    assert LedgerEntry.objects.count() == 1
 
 
 def test_an_amount_keeps_its_digits_as_a_number_and_as_a_string(api):

@@ -57,15 +57,8 @@ def test_periods_missed_while_the_service_was_down_are_charged_once_each(api, cl
     assert (book_regularly(), book_regularly()) == (5, 0)
     clock.set("2026-03-20T00:00:00Z")  # a clock that goes back
     assert book_regularly() == 0
-    assert fees(api) == [
-        ("2026-01-15T09:00", 50),
-        ("2026-01-15T09:00", 120.5),
-        ("2026-02-15T09:00", 50),
-        ("2026-03-15T09:00", 50),
-        ("2026-04-15T09:00", 50),
-        ("2026-04-15T09:00", 120.5),
-        ("2026-05-15T09:00", 50),
-    ]
+    monthly = [(f"2026-0{month}-15T09:00", 50) for month in range(1, 6)]
+    assert fees(api) == sorted([*monthly, ("2026-01-15T09:00", 120.5), ("2026-04-15T09:00", 120.5)])
     assert api.get(f"/v1/licenses/{quarterly['id']}")["nextFeeAt"] == "2026-07-15T09:00:00.000000Z"
 
 
@@ -111,16 +104,8 @@ def test_a_changed_fee_applies_from_the_next_period(api, clock):
     ended = api.patch(path, {"fee": None})
     assert (ended["fee"], ended["nextFeeAt"]) == (None, None)
     clock.set("2026-08-20T00:00:00Z")
-    assert api.patch(path, {"fee": MONTHLY})["nextFeeAt"] == "2026-09-10T00:00:00.000000Z"
+    assert api.patch(path, {"fee": MONTHLY})["nextFeeAt"] == "2026-09-10T00:00:00.000000Z", "as one without a fee"
     assert len(fees(api)) == 2
-
-
-def test_a_fee_that_a_running_licence_gets_begins_with_its_next_period(api, clock):
-    clock.set("2026-01-10T00:00:00Z")
-    path = f"/v1/licenses/{issue(api, fee=None)['id']}"
-    clock.set("2026-03-20T00:00:00Z")
-    assert api.patch(path, {"fee": MONTHLY})["nextFeeAt"] == "2026-04-10T00:00:00.000000Z"
-    assert fees(api) == []
 
 
 def test_another_start_charges_no_time_twice(api, clock):
@@ -140,13 +125,7 @@ def test_revocation_ends_fees_and_extension_continues_them(api, clock):
     clock.set("2026-03-20T00:00:00Z")
     extended = api.patch(f"/v1/licenses/{ended['id']}", {"expiresAt": "2027-01-01T00:00:00Z"})
     assert extended["nextFeeAt"] == "2026-04-10T00:00:00.000000Z"
-    assert [moment[:10] for moment, _ in fees(api)] == [
-        "2026-01-10",
-        "2026-01-10",
-        "2026-02-10",
-        "2026-02-10",
-        "2026-03-10",
-    ]
+    assert [moment[5:10] for moment, _ in fees(api)] == ["01-10", "01-10", "02-10", "02-10", "03-10"]
 
 
 def test_fees_follow_a_merged_customer(api, account, clock):
@@ -167,12 +146,8 @@ def test_a_fee_is_refunded_by_its_entry(api, clock):
     clock.set("2026-02-20T00:00:00Z")
     first, second = sorted(api.get("/v1/revenue?type=fee")["data"], key=lambda row: row["occurredAt"])
     refund = api.post("/v1/refunds", {"entryId": first["id"], "amount": 20})
-    assert (refund.status, refund["feeId"], refund["licenseId"], refund["amount"]) == (
-        201,
-        first["id"],
-        held["id"],
-        -20,
-    )
+    assert (refund.status, refund["amount"]) == (201, -20)
+    assert (refund["feeId"], refund["licenseId"]) == (first["id"], held["id"])
     assert api.post("/v1/refunds", {"entryId": first["id"], "amount": 31}).error["param"] == "amount"
     rest = api.post("/v1/revenue", {"amount": -30, "currency": "EUR", "feeId": first["id"]})
     assert (rest.status, rest["requesterId"]) == (201, "org_acme")
@@ -183,14 +158,19 @@ def test_a_fee_is_refunded_by_its_entry(api, clock):
     assert api.post("/v1/refunds", {"licenseId": held["id"]})["amount"] == -200, "the price is a charge of its own"
 
 
-def test_fees_count_in_revenue_and_audit(api, clock):
+def test_fees_count_in_revenue_audit_and_files(api, clock):
     clock.set("2026-01-10T00:00:00Z")
-    held = issue(api)
+    issued = issue(api)
     report = api.get("/v1/analytics/revenue?period=7d&currency=EUR")
     assert (report["summary"]["total"], report["byLicenseType"]) == (50, {"commercial": 50})
     assert report["byRequester"][0]["revenue"] == 50
-    api.patch(f"/v1/licenses/{held['id']}", {"fee": {**MONTHLY, "amount": 60}})
-    [change] = api.get(f"/v1/audit?resourceId={held['id']}&action=license.updated")["data"]
+    [held] = csv.DictReader(api.get("/v1/licenses?format=csv").content.decode().splitlines())
+    assert (held["fee.amount"], held["fee.every"]) == ("50", "month")
+    assert held["nextFeeAt"] == "2026-02-10T00:00:00.000000Z"
+    [entry] = csv.DictReader(api.get("/v1/revenue?format=csv").content.decode().splitlines())
+    assert entry["type"] == "fee"
+    api.patch(f"/v1/licenses/{issued['id']}", {"fee": {**MONTHLY, "amount": 60}})
+    [change] = api.get(f"/v1/audit?resourceId={issued['id']}&action=license.updated")["data"]
     assert change["changes"]["fee"] == ["50 EUR every month", "60 EUR every month"]
 
 
@@ -247,14 +227,3 @@ def test_a_fee_that_cannot_be_booked_stops_no_other(api, account, clock, monkeyp
     assert sorted(amount for _, amount in fees(api)) == [7, 7, 50]
     with pytest.raises(ValidationFailed):
         book_regularly()
-
-
-def test_files_of_licences_and_of_the_ledger_have_fees(api, clock):
-    clock.set("2026-01-10T00:00:00Z")
-    issue(api)
-    clock.set("2026-02-20T00:00:00Z")
-    [held] = csv.DictReader(api.get("/v1/licenses?format=csv").content.decode().splitlines())
-    assert (held["fee.amount"], held["fee.every"]) == ("50", "month")
-    assert held["nextFeeAt"] == "2026-03-10T00:00:00.000000Z"
-    entries = list(csv.DictReader(api.get("/v1/revenue?format=csv").content.decode().splitlines()))
-    assert [entry["type"] for entry in entries] == ["fee", "fee"]

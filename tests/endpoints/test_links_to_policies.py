@@ -1,6 +1,5 @@
 """Items and sites are linked to one policy at the same time, and never to a deleted one."""
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -13,15 +12,10 @@ from licensing.content.services import create_content, keep_policies
 from licensing.policies.services import delete_policy
 from licensing.sites.services import create_site
 from tests import factories
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, open_session, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-
-
-@pytest.fixture
-def policy(account):
-    return factories.policy(account)
 
 
 def link(account, policy) -> Content:
@@ -46,14 +40,26 @@ def outcome(work: Callable[..., object], *arguments: object) -> object:
         return type(error)
 
 
-def wait_until_blocked(work: Future[object]) -> None:
+def wait_for_lock_of_this_session(work: Future[object]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         [pid] = cursor.fetchone()
     with open_session(autocommit=True) as observer:
-        while not is_waited_for(pid, observer):
-            assert not work.done()
-            time.sleep(0.01)
+        assert wait_until_blocked(work, pid, observer)
+
+
+@on_postgresql
+@pytest.mark.parametrize("write", [link, link_site])
+@pytest.mark.parametrize("is_deleted_first", [True, False])
+def test_a_link_and_a_deletion_wait_for_each_other_and_the_later_is_refused(account, policy, write, is_deleted_first):
+    works = [(write, account, policy), (delete_policy, policy)]
+    earlier, later = reversed(works) if is_deleted_first else works
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            earlier[0](*earlier[1:])
+            waiting = pool.submit(outcome, *later)
+            wait_for_lock_of_this_session(waiting)
+        assert waiting.result(30) is (ValidationFailed if is_deleted_first else InUse)
 
 
 @on_postgresql
@@ -62,28 +68,6 @@ def test_two_links_to_the_same_policy_do_not_wait_for_each_other(account, policy
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         link(account, policy)
         assert pool.submit(outcome, write, account, policy).result(30)
-
-
-@on_postgresql
-@pytest.mark.parametrize("write", [link, link_site])
-def test_a_deletion_waits_for_links_and_is_refused(account, policy, write):
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            write(account, policy)
-            deletion = pool.submit(outcome, delete_policy, policy)
-            wait_until_blocked(deletion)
-        assert deletion.result(30) is InUse
-
-
-@on_postgresql
-@pytest.mark.parametrize("write", [link, link_site])
-def test_a_link_waits_for_a_deletion_and_is_refused(account, policy, write):
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            delete_policy(policy)
-            linking = pool.submit(outcome, write, account, policy)
-            wait_until_blocked(linking)
-        assert linking.result(30) is ValidationFailed
 
 
 def test_no_item_has_a_deleted_policy_after_a_race(account):

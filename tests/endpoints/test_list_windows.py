@@ -121,10 +121,7 @@ def some_items(account: Any, draw: random.Random, moments: list[datetime]) -> No
 
 # For each list: what makes its rows, and the fields it is filtered by.
 LISTS: dict[str, tuple[Callable[[Any, random.Random, list[datetime]], None], tuple[str, ...]]] = {
-    "/v1/access/decisions": (
-        some_decisions,
-        ("contentId", "requesterId", "allowed", "reason", "url", "identifiedBy"),
-    ),
+    "/v1/access/decisions": (some_decisions, ("contentId", "requesterId", "allowed", "reason", "url", "identifiedBy")),
     "/v1/revenue": (some_entries, ("type", "currency", "requesterId", "contentId", "licenseType")),
     "/v1/audit": (some_changes, ("action", "actorId", "actorType", "resourceId", "resourceType")),
     "/v1/events": (some_events, ("type",)),

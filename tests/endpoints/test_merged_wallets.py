@@ -5,12 +5,13 @@ from datetime import timedelta
 import pytest
 
 from analytics.statements.closing import close_due
-from tests import factories
+
+PRICE = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
 
 
 @pytest.fixture
 def pair(api):
-    for one in ("org_a", "org_b"):
+    for one in ("org_a", "org_b", "org_c"):
         api.post("/v1/requesters", {"id": one})
 
 
@@ -18,13 +19,16 @@ def merge(api, source="org_a", into="org_b"):
     return api.post(f"/v1/requesters/{source}/merge", {"into": into})
 
 
-def check(api, item, requester="org_a"):
-    return api.post("/v1/access/check", {"contentId": item, "requester": requester})
+def open_wallet(api, requester, **fields):
+    return api.post("/v1/wallets", {"requesterId": requester, "unit": "EUR", **fields})["id"]
 
 
-@pytest.fixture
-def licensed_item(account):
-    return factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
+def check(api, item):
+    return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})
+
+
+def balances(api):
+    return {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]}
 
 
 def credits_of(api, requester):
@@ -43,43 +47,38 @@ def assert_carried_on(found):
     return closing
 
 
+@pytest.mark.usefixtures("pair")
 @pytest.mark.parametrize("is_closed", [True, False])
 @pytest.mark.parametrize("has_own", [True, False])
-def test_statements_carry_credit_from_the_one_to_the_other(api, account, licensed_item, clock, is_closed, has_own):
-    for one in ("org_a", "org_b"):
-        api.post("/v1/requesters", {"id": one})
-    price = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
-    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **price})
+def test_statements_carry_credit_from_the_one_to_the_other(api, item, clock, is_closed, has_own):
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **PRICE})
     for one in ("org_a", "org_b") if has_own else ("org_a",):
-        made = api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"]
-        api.post(f"/v1/wallets/{made}/grants", {"amount": 10})
-    assert check(api, licensed_item)["allowed"] is True
+        api.post(f"/v1/wallets/{open_wallet(api, one)}/grants", {"amount": 10})
+    assert check(api, item)["allowed"] is True
     clock.advance(days=31)
     if is_closed:
         close_due()
-    assert check(api, licensed_item)["allowed"] is True
+    assert check(api, item)["allowed"] is True
     merge(api)
-    assert check(api, licensed_item)["allowed"] is True
+    assert check(api, item)["allowed"] is True
     months = sorted({f"{moment:%Y-%m}" for moment in (clock.now - timedelta(days=31), clock.now)})
     before = credits_of(api, "org_a")[months[0], "EUR"]
     assert (before["granted"], before["spent"], before["closing"]) == (10, 1, 9)
     own = 10 if has_own else 0
     assert assert_carried_on(credits_of(api, "org_a")) == {"EUR": 0}
     assert assert_carried_on(credits_of(api, "org_b")) == {"EUR": 7 + own}
-    assert sum(one["balance"] for one in api.get("/v1/wallets")["data"]) == 7 + own
+    assert sum(balances(api).values()) == 7 + own
     if not has_own:  # without a wallet there is no statement of an earlier month
         assert [month for month, _ in credits_of(api, "org_b")] == [months[1]]
     open_ones = {one: credits_of(api, one) for one in ("org_a", "org_b")}
     clock.advance(days=62)
     close_due()
-    closed = {one: credits_of(api, one) for one in ("org_a", "org_b")}
-    assert closed == open_ones
+    assert {one: credits_of(api, one) for one in ("org_a", "org_b")} == open_ones
 
 
 @pytest.mark.usefixtures("pair")
 def test_credit_that_moves_twice_is_on_the_statement_of_the_last(api, clock):
-    api.post("/v1/requesters", {"id": "org_c"})
-    made = api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})["id"]
+    made = open_wallet(api, "org_a")
     for source, into in (("org_a", "org_b"), ("org_b", "org_c")):
         api.post(f"/v1/wallets/{made}/grants", {"amount": 5})
         clock.advance(hours=1)
@@ -90,74 +89,69 @@ def test_credit_that_moves_twice_is_on_the_statement_of_the_last(api, clock):
 
 
 @pytest.mark.usefixtures("pair")
-def test_a_refund_and_new_credit_reach_the_wallet_that_got_the_credit(api, account, licensed_item):
-    price = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
-    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **price})
-    left, current = (api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"] for one in ("org_a", "org_b"))
+def test_a_refund_and_new_credit_reach_the_wallet_that_got_the_credit(api, item):
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **PRICE})
+    left, current = open_wallet(api, "org_a"), open_wallet(api, "org_b")
     api.post(f"/v1/wallets/{left}/grants", {"amount": 5, "externalId": "order-1"})
-    decision = check(api, licensed_item)["id"]
+    decision = check(api, item)["id"]
     merge(api)
     refund = {"amount": "-0.5", "currency": "EUR", "decisionId": decision}
     for about in ({}, {"requesterId": "org_b"}):
         assert api.post("/v1/revenue", {**refund, **about})["requesterId"] == "org_b"
-    balances = {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]}
-    assert balances == {left: 0, current: 5}
+    assert balances(api) == {left: 0, current: 5}
     for reply in (
         api.post(f"/v1/wallets/{left}/grants", {"amount": 5}),
         api.patch(f"/v1/wallets/{left}", {"refill": {"amount": 5, "every": "month"}}),
     ):
         assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
         assert current in reply.error["message"]
-    assert {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]} == balances
+    assert balances(api) == {left: 0, current: 5}
 
 
 @pytest.mark.usefixtures("pair")
 def test_a_retried_grant_adds_nothing_after_a_merge(api):
-    left, current = (api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"] for one in ("org_a", "org_b"))
+    left, current, other = (open_wallet(api, f"org_{one}") for one in "abc")
     grant = {"amount": 5, "externalId": "order-1"}
     made = api.post(f"/v1/wallets/{left}/grants", grant)
     merge(api)
     api.post(f"/v1/wallets/{current}/grants", {"amount": 1, "externalId": "order-2"})
     retried = api.post(f"/v1/wallets/{left}/grants", grant)
     assert (retried.status, retried["id"], retried["remaining"]) == (200, made["id"], 5)
-    assert {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]} == {left: 0, current: 6}
-    api.post("/v1/requesters", {"id": "org_c"})
-    other = api.post("/v1/wallets", {"requesterId": "org_c", "unit": "EUR"})["id"]
+    assert balances(api) == {left: 0, current: 6, other: 0}
     refused = api.post(f"/v1/wallets/{other}/grants", grant)
     assert (refused.status, refused.error["param"]) == (409, "externalId")
 
 
 @pytest.mark.usefixtures("pair")
-@pytest.mark.parametrize("asked", [0, 1, 2])
-def test_a_retried_grant_adds_nothing_after_two_merges_whichever_of_the_wallets_it_names(api, asked):
-    api.post("/v1/requesters", {"id": "org_c"})
-    wallets = [api.post("/v1/wallets", {"requesterId": f"org_{one}", "unit": "EUR"})["id"] for one in "abc"]
+def test_a_retried_grant_adds_nothing_after_two_merges_whichever_of_the_wallets_it_names(api):
+    wallets = [open_wallet(api, f"org_{one}") for one in "abc"]
     grant = {"amount": 5, "externalId": "order-1"}
     made = api.post(f"/v1/wallets/{wallets[0]}/grants", grant)["id"]
     merge(api)
     api.post(f"/v1/wallets/{wallets[1]}/grants/{made}/void")  # it stays in this wallet
     merge(api, "org_b", "org_c")
-    retried = api.post(f"/v1/wallets/{wallets[asked]}/grants", grant)
-    assert (retried.status, retried["id"]) == (200, made)
-    assert [one["balance"] for one in api.get("/v1/wallets")["data"]] == [0, 0, 0]
+    for wallet in wallets:
+        retried = api.post(f"/v1/wallets/{wallet}/grants", grant)
+        assert (retried.status, retried["id"]) == (200, made)
+    assert balances(api) == dict.fromkeys(wallets, 0)
 
 
 @pytest.mark.usefixtures("pair")
 def test_a_refill_taken_over_by_a_merge_is_audited(api):
-    refill = {"amount": 100, "every": "month"}
-    api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR", "refill": refill})
-    kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})
+    open_wallet(api, "org_a", refill={"amount": 100, "every": "month"})
+    kept = open_wallet(api, "org_b")
+    before = api.get(f"/v1/wallets/{kept}")["updated"]
     merge(api)
-    [entry] = api.get(f"/v1/audit?action=wallet.updated&resourceId={kept['id']}")["data"]
+    [entry] = api.get(f"/v1/audit?action=wallet.updated&resourceId={kept}")["data"]
     assert entry["changes"]["refill"] == [None, "100 every month"]
-    assert api.get(f"/v1/wallets/{kept['id']}")["updated"] > kept["updated"]
+    assert api.get(f"/v1/wallets/{kept}")["updated"] > before
 
 
 @pytest.mark.usefixtures("pair")
 def test_a_removed_refill_brings_nothing_at_once_after_a_merge_either(api):
     refill = {"amount": 100, "every": "month"}
-    kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR", "refill": refill})["id"]
-    api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})
+    kept = open_wallet(api, "org_b", refill=refill)
+    open_wallet(api, "org_a")
     api.patch(f"/v1/wallets/{kept}", {"refill": None})
     merge(api)
     api.patch(f"/v1/wallets/{kept}", {"refill": refill})
@@ -166,21 +160,20 @@ def test_a_removed_refill_brings_nothing_at_once_after_a_merge_either(api):
 
 @pytest.mark.usefixtures("pair")
 def test_a_change_that_still_names_the_merged_customer_applies_to_the_wallet(api):
-    made = api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})
+    path = f"/v1/wallets/{open_wallet(api, 'org_a')}"
+    sent = api.get(path).body
+    del sent["updated"]  # the merge changes it
     merge(api)
-    sent = {name: value for name, value in made.body.items() if name != "updated"}  # the merge has changed it
-    changed = api.patch(f"/v1/wallets/{made['id']}", {**sent, "floor": -3})
+    changed = api.patch(path, {**sent, "floor": -3})
     assert (changed.status, changed["requesterId"], changed["floor"]) == (200, "org_b", -3)
-    api.post("/v1/requesters", {"id": "org_c"})
-    refused = api.patch(f"/v1/wallets/{made['id']}", {**sent, "requesterId": "org_c"})
+    refused = api.patch(path, {**sent, "requesterId": "org_c"})
     assert (refused.status, refused.error["param"]) == (422, "requesterId")
 
 
 @pytest.mark.usefixtures("pair")
 def test_wallets_that_together_exceed_the_largest_amount_are_not_merged(api):
     for one, amount in (("org_a", 1), ("org_b", 10**12)):
-        made = api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"]
-        api.post(f"/v1/wallets/{made}/grants", {"amount": amount})
+        api.post(f"/v1/wallets/{open_wallet(api, one)}/grants", {"amount": amount})
     refused = merge(api)
     assert (refused.status, refused.error["param"]) == (422, "into")
     assert "mergedInto" not in api.get("/v1/requesters/org_a").body

@@ -54,21 +54,14 @@ def test_all_pages_have_one_name_one_mark_and_one_set_of_colours(browser):
 
 def test_pages_link_only_to_themselves_and_run_no_inline_script(browser):
     for path in PLACES:
-        for link in links(browser.get(path).content.decode()):
-            assert browser.get(link).status_code in (200, 302), link
-    for path in PLACES:
-        assert [link for link in links(browser.get(path).content.decode()) if not link.startswith("/")] == []
-    for path in PLACES:
         page = browser.get(path)
         html, policy = page.content.decode(), page.headers["Content-Security-Policy"]
+        for link in links(html):
+            assert link.startswith("/")
+            assert browser.get(link).status_code in (200, 302), link
         assert "default-src 'none'" in policy
         assert "unsafe-inline" not in policy
         assert re.findall(r"<script(?![^>]* src=)|<style| style=| on\w+=|javascript:", html) == []
-
-
-def test_the_document_needs_no_key(anonymous: ApiClient):
-    document = anonymous.get("/v1/openapi.json")
-    assert (document.status, document["openapi"]) == (200, "3.1.0")
 
 
 @pytest.mark.slow
@@ -88,16 +81,15 @@ def test_the_document_and_the_probes_need_no_key(browser: Client, monkeypatch: p
 
 
 def test_readyz_and_the_metrics_name_dependencies_and_version(browser: Client):
-    reply = browser.get("/readyz")
-    assert reply.status_code == 200
-    assert reply.json()["status"] == "ok"
-    assert reply.json()["checks"]["database"] == "ok"
-    assert reply.json()["checks"]["limits"] in ("redis", "this process")
     version = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text())["project"]["version"]
-    assert browser.get("/readyz").json()["version"] == version
-    assert f'licensing_build_info{{version="{version}"}} 1.0' in browser.get("/metrics").content.decode()
+    reply = browser.get("/readyz")
+    ready = reply.json()
+    assert (reply.status_code, ready["status"], ready["checks"]["database"]) == (200, "ok", "ok")
+    assert ready["checks"]["limits"] in ("redis", "this process")
+    assert ready["version"] == version
     reply = browser.get("/metrics")
     assert reply.headers["Content-Type"].startswith("text/plain")
+    assert f'licensing_build_info{{version="{version}"}} 1.0' in reply.content.decode()
     assert "limiter_fallbacks_total" in reply.content.decode()
 
 

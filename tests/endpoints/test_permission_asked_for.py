@@ -37,15 +37,11 @@ def test_only_the_deciding_rule_is_blamed_for_a_permission(api, check):
     assert second["failed"] == {"condition": "permissions", "wanted": "train", "saw": ["read", "index"]}
     assert api.get(f"/v1/access/decisions/{made['id']}")["trace"] == made["trace"]
     for rule, permission in [
-        (READ_ONLY, "read"),
-        (READ_ONLY, None),
-        (factories.ALLOW_ALL, "train"),
-        (factories.DENY_ALL, "train"),
-    ]:
+        (READ_ONLY, "read"), (READ_ONLY, None), (factories.ALLOW_ALL, "train"), (factories.DENY_ALL, "train"),
+    ]:  # fmt: skip
         [step] = check(rule, permission=permission)["trace"]
         assert (step["decisive"], step["failed"]) == (True, None)
-    deny = {"action": "deny", "priority": 1, "conditions": {"default": True}}
-    _, later = check(deny, READ_ONLY, permission="train")["trace"]
+    _, later = check({**factories.DENY_ALL, "priority": 1}, READ_ONLY, permission="train")["trace"]
     assert (later["matched"], later["decisive"], later["failed"]) == (True, False, None)
 
 

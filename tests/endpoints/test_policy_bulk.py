@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.policies.bulk import writing
+from licensing.policies import bulk
 from licensing.policies.models import Policy, PolicyRevision
 from tests import auditlog, factories
+from tests.endpoints.bulk_rows import params, statuses
 
 ALLOW = {"action": "allow", "conditions": {"licenseType": "commercial"}}
 DENIED = {"requester": {"id": "anyone"}, "expect": {"allowed": False}}
@@ -16,19 +17,6 @@ OWN = {"id", "created"}
 
 def send(api, *rows, **options):
     return api.post("/v1/policies/bulk", {"items": list(rows)}, **options)
-
-
-def statuses(reply):
-    assert reply.status == 200, reply
-    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
-    for one in reply["data"]:
-        assert set(one) == {"index", "status", "policy", "error"}
-        assert (one["policy"] is None) == (one["status"] > 299) == (one["error"] is not None)
-    return [one["status"] for one in reply["data"]]
-
-
-def params(reply):
-    return [one["error"] and one["error"].get("param") for one in reply["data"]]
 
 
 def without_own(policy):
@@ -67,15 +55,18 @@ def test_sent_again_the_rows_change_nothing(api):
     assert (Policy.objects.count(), PolicyRevision.objects.count(), len(auditlog.entries())) == (5, 5, entries)
 
 
-def test_a_change_holds_for_the_next_check(api, account, monkeypatch):
+def test_a_change_holds_for_the_next_check(api, account):
     [made] = send(api, {"externalId": "plan-1", "name": "A", "defaultAction": "deny"})["data"]
     item = factories.content(account, policy_id=made["policy"]["id"])
     check = {"contentId": item.pk, "requester": "org"}
     assert api.post("/v1/access/check", check)["allowed"] is False
     send(api, {"externalId": "plan-1", "defaultAction": "allow"})
     assert api.post("/v1/access/check", check)["allowed"] is True
+
+
+def test_the_rules_of_all_policies_of_a_body_have_a_bounded_size(api, monkeypatch):
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
-    monkeypatch.setattr(writing, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
     reply = send(api, {"externalId": "a", "name": "B"})
     assert (reply.status, reply.error["param"]) == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]
@@ -83,9 +74,9 @@ def test_a_change_holds_for_the_next_check(api, account, monkeypatch):
 
 @pytest.mark.parametrize(("row", "status", "param"), [
     ({}, 422, "name"), ({"externalId": "new"}, 422, "name"), ({"name": "A", "nonsense": 1}, 422, "nonsense"),
-    ({"name": "A", "rules": [{"action": "allow"}]}, 422, "rules[0].conditions"),
+    ({"name": "A", "rules": [{"action": "allow"}]}, 422, "rules[0].conditions"), ({"id": "x"}, 422, "id"),
     ({"name": "A", "tests": [ALLOWED]}, 422, "tests[0]"), ({"id": "pol_" + "0" * 26, "name": "A"}, 422, "id"),
-    ({"id": "x"}, 422, "id"), ({"externalId": "before", "name": "Again"}, 409, "externalId"), ("text", 422, None),
+    ({"externalId": "before", "name": "Again"}, 409, "externalId"),
 ])  # fmt: skip
 def test_a_rows_fault_is_its_own(api, row, status, param):
     reply = send(api, {"externalId": "before", "name": "Before"}, row, {"name": "After"})
@@ -100,33 +91,24 @@ def test_a_test_that_fails_keeps_the_policy_as_it_was(api):
     assert api.get(f"/v1/policies/{held['id']}").body == held
 
 
-def test_an_external_id_can_move_in_one_request(api):
+def test_an_external_id_can_move_in_one_request_and_is_freed_by_deletion(api, other_api):
+    theirs = other_api.post("/v1/policies", {"externalId": "a", "name": "Theirs"}).body
     one, other = (api.post("/v1/policies", {"externalId": name, "name": name}).body for name in ("a", "b"))
-    refused = send(api, {"id": other["id"], "externalId": "a"})
-    assert (statuses(refused), params(refused)) == ([409], ["externalId"])
+    refused = send(api, {"id": other["id"], "externalId": "a"}, {"id": theirs["id"], "name": "Mine"})
+    assert (statuses(refused), params(refused)) == ([409, 422], ["externalId", "id"])
     assert one["id"] in refused["data"][0]["error"]["message"]
+    assert other_api.get(f"/v1/policies/{theirs['id']}").body == theirs
     moved = send(api, {"id": one["id"], "externalId": "c"}, {"id": other["id"], "externalId": "a"})
     assert statuses(moved) == [200, 200]
     assert [row["policy"]["externalId"] for row in moved["data"]] == ["c", "a"]
-
-
-def test_an_external_id_can_move_and_is_freed_by_deletion(api, other_api):
-    held = api.post("/v1/policies", {"externalId": "a", "name": "A"}).body
-    api.delete(f"/v1/policies/{held['id']}")
-    reply = send(api, {"externalId": "a", "name": "Next"}, {"id": held["id"], "name": "B"})
-    assert statuses(reply) == [201, 422]
-    theirs = other_api.post("/v1/policies", {"externalId": "plan-1", "name": "Theirs"}).body
-    reply = send(api, {"id": theirs["id"], "name": "Mine"}, {"externalId": "plan-1", "name": "Mine"})
-    assert (statuses(reply), params(reply)) == ([422, 201], ["id", None])
-    assert other_api.get(f"/v1/policies/{theirs['id']}").body == theirs
+    api.delete(f"/v1/policies/{one['id']}")
+    assert statuses(send(api, {"externalId": "c", "name": "Next"}, {"id": one["id"], "name": "B"})) == [201, 422]
 
 
 @pytest.mark.usefixtures("in_one_part")
 def test_the_statements_do_not_depend_on_the_rows(api):
     def number_for(rows):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert set(statuses(send(api, *rows))) <= {200, 201}
         return len(queries)
 

@@ -1,12 +1,13 @@
 """POST /v1/policies/:id/simulate: backtest a proposed policy on recorded decisions."""
 
+from unittest.mock import Mock
+
 import pytest
 from django.utils import timezone
 
 from accounts.models import Account
 from kit.http.errors import ClientGone, ValidationFailed
 from licensing.content import services as content_services
-from licensing.drafts import past_decisions
 from licensing.drafts import simulate as simulation
 from licensing.policies import services as policy_services
 from tests import factories
@@ -15,11 +16,6 @@ from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL, LICENSED_REQUES
 
 def limited(requests, period):
     return {**ALLOW_ALL, "rateLimit": {"requests": requests, "period": period}}
-
-
-@pytest.fixture
-def policy(account):
-    return factories.policy(account)
 
 
 @pytest.fixture
@@ -47,39 +43,26 @@ def counts(reply):
 
 
 def test_a_draft_that_denies_all_lists_the_affected_requesters_and_items(simulate, check, item, policy):
-    allowed, denied = check(), check("org_b")
+    allowed, _ = check(), check("org_b")
     reply = simulate(rules=[DENY_ALL])
-    assert reply.status == 200
     body = reply.body
     [example] = body.pop("examples")
-    assert example.pop("created") == body["since"]
     assert example == {
-        "decisionId": allowed,
-        "contentId": item.pk,
-        "requesterId": "org_acme",
+        "decisionId": allowed, "contentId": item.pk, "requesterId": "org_acme", "created": body.pop("since"),
         "before": {"allowed": True, "reason": None},
         "after": {"allowed": False, "reason": "policy_denied", "matchedRule": 0},
-    }
-    assert denied != allowed
+    }  # fmt: skip
     moved = {"total": 1, "allowedToDenied": 1, "deniedToAllowed": 0}
-    assert {name: body[name] for name in body if name not in ("startDate", "endDate", "since")} == {
-        "object": "policy_simulation",
-        "policyId": policy.pk,
-        "policyVersion": None,
-        "truncated": False,
-        "total": 2,
-        "unchanged": 1,
-        "allowedToDenied": 1,
-        "deniedToAllowed": 0,
-        "reasonChanged": 1,
+    assert {name: body[name] for name in body if name not in ("startDate", "endDate")} == {
+        "object": "policy_simulation", "policyId": policy.pk, "policyVersion": None, "truncated": False, **moved,
+        "total": 2, "unchanged": 1, "reasonChanged": 1,
         "byReason": [
-            {"reason": "no_license", "before": 1, "after": 0},
-            {"reason": "policy_denied", "before": 0, "after": 2},
+            {"reason": "no_license", "before": 1, "after": 0}, {"reason": "policy_denied", "before": 0, "after": 2},
         ],
         "byRequester": [{"id": "org_acme", "name": "Acme", **moved}],
         "byContent": [{"id": item.pk, "title": "Markets", **moved, "total": 2}],
         "revenueAtStake": [],
-    }
+    }  # fmt: skip
 
 
 def test_a_draft_that_allows_all_shows_whom_it_would_let_in(simulate, check):
@@ -90,17 +73,13 @@ def test_a_draft_that_allows_all_shows_whom_it_would_let_in(simulate, check):
     assert reply["byReason"] == [{"reason": "no_license", "before": 2, "after": 0}]
 
 
-def test_without_a_draft_the_saved_policy_is_replayed_and_changes_nothing(simulate, check):
+def test_missing_fields_of_a_draft_default_to_the_saved_policy(simulate, check, policy):
     check(), check("org_b"), check(permission="print")
     reply = simulate()
     assert (reply["policyVersion"], counts(reply), reply["reasonChanged"]) == (1, (3, 0, 0), 0)
-
-
-def test_missing_fields_of_a_draft_default_to_the_saved_policy(simulate, check, policy):
     policy_services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
-    check(), check("org_b")
     reply = simulate(defaultAction="allow")
-    assert (reply["policyVersion"], counts(reply)) == (None, (2, 0, 1))
+    assert (reply["policyVersion"], counts(reply)) == (None, (3, 0, 1))
 
 
 def test_a_denial_for_another_reason_is_unchanged_and_listed(simulate, check):
@@ -157,29 +136,29 @@ def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, acco
 
 
 def test_the_period_is_of_whole_utc_days_that_end_today(simulate, check, clock):
-    clock.set("2026-03-01T23:59:59+00:00")
-    check()
-    clock.set("2026-03-02T00:00:00+00:00")
-    check()
-    clock.set("2026-03-08T05:00:00+00:00")
-    check()
+    for moment in ("2026-03-01T23:59:59Z", "2026-03-02T00:00:00Z", "2026-03-08T05:00:00Z"):
+        clock.set(moment)
+        check()
     reply = simulate(period="7d")
     assert (reply["total"], reply["startDate"]) == (2, "2026-03-02T00:00:00.000000Z")
     assert reply["endDate"] == "2026-03-08T23:59:59.999999Z"
     assert simulate()["total"] == simulate(period="all")["total"] == 3
 
 
-@pytest.mark.parametrize(("window", "total"), [
-    ({"startDate": "2026-03-02"}, 2), ({"startDate": "2026-03-02", "endDate": "2026-03-02"}, 1),
-    ({"startDate": "2026-03-02T12:00:00Z", "endDate": "2026-03-02T12:00:00Z"}, 1),
-    ({"startDate": "2026-03-02T12:00:00.000001Z"}, 1), ({"endDate": "2026-03-02T11:59:59.999999Z", "period": "7d"}, 1),
-    ({"endDate": "2026-01-01", "period": "7d"}, 0),
-])  # fmt: skip
-def test_dates_override_the_period_and_are_both_inside(simulate, check, clock, window, total):
-    for moment in ("2026-03-01T12:00:00+00:00", "2026-03-02T12:00:00+00:00", "2026-03-03T12:00:00+00:00"):
-        clock.set(moment)
+def test_dates_override_the_period_and_are_both_inside(simulate, check, clock):
+    for day in (1, 2, 3):
+        clock.set(f"2026-03-0{day}T12:00:00Z")
         check()
-    assert simulate(**window)["total"] == total
+    for window, total in [
+        ({"startDate": "2026-03-02"}, 2), ({"startDate": "2026-03-02", "endDate": "2026-03-02"}, 1),
+        ({"startDate": "2026-03-02T12:00:00Z", "endDate": "2026-03-02T12:00:00Z"}, 1),
+        ({"startDate": "2026-03-02T12:00:00.000001Z"}, 1), ({"endDate": "2026-01-01", "period": "7d"}, 0),
+        ({"endDate": "2026-03-02T11:59:59.999999Z", "period": "7d"}, 1), ({"endDate": "0001-01-01"}, 0),
+        ({"startDate": "0001-01-01", "endDate": "9999-12-31"}, 3),
+    ]:  # fmt: skip
+        assert simulate(**window)["total"] == total
+    of_the_future = {"startDate": "9999-12-01", "endDate": "9999-12-31"}
+    assert simulate(rules=[limited(2, "month")], **of_the_future)["total"] == 0
 
 
 def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, clock):
@@ -195,7 +174,7 @@ def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, cloc
 def test_decisions_of_one_moment_are_each_counted_once(simulate, check, clock, monkeypatch, size):
     for _ in range(6):
         check()
-    monkeypatch.setattr(past_decisions, "CHUNK", size)
+    monkeypatch.setattr(simulation, "CHUNK", size)
     assert counts(simulate(rules=[limited(4, "day")])) == (6, 2, 0)
     assert simulate(limit=4)["total"] == 4
 
@@ -224,13 +203,10 @@ def test_a_simulation_writes_nothing_in_few_queries(
 ):
     check()
     epoch = Account.objects.get(pk=account.pk).epoch
-
-    def busy():
-        raise AssertionError("this would wait for writers")
-
-    monkeypatch.setattr("kit.rest.views.turn_to_write", busy)
+    monkeypatch.setattr("kit.rest.views.turn_to_write", Mock(side_effect=AssertionError("it would wait for writers")))
     assert counts(simulate(rules=[DENY_ALL])) == (1, 1, 0)
     assert Account.objects.get(pk=account.pk).epoch == epoch
+    monkeypatch.undo()
     for _ in range(12):
         check()
     with django_assert_max_num_queries(9):
@@ -243,19 +219,12 @@ def test_a_malformed_simulation_is_refused(simulate, clock):
         ({"defaultAction": "maybe"}, "defaultAction"), ({"period": "1d"}, "period"),
         ({"startDate": "yesterday"}, "startDate"), ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
         ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"limit": 0}, "limit"),
-        ({"limit": 100_001}, "limit"), ({"limit": "10"}, "limit"), ({"name": "New"}, "name"),
+        ({"limit": 100_001}, "limit"),
     ]:  # fmt: skip
         reply = simulate(**body)
         assert (reply.status, reply.error["param"]) == (422, param)
     with pytest.raises(ValidationFailed):
         simulation.resolve_window(clock.now, "7d", clock.now, clock.now)
-
-
-def test_windows_without_decisions_are_empty(simulate, check):
-    check()
-    assert simulate(endDate="0001-01-01")["total"] == 0
-    assert simulate(startDate="0001-01-01", endDate="9999-12-31")["total"] == 1
-    assert simulate(rules=[limited(2, "month")], startDate="9999-12-01", endDate="9999-12-31")["total"] == 0
 
 
 def test_a_draft_of_many_conditions_is_tried_on_fewer_decisions(simulate, check, monkeypatch):

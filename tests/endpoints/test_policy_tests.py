@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.access.lookup.policies import CompiledPolicies
+from licensing.access.lookup.pages import CompiledPolicies
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import MAX_TESTS_BYTES
 from tests import factories
@@ -172,10 +172,7 @@ def test_invalid_tests_are_refused_by_name(api, policy):
         assert_refused(make(api, test), param)
         assert_refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
     for tests, said in [
-        (
-            {},
-            'Must be an array such as [{"requester": {"id": "org_acme"}, "expect": ',
-        ),
+        ({}, 'Must be an array such as [{"requester": {"id": "org_acme"}, "expect": '),
         ([READS] * 101, "at most 100 tests"),
         ([{**READS, "name": "n" * 250, "content": {"tags": ["t" * 100] * 10}}] * 60, "at most 65,536 bytes"),
     ]:

@@ -30,9 +30,9 @@ from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, find_requesters, requesters_to_write
+from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.requesters.models import Requester

@@ -10,6 +10,7 @@ from psycopg_pool import PoolTimeout
 
 from kit.storage import outages
 from kit.storage.outages import OutageLog, outage_cause
+from kit.telemetry import repeated_log
 
 logger = logging.getLogger("tests.outages")
 
@@ -54,7 +55,7 @@ def test_an_outage_is_logged_once_however_many_requests_it_fails(caplog):
 
 def test_an_outage_that_lasts_is_logged_again_with_what_it_failed(caplog, monkeypatch):
     log, now = OutageLog(), 100.0
-    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    monkeypatch.setattr(repeated_log, "monotonic", lambda: now)
     for _ in range(1235):
         log.log(logger, OperationalError("connection refused"))
     now += outages.SILENT_SECONDS
@@ -115,7 +116,7 @@ def test_errors_of_statements_are_logged_each(caplog):
 
 def test_an_outage_without_an_error_of_its_own_is_logged_once_with_the_number_of_failures(caplog, monkeypatch):
     log, now = OutageLog(), 100.0
-    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    monkeypatch.setattr(repeated_log, "monotonic", lambda: now)
     for _ in range(3):
         log.log_timeout(logger, "a decision was late")
     now += outages.SILENT_SECONDS
