@@ -1,5 +1,3 @@
-"""Errors, metadata attributes, conditions and reasons are each defined in one table; everything else is derived."""
-
 import pytest
 from django.contrib import admin
 
