@@ -120,6 +120,7 @@ class Sender(GrantSteps):
     def __init__(self, callers: Callers, authorization: str, address: Address | None) -> None:
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
+        self.is_admitted = False  # by each step, with the newest grant of the key
         self.is_counted = False  # against its limits
         # Whether the database has confirmed the account's epoch for this request, by a read of the key or a record.
         self.is_confirmed = False
@@ -133,7 +134,9 @@ class Sender(GrantSteps):
         while True:
             with suppress(Outdated):
                 try:
+                    self.is_admitted = False
                     await admit(self)
+                    self.is_admitted = True
                     grant = self.grant
                     answer = await act()
                 except ApiError as refusal:
@@ -175,7 +178,9 @@ class Sender(GrantSteps):
         Raises Outdated if the key is for other hosts now: `act` may have chosen its checks by them.
         """
         hosts = self.grant.hosts
+        self.is_admitted = False
         await admit(self)
+        self.is_admitted = True
         if self.grant.hosts != hosts:
             raise Outdated
 
