@@ -1,9 +1,10 @@
 """Time spans of revenue, and candidates for the top earners of a long one on PostgreSQL.
 
-Candidates are found without reading single days. Each item or requester has one row per currency, sign and year with running monthly totals. They bound the earnings:
-from below, whole months at the lowest exchange rate of the span; from above, all months it touches at the highest
-rate; for refunds the other way round. The ten keys with the highest guaranteed earnings set the bar, and keys that
-cannot reach it are excluded. All sums are exact, and so is the list that is then added up by day.
+Candidates are found without reading single days. Each item or requester has one row per currency, sign and year with
+running monthly totals. They bound the earnings: from below, whole months at the lowest exchange rate of the span; from
+above, all months it touches at the highest rate; for refunds the other way round. The ten keys with the highest
+guaranteed earnings set the bar, and keys that cannot reach it are excluded. All sums are exact, and so is the list
+that is then added up by day.
 """
 
 from collections.abc import Mapping, Sequence

@@ -24,12 +24,11 @@ from licensing.requesters.models import Requester
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
 from operators.base.fields import is_untouched, text_field
-from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import with_typed_name
-from operators.base.frame import page
+from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
-from operators.base.lists.columns import right
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions

@@ -22,10 +22,10 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee
 from operators.base.filters import OptionsFilter
-from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists import BoundedChangeList
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
-from operators.base.times.shown import shown_time, time_in_words
+from operators.base.times import shown_time, time_in_words
 
 MOST_FEES = 5  # shown, the nearest first
 

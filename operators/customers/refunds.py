@@ -23,12 +23,12 @@ from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.frame import page
 from operators.base.links import change_url, list_url
-from operators.base.lists.columns import right
+from operators.base.lists import right
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.base.times.shown import shown_time
+from operators.base.pages import page
+from operators.base.times import shown_time
 
 MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
