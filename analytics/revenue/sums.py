@@ -156,10 +156,7 @@ def top_earners(
 
 
 # By the id in the API.
-IN_ORDER = {
-    "content": "key",
-    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
-}
+IN_ORDER = {"content": "key", "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"'}
 
 
 def top_on_postgresql(

@@ -19,11 +19,7 @@ from analytics.ledger.filters import UNIT
 from analytics.models import ClosedStatement, Statement
 from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
 from analytics.statements.lines import lines_of, month_bounds, payments_of
-from analytics.statements.serializers import (
-    StatementLineSerializer,
-    StatementPaymentSerializer,
-    StatementSerializer,
-)
+from analytics.statements.serializers import StatementLineSerializer, StatementPaymentSerializer, StatementSerializer
 from kit.http.errors import NotFound
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, text
 from kit.rest.lists.orders import Days, Order
