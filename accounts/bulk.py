@@ -32,6 +32,8 @@ from kit.values.json_values import Rendered
 PART_ROWS = 25  # written in 30 to 100 ms
 ATTEMPTS = 5
 
+Fields = Mapping[str, Any]  # validated fields of a row
+
 
 def named_by(rows: Sequence[Row]) -> Q:
     """Return the filter for the resources that rows name by id or externalId."""
@@ -135,10 +137,10 @@ class AccountBulk(Bulk[M]):
             first.further = [*further]
             raise first
 
-    def create(self, fields: Mapping[str, Any]) -> M:
+    def create(self, fields: Fields) -> M:
         raise NotImplementedError
 
-    def change(self, resource: M, fields: Mapping[str, Any]) -> M:
+    def change(self, resource: M, fields: Fields) -> M:
         raise NotImplementedError
 
     def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:

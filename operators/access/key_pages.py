@@ -55,18 +55,18 @@ class KeyTicketField(tickets.TicketField):
         return key_id
 
 
-def seed_of(request: HttpRequest) -> str:
+def form_seed(request: HttpRequest) -> str:
     """Return the secret from which this form derives the text of its key or client secret."""
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 
 def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
     """Return the page of the key that this form just created in this session, unless it was seen."""
-    key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
+    key_id = tickets.read_ticket(request.POST.get("ticket", ""), ApiKey)
     key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
     if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
         return None
-    text = keytext.generate(key.type, seed_of(request))
+    text = keytext.generate(key.type, form_seed(request))
     if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
         return None
     return show_key(request, model_admin, key, text, "The form was sent twice. Only one key was created.")

@@ -20,10 +20,10 @@ from accounts.webhooks.recovery import Recovery
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from operators.access.key_pages import show_once
-from operators.base.fields import Lines
+from operators.base.fields import Lines, Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm, Values
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request

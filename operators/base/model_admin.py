@@ -25,16 +25,15 @@ from unfold.views import ChangeList
 from accounts.models import Account
 from operators.base import tickets
 from operators.base.audited import AuditedHistory
-from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
-from operators.base.fields import changed_values
+from operators.base.fields import Values, changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.links import with_copy_button
 from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
-from operators.base.mixins import FormPage, ModelT, ServiceForm, Values, derive_form
+from operators.base.mixins import FormPage, ModelT, ServiceForm, derive_form
 from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
 from operators.base.requests import admin_request
-from operators.base.scope import request_scope
+from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
@@ -79,7 +78,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelT]:
         """Return the rows that the member of staff may see, with list_select_related, also for single pages.
 
-        Lists are restricted to the chosen account (operators.base.chosen_account).
+        Lists are restricted to the chosen account (operators.base.scope).
         """
         rows = super().get_queryset(request)
         if self.list_select_related:
@@ -263,7 +262,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         new_id = None
         if object_id is None and self.has_add_permission(request):
             ticket = request.POST.get("ticket", "")
-            new_id = tickets.id_of(ticket, self.model)
+            new_id = tickets.read_ticket(ticket, self.model)
             if request.method == "POST" and new_id is None:
                 admin_request(request).refused = FormErrors({NON_FIELD_ERRORS: [tickets.TOO_OLD]})
             elif new_id is not None and tickets.is_used(self.model, new_id):

@@ -23,17 +23,17 @@ from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
-from operators.base.fields import Lines
+from operators.base.fields import Lines, Values
 from operators.base.figures.of_one import OfOne, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
-from operators.base.mixins import ServiceForm, Values
+from operators.base.lists import time_column
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import find_content
-from operators.base.times import shown_time
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
 
@@ -159,6 +159,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
+    created_at = time_column("Created", "created")
+    updated_at = time_column("Changed", "updated")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
@@ -233,14 +235,6 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     @display(description="Status", ordering="status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:
         return item.status
-
-    @display(description="Created", ordering="created")
-    def created_at(self, item: Content) -> str:
-        return shown_time(item.created)
-
-    @display(description="Changed")
-    def updated_at(self, item: Content) -> str:
-        return shown_time(item.updated)
 
     @display(description="Asked for")
     def requests(self, item: Content) -> str:

@@ -25,7 +25,7 @@ from operators.base.figures.of_one import OfOne, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import change_url, list_url, with_copy_button
-from operators.base.lists import right
+from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
@@ -66,6 +66,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     fields = readonly_fields = (
         "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
+    first_seen = time_column("First seen", "created")
     actions_list = ("add_customer",)
     actions_detail = (
         "issue_license",
@@ -198,10 +199,6 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     @display(description="Customer's own id")
     def own_id(self, requester: Requester) -> str:
         return with_copy_button(requester.requester_id)
-
-    @display(description="First seen", ordering="created")
-    def first_seen(self, requester: Requester) -> str:
-        return shown_time(requester.created)
 
     @display(description="Latest decisions")
     def decisions(self, requester: Requester) -> str:

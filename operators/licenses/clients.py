@@ -14,10 +14,11 @@ from licensing.clients import services
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
-from operators.access.key_pages import seed_of, show_once
+from operators.access.key_pages import form_seed, show_once
+from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm, Values
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -105,7 +106,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
         client = self.found(request, object_id)
 
         def perform(fields: Values) -> HttpResponse:
-            changed, secret = services.rotate_secret(client, fields["overlap_seconds"], seed_of(request))
+            changed, secret = services.rotate_secret(client, fields["overlap_seconds"], form_seed(request))
             if bytes(changed.digest) == bytes(client.digest):
                 return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
             return self.show_secret(request, changed, secret)
