@@ -31,7 +31,9 @@ from analytics.models import AccessEvent
 from operators.base import tickets
 from operators.base.links import change_url, list_url
 from operators.base.mixins import AdminMixin, ModelT
+from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
+from operators.base.requests import admin_request
 from operators.base.scope import request_scope
 from operators.base.times import TO_SECOND, shown_time
 
@@ -94,6 +96,23 @@ def show_once(
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response
+
+
+class SecretAdmin(ServiceAdmin[ModelT]):
+    """Objects with a secret, which is shown once when it is new."""
+
+    shows_secret = True
+
+    def secret_usage(self, obj: ModelT) -> str:
+        raise NotImplementedError
+
+    def response_add(self, request: HttpRequest, obj: ModelT, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_secret(request, obj, admin_request(request).secret)
+
+    def show_secret(self, request: HttpRequest, obj: ModelT, secret: str, note: str = "") -> HttpResponse:
+        """Return the only page with the secret."""
+        title, usage = f"The secret of {getattr(obj, 'name', obj)}", self.secret_usage(obj)
+        return show_once(request, self, obj, secret, title=title, what="secret", usage=usage, note=note)
 
 
 FORM = "Find a leaked key"

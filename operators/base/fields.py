@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from django import forms
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
@@ -80,6 +81,13 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         )
         context["suggestions"] = list(self.suggestions())
         return context
+
+
+def without_window(field: forms.Field | None) -> forms.Field | None:
+    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
+    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget
+    return field
 
 
 class LinesField(forms.Field):

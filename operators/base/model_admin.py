@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import flatten_fieldsets, unquote
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
@@ -25,13 +24,13 @@ from unfold.views import ChangeList
 from accounts.models import Account
 from operators.base import tickets
 from operators.base.audited import AuditedHistory
-from operators.base.fields import Values, changed_values
+from operators.base.fields import Values, changed_values, without_window
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.links import with_copy_button
 from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
-from operators.base.mixins import FormPage, ModelT, ServiceForm, derive_form
+from operators.base.mixins import FormPage, ModelT, ServiceForm
 from operators.base.pages import EmptyState
-from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
+from operators.base.refusals import REFUSALS, FormErrors, refusal
 from operators.base.requests import admin_request
 from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 
@@ -43,13 +42,6 @@ if TYPE_CHECKING:
 ONE_BUTTON = {"show_save_and_add_another": False, "show_save_and_continue": False}
 
 
-def without_window(field: FormField | None) -> FormField | None:
-    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
-    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-        field.widget = field.widget.widget
-    return field
-
-
 class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     """A read-only ModelAdmin, restricted to the accounts that the member of staff may see."""
 
@@ -59,6 +51,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may stay empty because the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
+    find: ClassVar[Callable[..., QuerySet] | None] = None  # searches rows by a term, instead of in `search_fields`
 
     # On a narrow screen a row has two lines: a name, and facts, each with a prefix if needed. One of them is the
     # column that links to the object.
@@ -90,6 +83,14 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         with listing(request):
             return super().get_changelist_instance(request)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
+    ) -> tuple[QuerySet[ModelT], bool]:
+        if self.find is None:
+            return super().get_search_results(request, queryset, search_term)
+        term = search_term.strip()
+        return (self.find(queryset, term) if term else queryset), False
 
     @display(description="Id")
     def identifier(self, obj: Model) -> str:
@@ -290,10 +291,3 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         text = f"The form was sent twice, and made this {self.opts.verbose_name} once."
         self.message_user(request, text, messages.WARNING)
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", pk)
-
-    def get_form(
-        self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
-    ) -> type[ModelForm]:
-        form = super().get_form(request, obj, change, **kwargs)
-        refused = getattr(request, "refused", None)
-        return derive_form(form, RefusedForm, refused=refused) if refused else form

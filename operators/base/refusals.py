@@ -62,14 +62,3 @@ def add_refusal(form: forms.BaseForm, refused: FormErrors) -> None:
     """Add the messages to the form's errors."""
     for name, messages in refused.messages.items():
         form.add_error(name if name in form.fields else None, messages)
-
-
-class RefusedForm(forms.BaseForm):
-    """Mixin for a form that shows an error of the service."""
-
-    refused: FormErrors
-
-    def clean(self) -> dict[str, object] | None:
-        cleaned = super().clean()
-        add_refusal(self, self.refused)
-        return cleaned

@@ -29,7 +29,7 @@ from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
-from operators.base.lists import time_column
+from operators.base.lists import right, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -149,7 +149,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("title", "external_id")  # how: see operators.base.searching
+    search_fields = ("title", "external_id")
+    find = staticmethod(find_content)
     search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
@@ -168,11 +169,6 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Content], search_term: str
-    ) -> tuple[QuerySet[Content], bool]:
-        return find_content(queryset, search_term), False
 
     def licenses_of(self, item: Content) -> QuerySet[License]:
         return covering_licenses(item)
@@ -227,8 +223,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
 
-    def has_decisions_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.view_accessevent")
+    has_decisions_permission = right("analytics.view_accessevent")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

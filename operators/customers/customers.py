@@ -60,7 +60,8 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     row_facts = {"name": "", "licences": "", "owes": "owes"}
     groups = {"decisions": "Decisions"}
     list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
-    search_fields = ("requester_id", "name")  # how: see operators.base.searching
+    search_fields = ("requester_id", "name")
+    find = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "first_seen")
     fields = readonly_fields = (
@@ -96,11 +97,6 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         book_due(None)
         return super().changelist_view(request, extra_context)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Requester], search_term: str
-    ) -> tuple[QuerySet[Requester], bool]:
-        return find_requesters(queryset, search_term), False
 
     def licenses_of(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))

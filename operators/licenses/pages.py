@@ -77,7 +77,8 @@ class LicenseAdmin(
         ("expires_at", MomentFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("requester__requester_id",)  # how: see operators.base.searching
+    search_fields = ("requester__requester_id",)
+    find = staticmethod(find_licenses)
     search_help_text = "A full lic_ id, the start of the customer's id, or words of the customer's name."
     sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
@@ -95,11 +96,6 @@ class LicenseAdmin(
     rights = {"in_ledger": "analytics.view_ledgerentry", **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet")}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[License], search_term: str
-    ) -> tuple[QuerySet[License], bool]:
-        return find_licenses(queryset, search_term), False
 
     def get_form(
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object

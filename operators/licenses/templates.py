@@ -22,6 +22,7 @@ from kit.values.calendar import add_months
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
 from operators.base.fields import SuggestingInput
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import listed_id, request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
@@ -179,8 +180,7 @@ class FollowUps(ScopedAdmin[License]):
                 return cast("dict[str, str | list[str]]", terms)  # a form takes any value
         return super().get_changeform_initial_data(request)
 
-    def has_duplicating_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("licensing.add_license")
+    has_duplicating_permission = right("licensing.add_license")
 
     def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         if not self.has_duplicating_permission(request):

@@ -2,13 +2,13 @@
 
 from copy import copy
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.forms import ModelForm
+from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
@@ -29,7 +29,7 @@ from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
-from operators.base.mixins import EDIT, derive_form
+from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
 from operators.policies.form import PolicyForm
@@ -49,20 +49,6 @@ from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
 ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
-
-
-class ConfirmedForm(PolicyForm):
-    """Mixin for a policy's form: valid only after its changes are confirmed."""
-
-    admin: "PolicyAdmin"
-
-    def is_valid(self) -> bool:
-        if not super().is_valid():
-            return False
-        if CONFIRMED in self.data or not self.admin.to_confirm(self):
-            return True
-        self.asked = "confirm"
-        return False
 
 
 class WithItems(Protocol):
@@ -132,11 +118,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def update(self, request: HttpRequest, obj: Policy, fields: Values) -> Policy:
         return policy_services.update_policy(obj, fields)
 
-    def get_form(
-        self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
-    ) -> type[ModelForm]:
-        """Add the confirmation to the form."""
-        return derive_form(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
+    def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
+        """Ask about changes of decisions, and about warnings of lint."""
+        if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
+            vars(form)["asked"] = "confirm"
+        return not getattr(form, "asked", "")
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""

@@ -26,6 +26,7 @@ from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.choice import BarRow, days_in_words, window_filter
 from operators.base.figures.terms import money, scope, term
 from operators.base.links import change_url, list_url
+from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import may_try
@@ -116,8 +117,7 @@ class OfOne(ScopedAdmin[ModelT]):
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
-    def has_issuing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("licensing.add_license")
+    has_issuing_permission = right("licensing.add_license")
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
