@@ -22,7 +22,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import ApiError, ValidationFailed
-from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
+from kit.rest.bulk import NOTHING, Bulk, Fields, Outcome, Row, bulk_reply, shown_outcomes
 from kit.rest.serializers import StrictSerializer
 from kit.rest.views import Handler, M
 from kit.storage.sqlite_turns import let_others_write
@@ -31,8 +31,6 @@ from kit.values.json_values import Rendered
 
 PART_ROWS = 25  # written in 30 to 100 ms
 ATTEMPTS = 5
-
-Fields = Mapping[str, Any]  # validated fields of a row
 
 
 def named_by(rows: Sequence[Row]) -> Q:

@@ -1,11 +1,11 @@
 """Create and update many items at once (POST /v1/content/bulk); each row follows the rules of POST or PATCH."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
 
-from accounts.bulk import AccountBulk, Fields
-from kit.rest.bulk import Row
+from accounts.bulk import AccountBulk
+from kit.rest.bulk import Fields, Row
 from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
 from licensing.content.models import Content

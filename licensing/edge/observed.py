@@ -64,16 +64,17 @@ def observed_report(events: HistoryQuerySet) -> ObservedFigures:
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])
     payers = payers_among([key for key in requesters if isinstance(key, int)])
-    report = ObservedFigures(
+    prices = price_denials(events.filter(requester_id__in=payers), MOST_PRICED)
+    return ObservedFigures(
         total=reasons.total(),
         payable=sum(requesters[pk] for pk in payers),
-        priced=0,
+        priced=prices.denials,
         reasons=sorted(((str(reason), count) for reason, count in reasons.items()), key=lambda one: (-one[1], one[0])),
         requesters=top(requesters, Requester, ("requester_id", "name")),
         items=top(items, Content, ("id", "title")),
+        at_stake=added_up(prices.by_requester.values()),
+        by_requester=prices.by_requester,
     )
-    add_prices(report, events.filter(requester_id__in=payers))
-    return report
 
 
 def top(counts: Counter[object], model: type[Model], names: tuple[str, str]) -> list[Row]:
@@ -90,13 +91,6 @@ def payers_among(requesters: Sequence[int]) -> list[int]:
     known = known.exclude(requester_id__startswith=UNVERIFIED)
     unlisted = Q(requester_id__startswith=AGENT, account__unlisted_signers=UnlistedSigners.DENY)
     return list(known.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
-
-
-def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
-    """Add the revenue at stake: for each denial the price of its first offer."""
-    prices = price_denials(events, MOST_PRICED)
-    report.by_requester, report.priced = prices.by_requester, prices.denials
-    report.at_stake = added_up(report.by_requester.values())
 
 
 class DenialPrices(NamedTuple):

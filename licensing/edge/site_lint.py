@@ -16,8 +16,8 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint
 from licensing.policies.modes import Mode
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site
-from licensing.sites.own_hosts import is_own_host
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
 OF_POLICIES = frozenset(

@@ -33,7 +33,7 @@ from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address
+from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address, verified_visitor
 from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
@@ -89,13 +89,6 @@ class LoggedPage(NamedTuple):
     item: Item
     reads_address: bool  # whether one of its policies looks at the visitor's address, or counts by it
 
-    @classmethod
-    def from_item(cls, item: Item) -> "LoggedPage":
-        policies = [one.policy for one in item.readings if one.policy is not None]
-        limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
-        reads_address = any(policy.reads_address for policy in policies) or any(one.per == VISITOR for one in limits)
-        return cls(observed_page(item), reads_address)
-
 
 class Line(Struct, frozen=True, gc=False):
     number: int
@@ -137,7 +130,7 @@ class Decider:
             some = urls[start : start + PAGES_PER_QUERY]
             items = find_pages(self.site.account_id, some)
             for url in some:
-                self.pages[url] = LoggedPage.from_item(items[url]) if url in items else None
+                self.pages[url] = observed_page(items[url]) if url in items else None
         claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
@@ -154,11 +147,10 @@ class Decider:
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
     def identify(self, line: Line) -> Visitor:
-        crawler = line.crawler
-        place = None if crawler is None else self.places[crawler.key, line.address]
-        if crawler is None or place is None:
-            return claimed_visitor(crawler)
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, place)
+        place = None if line.crawler is None else self.places[line.crawler.key, line.address]
+        if line.crawler is None or place is None:
+            return claimed_visitor(line.crawler)
+        return verified_visitor(line.crawler, place)
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
@@ -261,10 +253,16 @@ def as_of(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
-def observed_page(item: Item) -> Item:
-    """Return the page as it would be on a site in observe mode."""
+def observed_page(item: Item) -> LoggedPage:
+    policies = [reading.policy for reading in item.readings if reading.policy is not None]
+    limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
+    reads_address = any(policy.reads_address for policy in policies) or any(limit.per == VISITOR for limit in limits)
+    return LoggedPage(observed_item(item), reads_address)
+
+
+def observed_item(item: Item) -> Item:
     facts = {**item.facts, "mode": Mode.OBSERVE.value}
-    others = tuple(map(observed_page, item.others))
+    others = tuple(map(observed_item, item.others))
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)
 
 

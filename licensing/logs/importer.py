@@ -41,8 +41,8 @@ from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import Group, store, tally
 
 # Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time. On PostgreSQL they do not,
-# and the more lines a transaction has, the more of them add to the same row.
-CHUNKS = {"sqlite": 2_000, "postgresql": 20_000}
+# and more lines take more memory. Three chunks are in memory at a time.
+CHUNKS = {"sqlite": 2_000, "postgresql": 5_000}
 LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
 HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page

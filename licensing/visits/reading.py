@@ -27,8 +27,6 @@ SUMS = {
     "last": Max("last_seen"),
     "violations_sum": Sum("violations"),
 }
-# The columns of EdgeUsage by the names that UsageKey has for them.
-COLUMNS = {"day": "day", "requester": "requester_id", "identified_by": "identified_by", "referrer": "referrer"}
 
 FieldValues = tuple[Any, ...]  # of some of these fields
 
@@ -105,8 +103,8 @@ class Usage:
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
     def sums(self, kind: Kind, *names: str) -> dict[FieldValues, Visits]:
-        """Return the visits by the fields `names` of UsageKey."""
-        sums = read_sums(self.choice.rows(kind).values_list(*(COLUMNS[name] for name in names)))
+        """Return the visits by the fields `names`, which UsageKey and EdgeUsage have."""
+        sums = read_sums(self.choice.rows(kind).values_list(*names))
         for key, visits in self.uncounted(kind).items():
             add_visits(sums, tuple(getattr(key, name) for name in names), visits)
         return sums

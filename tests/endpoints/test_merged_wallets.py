@@ -6,6 +6,8 @@ import pytest
 
 from analytics.statements.closing import close_due
 
+PRICE = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
+
 
 @pytest.fixture
 def pair(api):

@@ -23,7 +23,7 @@ from analytics.recording import recorder  # noqa: E402
 from analytics.recording.recorder import Entry, Outcome  # noqa: E402
 from licensing.access.event_loop import gateway  # noqa: E402
 from licensing.access.event_loop.cached_facts import CachedFacts  # noqa: E402
-from licensing.access.lookup.request import LookupResult  # noqa: E402
+from licensing.access.subjects import LookupResult  # noqa: E402
 
 SECONDS_LATE = 0.3
 record_now, look_up, decide_checks = recorder.record, CachedFacts.look_up, gateway.decide_checks

@@ -63,10 +63,8 @@ def test_the_admin_imports_a_log_in_a_process_of_its_own(server: Deployment, tmp
     with server.client(key) as client:
         rules = [{"pattern": "/*", "policyId": client.policy(ALLOW_ALL)}]
         client.create("/v1/sites", host="logged-by-admin.example", mode="observe", rules=rules)
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS],
-        cwd=server.checkout, env={**server.environment, "LOG": str(log)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = server.python("manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS, LOG=str(log))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [
         "1", "There is no site 'missing.example'. Create it first, in observe mode."
     ]  # fmt: skip

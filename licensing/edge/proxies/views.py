@@ -9,8 +9,7 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id
-from kit.values.json_values import Rendered
-from licensing.edge.proxies.files import KINDS, ProxyFile, proxy_file
+from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import Site
 
 
@@ -36,21 +35,6 @@ class ProxyConfigSerializer(serializers.Serializer):
     omitted = OmittedPatternSerializer(many=True, help_text="Open patterns that do not stay open.")
 
 
-def rendered_file(site_id: str, file: ProxyFile) -> Rendered:
-    return {
-        "object": "proxy_config",
-        "siteId": site_id,
-        "proxy": file.proxy,
-        "fileName": file.name,
-        "content": file.content,
-        "openPatterns": list(file.open_patterns),
-        "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
-    }
-
-
-PROXIES = list(KINDS)
-
-
 class ProxyConfigViewSet(AccountViewSet[Site]):
     permissions_required = {"proxy_config": "content:read"}
     query_parameters = frozenset({"for"})
@@ -58,7 +42,7 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
 
     @extend_schema(
         summary="Get the file for a site's proxy",
-        parameters=[OpenApiParameter("for", str, required=True, enum=PROXIES, description="The proxy.")],
+        parameters=[OpenApiParameter("for", str, required=True, enum=list(KINDS), description="The proxy.")],
         responses=ProxyConfigSerializer,
         filters=False,
     )
@@ -74,4 +58,15 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
         proxy = request.query_params.get("for", "")
         if proxy not in KINDS:
             raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
-        return Response(rendered_file(site.pk, proxy_file(site, proxy)))
+        file = proxy_file(site, proxy)
+        return Response(
+            {
+                "object": "proxy_config",
+                "siteId": site.pk,
+                "proxy": proxy,
+                "fileName": file.name,
+                "content": file.content,
+                "openPatterns": list(file.open_patterns),
+                "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
+            }
+        )

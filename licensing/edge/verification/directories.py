@@ -153,7 +153,7 @@ class Directories:
 
 def is_listed(origin: str) -> bool:
     """Whether a listed crawler signs with the origin's keys."""
-    return current_table.get().signing_as(origin.removeprefix("https://")) is not None
+    return origin.removeprefix("https://") in current_table.get().by_directory
 
 
 def network_of(address: str | None) -> str | None:
