@@ -15,7 +15,7 @@ from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
-from licensing.edge.publishing.page_terms import terms_headers
+from licensing.edge.publishing.documents import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
 from licensing.policies.facts import HeldLicense
@@ -117,20 +117,19 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body, message=DENIED)
 
 
-def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
-    """Return the denial for a licence token that is invalid, expired or for other pages."""
-    status, reason = refusal.status_code, refusal_reason(refusal)
-    headers = {**decision_headers(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
-    return EdgeAnswer(status, headers, body_of(reason, refusal.message), message=refusal.message, is_specific=True)
-
-
-def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
-    """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
+def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
+    """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment offer,
+    about which nothing was decided.
+    """
     reason = refusal_reason(refusal)
-    headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
+    if isinstance(refusal, ApiError):
+        status, message, own = refusal.status_code, refusal.message, refusal.headers
+    else:
+        status, message, own = 400, str(refusal), {ERROR: refusal.code}
+    headers = {**decision_headers(status, "deny", original), **own, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
-    return EdgeAnswer(400, headers, body_of(reason, str(refusal)), message=str(refusal), is_specific=True)
+    return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=True)
 
 
 def refusal_reason(refusal: Refusal) -> str:

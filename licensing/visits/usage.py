@@ -140,7 +140,7 @@ def tally(groups: Sequence[Group]) -> Tally:
             sites[account, url] = max(site, sites.get((account, url), ""))
             if rules.forbid(site, requester, url):
                 visits = replace(answers, violations=answers.total)
-        host = hosts.get(referrer)
+        host = None if referrer is None else hosts[referrer]
         add_visits(usage, UsageKey(account, Kind.VISITOR, day, "", requester, identified_by), visits)
         if host is not None:
             add_visits(usage, UsageKey(account, Kind.REFERRER, day, referrer=host), visits)
