@@ -86,6 +86,13 @@ def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
     counts[key] = more if before is None else before + more
 
 
+def sum_by_key(parts: Iterable[tuple[Key, Visits]]) -> dict[Key, Visits]:
+    counts: dict[Key, Visits] = {}
+    for key, visits in parts:
+        add_visits(counts, key, visits)
+    return counts
+
+
 def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
     """Group decisions at the edge, by one scan."""
     rows = (
@@ -187,12 +194,13 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
     }
     if not kept:
         return usage
-    merged: dict[UsageKey, Visits] = {}
-    for key, visits in usage.items():
+
+    def counted_key(key: UsageKey) -> UsageKey:
         counted = kept.get((key.account, key.day))
         is_further = key.kind.has_page and counted is not None and key.url not in counted
-        add_visits(merged, key._replace(url=FURTHER) if is_further else key, visits)
-    return merged
+        return key._replace(url=FURTHER) if is_further else key
+
+    return sum_by_key((counted_key(key), visits) for key, visits in usage.items())
 
 
 def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
