@@ -18,7 +18,6 @@ from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_
 from licensing.edge.publishing.documents import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
-from licensing.policies.facts import HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
 from licensing.sites.refusal_page import render_page
@@ -167,10 +166,11 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
     reason = decision.reason or Reason.POLICY_DENIED
     offered = offers_for(answer)
     status = 402 if offered else status_of(answer)
+    held = decision.license
     if offered:
         about |= render_price(offered, payment)
-    elif reason in UNPAID:
-        about |= price_of_license(decision.license)
+    elif reason in UNPAID and held is not None and held.access_amount and held.access_currency is not None:
+        about[PRICE] = format_price(held.access_amount, held.access_currency)
     about["X-Access-Reason"] = reason
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
@@ -191,13 +191,6 @@ def status_of(answer: Answer) -> int:
     if reason == Reason.PERMISSION_NOT_GRANTED and answer.policy is not None:
         return 402 if is_open_to_licensees(answer.policy, answer.facts) else 403
     return 402 if reason in UNPAID or reason in WITHOUT_LICENSE else 403
-
-
-def price_of_license(held: HeldLicense | None) -> dict[str, str]:
-    """Return the price header of an access by a licence whose wallet does not cover it."""
-    if held is None or not held.access_amount or held.access_currency is None:
-        return {}
-    return {PRICE: format_price(held.access_amount, held.access_currency)}
 
 
 def seconds_until_refill(answer: Answer) -> int | None:

@@ -10,7 +10,6 @@ from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, Wh
 from django.db.models.fields.json import KT
 from django.db.models.functions import Concat, Left, Substr, TruncDate
 from django.db.models.lookups import Exact
-from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.models import AccessEvent
@@ -74,13 +73,6 @@ class Group(NamedTuple):
     visits: Visits
 
 
-class Tally(Struct, frozen=True):
-    """Visits by key, and the sites that decided about the pages."""
-
-    usage: dict[UsageKey, Visits]
-    sites: dict[PageName, str]
-
-
 def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
     before = counts.get(key)
     counts[key] = more if before is None else before + more
@@ -133,8 +125,8 @@ class RobotsRules:
         return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
 
 
-def tally(groups: Sequence[Group]) -> Tally:
-    """Count groups by each kind of key."""
+def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
+    """Return the visits by each kind of key, and the sites that decided about the pages."""
     decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
     rules = RobotsRules(decided_by, (group.requester for group in groups))
     referrers = {group.referrer for group in groups if group.referrer is not None}
@@ -155,14 +147,14 @@ def tally(groups: Sequence[Group]) -> Tally:
             add_visits(usage, UsageKey(account, Kind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
             if host is not None:
                 add_visits(usage, UsageKey(account, Kind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
-    return Tally(usage, sites)
+    return usage, sites
 
 
-def store(tally: Tally) -> None:
+def store(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
     """Add the counts to EdgeUsage. The caller must hold the lock of the counted visits."""
-    usage = without_further(tally.usage)
+    usage = without_further(usage)
     pages = {(key.account, key.url) for key in usage if key.kind.has_page}
-    add_usage(usage, keep_urls({page: tally.sites.get(page) for page in pages}))
+    add_usage(usage, keep_urls({page: sites.get(page) for page in pages}))
 
 
 def add_usage(usage: Mapping[UsageKey, Visits], pages: Mapping[PageName, int]) -> None:
