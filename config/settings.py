@@ -123,7 +123,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "licensing.edge.in_django.ProxyQuestions",
+    "licensing.edge.middleware.ProxyQuestions",
     "kit.http.middleware.RequestIdMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "kit.http.middleware.ClientAddressMiddleware",

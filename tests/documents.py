@@ -80,9 +80,9 @@ def filters() -> str:
     from analytics.statements.filters import StatementFilters
     from kit.rest.filters import OperatorFilterSet
     from licensing.access.filters import DecisionFilters
-    from licensing.content.filters import ContentFilters
-    from licensing.licenses.filters import LicenseFilters
-    from licensing.policies.filters import PolicyFilters
+    from licensing.content.views import ContentFilters
+    from licensing.licenses.views import LicenseFilters
+    from licensing.policies.views import PolicyFilters
 
     lists = {
         "content": ContentFilters,

@@ -11,8 +11,7 @@ from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp
 from kit.rest.lists.windows import WindowedPagination
-from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
+from kit.rest.rows import ShownRow
 
 
 @extend_schema_field(
@@ -26,7 +25,7 @@ class ChangesField(serializers.Field):
     """The changes as stored."""
 
 
-class AuditEntrySerializer(serializers.Serializer):
+class AuditEntrySerializer(ShownRow):
     """A change. Names and titles are those at the time."""
 
     id = Id("aud")
@@ -48,23 +47,6 @@ class AuditEntrySerializer(serializers.Serializer):
     )
     address = serializers.CharField(allow_null=True, help_text="The client's address.")
     created = Timestamp()
-
-    def to_representation(self, entry: AuditEntry) -> Rendered:
-        return {
-            "id": entry.pk,
-            "object": "audit_entry",
-            "action": entry.action,
-            "actorType": entry.actor_type,
-            "actorId": entry.actor_id,
-            "actorName": entry.actor_name,
-            "resourceType": entry.resource_type,
-            "resourceId": entry.resource_id,
-            "resourceTitle": entry.resource_title,
-            "changes": entry.changes,
-            "requestId": entry.request_id,
-            "address": entry.address,
-            "created": render_timestamp(entry.created),
-        }
 
 
 class AuditFilters(OperatorFilterSet):

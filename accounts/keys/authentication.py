@@ -4,7 +4,9 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import blake2b
 from ipaddress import ip_network
+from secrets import token_bytes
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +29,7 @@ from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network
 
+OF_THIS_PROCESS = token_bytes(32)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 Networks = tuple[Network, ...]
 Grants = Mapping[bytes, "Grant"]  # by digest
@@ -144,6 +147,15 @@ def bearer_token(header: str) -> str:
     if scheme.lower() != "bearer" or not token:
         raise MissingApiKey("Send your API key as Authorization: Bearer <API_KEY>.", headers=CHALLENGE)
     return token
+
+
+def name_in_cache(header: str) -> bytes:
+    """Return the cache key of an Authorization header's API key. Raises MissingApiKey.
+
+    It is as unique as the key's digest within this process, at a third of its cost. Unlike OpenSSL's HMAC, blake2b
+    keeps the interpreter lock, so other threads do not interrupt the request.
+    """
+    return blake2b(bearer_token(header).encode(), key=OF_THIS_PROCESS, digest_size=32).digest()
 
 
 def license_token(authorization: str) -> str | None:

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.keys import keytext
-from accounts.keys.authentication import Grant, bearer_token, grant_of, is_within
+from accounts.keys.authentication import Grant, grant_of, is_within, name_in_cache
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
@@ -125,10 +124,10 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by keytext.name_in_cache
+        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by name_in_cache
 
     def note(self, header: str, grant: Grant) -> None:
-        if (name := name_in_cache(header)) is None:
+        if (name := cached_name(header)) is None:
             return
         with self.lock:
             self.known[name] = grant
@@ -138,21 +137,21 @@ class KnownKeys:
 
     def find(self, header: str, address: Address | None) -> Grant | None:
         """Return the grant of an Authorization header, or None if the key is unknown or excludes the address."""
-        name = name_in_cache(header)
+        name = cached_name(header)
         grant = None if name is None else self.known.get(name)
         return grant if grant is not None and is_within(address, grant.networks) else None
 
     def forget(self, header: str) -> None:
         """Forget a key that has ended."""
-        if (name := name_in_cache(header)) is not None:
+        if (name := cached_name(header)) is not None:
             with self.lock:
                 self.known.pop(name, None)
 
 
-def name_in_cache(header: str) -> bytes | None:
+def cached_name(header: str) -> bytes | None:
     """Return the cache key of an Authorization header; None if the API key came in another header."""
     try:
-        return keytext.name_in_cache(bearer_token(header))
+        return name_in_cache(header)
     except MissingApiKey:
         return None
 

@@ -152,24 +152,18 @@ def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
 
     A field that was not sent matches whatever the charge filled in.
     """
-    is_default_moment = known.occurred_at == known.created
     names_charge = any(fields.get(name) is not None for name in ("fee_id", "decision_id", "license_id"))
-    same = [
-        fields["amount"] == known.amount,
-        fields["currency"] == known.currency,
-        fields.get("description") == known.description,
-        fields.get("decision_id") == known.decision_id,
-        is_default_moment if fields.get("occurred_at") is None else fields["occurred_at"] == known.occurred_at,
-    ]
+    sent = {name: fields.get(name) for name in ("amount", "currency", "description", "decision_id")}
+    sent["occurred_at"] = fields.get("occurred_at") or known.created
     for name in ("fee_id", "license_id", "license_type", "content_id"):
-        is_filled_in = fields.get(name) is None and names_charge
-        same.append(is_filled_in or fields.get(name) == getattr(known, name))
+        if fields.get(name) is not None or not names_charge:
+            sent[name] = fields.get(name)
+    is_same = all(getattr(known, name) == value for name, value in sent.items())
     if fields.get("requester_id") is not None:
-        requester = find_named(known.account_id, "requester", fields)
-        same.append(current(requester) == current(known.requester))
-    else:
-        same.append(names_charge or known.requester is None)
-    if not all(same):
+        is_same &= current(find_named(known.account_id, "requester", fields)) == current(known.requester)
+    elif not names_charge:
+        is_same &= known.requester is None
+    if not is_same:
         raise another_body(known)
 
 

@@ -110,6 +110,12 @@ class StatementFigures(OfMonth):
         return self.total + self.refunds
 
     @property
+    def credits(self) -> dict[str, Decimal]:
+        """What changed the wallets in its unit; empty without a wallet."""
+        names = ("opening", "granted", "spent", "expired", "refunded", "closing") if self.has_wallet else ()
+        return {name: getattr(self, f"credit_{name}") for name in names}
+
+    @property
     def requester_name(self) -> str | None:
         """The requester's name; of a closed statement the name when it was closed. Prefetch HOLDER for many."""
         if self.requester is None or self.closed_at is None:

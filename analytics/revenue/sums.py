@@ -22,7 +22,7 @@ from analytics.revenue.bounds import LONG, candidates
 from analytics.revenue.spans import WEIGHT_PLACES, Group, Span, Weights, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
-from analytics.usage.in_zone import RANGE, as_moment
+from analytics.usage.in_zone import sums_of_parts
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, Window, midnight
 from kit.rest.resources import referred_model
@@ -111,20 +111,8 @@ def sums_before_buckets(accounts: Sequence[str], window: Window) -> list[tuple[d
         for bucket in window.buckets()
         if bucket != midnight(bucket) and window.start < bucket < window.end
     }
-    if not begins:
-        return []
-    condition, owners = accounts_condition(accounts)
-    ranges = ", ".join([RANGE[connection.vendor]] * len(begins))
-    statement = f"""WITH part (first, after) AS (VALUES {ranges})
-        SELECT part.after, entry.currency, sum(entry.amount)
-        FROM part JOIN (SELECT occurred_at, currency, amount FROM analytics_ledgerentry WHERE {condition}) entry
-          ON entry.occurred_at >= part.first AND entry.occurred_at < part.after
-        GROUP BY part.after, entry.currency"""  # noqa: S608 - made of constants
-    edges: list[Parameter] = [moment for pair in begins.items() for moment in pair]
-    with reading_connection().cursor() as cursor:
-        cursor.execute(statement, [*map(adapt, edges), *owners])
-        rows = [(as_moment(after), code, from_millionths(sum_)) for after, code, sum_ in cursor.fetchall()]
-    return [(bucket, midnight(bucket).date(), code, amount) for bucket, code, amount in rows]
+    rows = sums_of_parts(accounts, begins, "analytics_ledgerentry", "occurred_at", "sum(amount)", "currency, ")
+    return [(bucket, midnight(bucket).date(), code, from_millionths(sum_)) for bucket, code, sum_ in rows]
 
 
 def count_entries(

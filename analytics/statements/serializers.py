@@ -64,9 +64,7 @@ class StatementSerializer(RowSerializer):
         return f"{statement.month:%Y-%m}"
 
     def show_credits(self, statement: Statement) -> Rendered | None:
-        names = ("opening", "granted", "spent", "expired", "refunded", "closing")
-        shown: Rendered = {name: render_amount(getattr(statement, f"credit_{name}")) for name in names}
-        return shown if statement.has_wallet else None
+        return {name: render_amount(amount) for name, amount in statement.credits.items()} or None
 
 
 class StatementLineSerializer(RowSerializer):

@@ -7,7 +7,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from rest_framework.serializers import Field
+from rest_framework.serializers import Field, Serializer
 
 from kit.rest.fields import Choice, Timestamp
 from kit.rest.money import Amount
@@ -20,7 +20,7 @@ ZERO = Decimal(0)
 Reader = Callable[[Any, Any], object]  # receives the serializer and the row
 
 
-class RowSerializer(StrictSerializer):
+class ShownRow(Serializer):
     """Shows in each field the row's attribute with the field's name in snake case.
 
     `attributes` names other ones; `requester.name` is null for a row without a requester. A method such as
@@ -33,17 +33,24 @@ class RowSerializer(StrictSerializer):
         return {name: read(self, row) for name, read in readers(type(self))}
 
 
+class RowSerializer(ShownRow, StrictSerializer):
+    """Shows a row, and validates requests strictly."""
+
+
 @cache
-def readers(serializer: type[RowSerializer]) -> list[tuple[str, Reader]]:
+def readers(serializer: type[ShownRow]) -> list[tuple[str, Reader]]:
     """Return how to read each field, in the order in which the serializer and its bases declare them."""
     names = dict.fromkeys(
         name for base in reversed(serializer.__mro__) for name in getattr(base, "_declared_fields", ())
     )
     fields: Mapping[str, Field] = serializer._declared_fields
-    return [(name, make_reader(serializer, name, fields[name])) for name in names]
+    hidden = getattr(serializer, "shown_once", frozenset()) | {
+        name for name, field in fields.items() if field.write_only
+    }
+    return [(name, make_reader(serializer, name, fields[name])) for name in names if name not in hidden]
 
 
-def make_reader(serializer: type[RowSerializer], name: str, field: Field) -> Reader:
+def make_reader(serializer: type[ShownRow], name: str, field: Field) -> Reader:
     attribute = serializer.attributes.get(name, re.sub("[A-Z]", r"_\g<0>", name).lower())
     method: Reader | None = getattr(serializer, f"show_{attribute}", None)
     if method is not None:

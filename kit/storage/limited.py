@@ -78,7 +78,9 @@ def with_settings(sql: str, settings: Mapping[str, str]) -> str:
 
 
 def planned(using: BaseDatabaseWrapper, settings: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Let PostgreSQL plan the block's statements with these settings."""
+    """Let PostgreSQL plan the block's statements with these settings. Does nothing on SQLite."""
+    if using.vendor != "postgresql":
+        return nullcontext()
 
     def set_locally(
         execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]

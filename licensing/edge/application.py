@@ -95,7 +95,6 @@ class Edge(Sender):
         super().__init__(callers, f"Bearer {key}" if key else "", peer_address(head))
         # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
         self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
-        self.is_admitted = False
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def count(self) -> None:
@@ -178,7 +177,6 @@ class ForwardApplication(CheckApplication):
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
-        edge.is_admitted = True
         original = read_original(head, self.proxies)
         if (cookie := read_cookie(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)

@@ -11,16 +11,40 @@ from accounts.bulk import BulkViewSet
 from accounts.plans import epochs
 from analytics.ledger.due import book_due
 from kit.rest.bulk import outcomes_serializer
+from kit.rest.filters import (
+    ORDER,
+    PREFIX,
+    Operand,
+    OperatorFilterSet,
+    choice,
+    identifier,
+    text,
+    timestamp,
+)
 from licensing.licenses import services
 from licensing.licenses.bulk import Together
-from licensing.licenses.filters import LicenseFilters
 from licensing.licenses.models import License
 from licensing.licenses.serializers import (
+    STATES,
     LicenseBulkOutcomeSerializer,
     LicenseBulkSerializer,
     LicenseSerializer,
     RevocationSerializer,
 )
+
+
+class LicenseFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("lic")),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "licenseType": Operand(text, "license_type"),
+        "status": Operand(choice(STATES), "derived_status"),
+        "startsAt": Operand(timestamp, "starts_at", ORDER),
+        "expiresAt": Operand(timestamp, "expires_at", ORDER, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+    }
 
 
 class LicenseViewSet(BulkViewSet[License]):

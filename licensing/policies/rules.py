@@ -265,8 +265,12 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
     return None
 
 
+def memory_size(rules: tuple[Rule, ...]) -> int:
+    return 500 + sum(rule.size for rule in rules)
+
+
 # A change of a policy is validated, tested and compiled, each time with the same rules.
-@cached_by_json(lambda rules: 500 + sum(rule.size for rule in rules), most=4 * 1024 * 1024)
+@cached_by_json(memory_size, most=4 * 1024 * 1024)
 def parse_rules(value: object) -> tuple[Rule, ...]:
     """Parse a policy's rules, in list order. Raises Fault with everything that is invalid."""
     if not isinstance(value, Sequence) or isinstance(value, str):

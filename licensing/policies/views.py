@@ -9,13 +9,38 @@ from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
 from kit.rest.bulk import outcomes_serializer
+from kit.rest.filters import (
+    ORDER,
+    PREFIX,
+    Operand,
+    OperatorFilterSet,
+    choice,
+    identifier,
+    integer,
+    text,
+    timestamp,
+)
 from kit.rest.resources import require_resource
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
 from licensing.policies.bulk import PolicyBulk, PolicyBulkOutcomeSerializer, PolicyBulkSerializer
-from licensing.policies.filters import PolicyFilters
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.modes import MODES
+from licensing.policies.rules import Action
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
+
+
+class PolicyFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("pol")),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "name": Operand(text),
+        "defaultAction": Operand(choice(Action), "default_action"),
+        "mode": Operand(choice(MODES)),
+        "version": Operand(integer, operators=ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER, optional=True),
+    }
 
 
 class PolicyViewSet(BulkViewSet[Policy]):

@@ -10,9 +10,9 @@ from accounts.models import ApiKey
 from analytics.models import AccessEvent
 from licensing.access.filters import recorded_fact
 from licensing.sites.models import Site
-from operators.access.key_uses import NO_REFUSAL, SEARCHED, refusal_in_words
+from operators.access.key_pages import NO_REFUSAL, SEARCHED, refusal_in_words
 from operators.base.links import change_url
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 QUIET_AFTER = timedelta(hours=1)
 WHAT_TO_DO = (

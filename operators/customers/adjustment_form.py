@@ -1,22 +1,29 @@
 """The form of an adjustment."""
 
-from datetime import datetime
-from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar
 
 from django import forms
 
-from accounts.models import Account
 from analytics.ledger.refunds import KINDS, Charge
+from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry
 from kit.values import ids
 from operators.base.fields import Amount, Currency, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.refunds import RefundableCharge
 
 
 class AdjustmentForm(ServiceForm):
+    serializer = AdjustmentSerializer
+    api_names: ClassVar = {
+        "of_fee": "feeId",
+        "of_license": "licenseId",
+        "of_decision": "decisionId",
+        "of_content": "contentId",
+        "of_requester": "requesterId",
+    }
+
     is_refund = forms.BooleanField(required=False, widget=forms.HiddenInput)
     amount = Amount(help_text="Negative to give back. To refund a charge, use its button Refund.")
     currency = Currency()
@@ -48,12 +55,14 @@ class AdjustmentForm(ServiceForm):
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
     def clean(self) -> None:
-        """Accept only positive amounts for a refund."""
+        """Accept only positive amounts for a refund, which is booked as a negative one."""
         super().clean()
         cleaned = self.cleaned_data
         amount = cleaned.get("amount")
         if cleaned.get("is_refund") and amount is not None and amount <= 0:
             self.add_error("amount", "Enter what to give back as a positive amount: 50 refunds 50.")
+        elif cleaned.get("is_refund") and amount is not None:
+            cleaned["amount"] = -amount
 
     def explain_refund(self) -> None:
         """Label the amount of a refund, or say what is left of the charge for other adjustments."""
@@ -65,19 +74,3 @@ class AdjustmentForm(ServiceForm):
             amount.help_text = f"What the customer gets back, as a positive amount. {left}"
         elif left:
             amount.help_text = f"{amount.help_text} {left}"
-
-
-class AdjustmentFields(TypedDict, total=False):
-    id: str
-    account: Account
-    is_refund: bool
-    amount: Decimal
-    currency: str
-    description: str
-    occurred_at: datetime | None
-    license_type: str
-    of_fee: str
-    of_license: str
-    of_decision: str
-    of_content: str
-    of_requester: str

@@ -12,12 +12,11 @@ from unfold.enums import ActionVariant
 from licensing.customers import erasure, merging
 from licensing.requesters import services
 from licensing.requesters.models import Requester
-from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import with_typed_name
-from operators.base.frame import page
+from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
-from operators.base.lists.columns import right
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values

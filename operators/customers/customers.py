@@ -21,15 +21,14 @@ from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.empty_state import EmptyState
-from operators.base.figures.latest_decisions import latest_decisions
-from operators.base.figures.of_one import OfOne, filled_in
+from operators.base.figures.of_one import OfOne, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import change_url, list_url, with_copy_button
-from operators.base.lists.columns import right
+from operators.base.lists import right
+from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES,

@@ -1,6 +1,5 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from decimal import Decimal
 from typing import ClassVar, TypedDict, cast
 
 from django import forms
@@ -16,7 +15,6 @@ from django.utils.html import format_html
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from accounts.models import Account
 from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
@@ -26,26 +24,26 @@ from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, as_json, choice_field, text_field, validate_fields
+from operators.base.fields import Amount, Currency, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.returning import ReturnsToCustomer
-from operators.base.lists.columns import time_column
-from operators.base.mixins import ServiceForm
+from operators.base.lists import time_column
+from operators.base.mixins import ServiceForm, Values
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.field import Moment
-from operators.base.times.shown import shown_time
+from operators.base.times import Moment, shown_time
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
 
 class PaymentForm(ServiceForm):
+    serializer = PaymentSerializer
+    api_names: ClassVar = {"requester_own_id": "requesterId"}
+
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
@@ -93,25 +91,12 @@ class VoidFields(TypedDict, total=False):
     takes_back: bool
 
 
-class FormFields(TypedDict, total=False):
-    id: str
-    account: Account
-    requester_own_id: str
-    kind: str
-    amount: Decimal
-    currency: str
-    received_at: object
-    external_id: str | None
-    note: str | None
-
-
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
-    ReturnsToCustomer[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
-    AskingAdmin[Payment, FormFields],
+    AskingAdmin[Payment],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
@@ -144,24 +129,13 @@ class PaymentAdmin(
     recorded = time_column("Recorded", "created")
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
-    api_names = {"requesterId": "requester_own_id"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Return payments without their voids, which are shown with them."""
         return super().get_queryset(request).filter(reverses=None)
 
-    def create(self, request: HttpRequest, fields: FormFields) -> Payment:
-        body = {
-            "requesterId": fields["requester_own_id"],
-            "kind": fields["kind"],
-            "amount": plain(fields["amount"]),
-            "currency": fields["currency"],
-            "receivedAt": as_json(fields["received_at"]) if fields.get("received_at") else None,
-            "externalId": fields.get("external_id") or None,
-            "note": fields.get("note") or None,
-        }
-        checked = validate_fields(PaymentSerializer(), body)
-        payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
+    def create(self, request: HttpRequest, fields: Values) -> Payment:
+        payment, is_new = record_payment(fields.pop("account").pk, cast(PaymentFields, fields))
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")
         return payment

@@ -14,10 +14,10 @@ from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.frame import page
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.base.times.shown import shown_time
+from operators.base.pages import page
+from operators.base.times import shown_time
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
 MOST_LICENSES, MOST_DECISIONS = 200, 1_000

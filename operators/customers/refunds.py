@@ -20,9 +20,9 @@ from analytics.models import LedgerEntry, WalletEntry
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.links import change_url
-from operators.base.lists.columns import right
+from operators.base.lists import right
 from operators.base.mixins import AdminMixin, ModelT
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason

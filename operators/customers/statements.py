@@ -22,14 +22,13 @@ from analytics.statements.serializers import StatementLineSerializer, StatementS
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
 from operators.base.links import change_url
-from operators.base.lists.columns import amount_column
-from operators.base.lists.period_filters import StatementPeriodFilter
+from operators.base.lists import amount_column
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 
 class StatusFilter(OptionsFilter[Statement]):

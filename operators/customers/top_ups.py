@@ -25,7 +25,7 @@ from operators.base.fields import Amount, Currency, as_json, choice_field, text_
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
@@ -46,6 +45,15 @@ class Terms(forms.Form):
 
 
 class WalletForm(Terms, ServiceForm):
+    api_names: ClassVar = {
+        "requester_own_id": "requesterId",
+        "of_license": "licenseId",
+        "own_unit": "unit",
+        "overdraft": "floor",
+        "refill_amount": "refill.amount",
+        "refill_every": "refill.every",
+    }
+
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
@@ -63,14 +71,6 @@ class TermFields(TypedDict, total=False):
     rollover_max: Decimal | None
     overdraft: Decimal | None
     low_percent: int | None
-
-
-class WalletFields(TermFields, total=False):
-    id: str
-    account: Account
-    requester_own_id: str
-    of_license: str
-    own_unit: str
 
 
 def initial_terms(wallet: Wallet) -> dict[str, object]:

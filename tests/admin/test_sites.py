@@ -17,7 +17,7 @@ from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
-from operators.catalogue.observed_facts import observed_facts
+from operators.catalogue.site_terms import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import submit

@@ -82,12 +82,10 @@ def test_cursors_lead_across_the_horizon_and_go_on_after_the_archiving(api, even
 def test_each_decision_is_found_by_its_id(api, other_api, events, table):
     ids = [event.pk for event in events[::10]]
     before = [api.get(f"{LIST}/{id}").content for id in ids]
-    unknown = "dec_" + ids[0][4:-6] + "000000"
-    missing = {one: api.get(f"{LIST}/{one}").content for one in (unknown, "dec_" + "0" * 26, "dec_" + "7" * 26)}
     move_to_archive()
     assert [api.get(f"{LIST}/{id}").content for id in ids] == before
-    for one in (*missing, "nonsense"):
-        assert api.get(f"{LIST}/{one}").status == 404
+    for missing in ("dec_" + ids[0][4:-6] + "000000", "dec_" + "0" * 26, "dec_" + "7" * 26, "nonsense"):
+        assert api.get(f"{LIST}/{missing}").status == 404
     assert {other_api.get(f"{LIST}/{id}").status for id in ids} == {404}
 
 
@@ -131,43 +129,38 @@ def test_archived_decisions_can_be_refunded_and_adjusted(api, other_api, events,
     assert excess.error["param"] == "amount"
 
 
-def test_files_are_the_same_and_continue_behind_an_archived_decision(api, events, table):
+def test_files_reports_and_rebuilt_rollups_are_the_same(api, account, events, table):
     middle = events[120].pk
-    queries = [
-        "format=csv",
-        "format=jsonl&sort=created",
-        "format=jsonl&allowed=false&url[prefix]=https://pub.example/a",
-        f"format=jsonl&after={middle}",
-        f"format=csv&sort=created&after={middle}",
-    ]
-    before = {query: api.get(f"{LIST}?{query}").content for query in queries}
+    files = [
+        "format=csv", "format=jsonl&sort=created", "format=jsonl&allowed=false&url[prefix]=https://pub.example/a",
+        f"format=jsonl&after={middle}", f"format=csv&sort=created&after={middle}",
+    ]  # fmt: skip
+    report = "/v1/analytics/usage?startDate=2025-11-01&endDate=2026-02-28&groupBy=month"
+    before = {path: api.get(path).content for path in (report, *(f"{LIST}?{query}" for query in files))}
     move_to_archive()
-    assert {query: api.get(f"{LIST}?{query}").content for query in queries} == before
+    assert {path: api.get(path).content for path in before} == before
+    assert rebuild([account.pk]) == []
+    assert api.get(report).content == before[report]
 
 
-@pytest.mark.parametrize("limit", [None, 1, 30, 150, 290])
-def test_simulations_replay_archived_decisions(api, account, events, table, limit):
+def test_simulations_replay_archived_decisions(api, account, events, table):
     rule = {"priority": 1, "action": "allow", "conditions": {"default": True}}
     rule["rateLimit"] = {"requests": 1, "period": "day"}
     policy = factories.policy(account)
     Content.objects.filter(account=account).update(policy=policy)
-    draft = {"rules": [rule], "startDate": "2025-11-01", "endDate": "2026-03-01"} | ({"limit": limit} if limit else {})
-    path = f"/v1/policies/{policy.pk}/simulate"
-    replies = [api.post(path, draft), api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})]
-    assert [reply.status for reply in replies] == [200, 200]
-    move_to_archive()
-    assert [api.post(path, draft).content] == [replies[0].content]
-    later = api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})
-    assert later.content == replies[1].content
+    windows = [("2025-11-01", "2026-03-01"), ("2025-12-24", "2026-01-20")]
+    drafts = [
+        {"rules": [rule], "startDate": begin, "endDate": end} | ({"limit": limit} if limit else {})
+        for limit, (begin, end) in product([None, 1, 30, 150, 290], windows)
+    ]
 
+    def simulate():
+        return [api.post(f"/v1/policies/{policy.pk}/simulate", draft) for draft in drafts]
 
-def test_reports_and_rebuilt_rollups_are_the_same(api, account, events, table):
-    window = {"startDate": "2025-11-01", "endDate": "2026-02-28", "groupBy": "month"}
-    before = api.get("/v1/analytics/usage", **window).content
+    before = simulate()
+    assert {reply.status for reply in before} == {200}
     move_to_archive()
-    assert api.get("/v1/analytics/usage", **window).content == before
-    assert rebuild([account.pk]) == []
-    assert api.get("/v1/analytics/usage", **window).content == before
+    assert [reply.content for reply in simulate()] == [reply.content for reply in before]
 
 
 @pytest.mark.parametrize("remove", [move_to_archive, lambda: purge_events(HORIZON)], ids=["archive", "purge"])
@@ -236,6 +229,8 @@ def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, even
     place.delete(".parquet")
     reply = api.get(LIST, sort="created")
     assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
+    with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
+        archive(NOW, anew=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet" * 9], ids=["empty", "truncated", "another"])
@@ -265,27 +260,24 @@ def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, even
         Stretch(account.pk, None, HORIZON).read(1, descending=True)
 
 
-def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed(account, events, table):
+def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed_or_is_not_archived(
+    account, other_account, events, table
+):
     archive(NOW)
-    there = AccessEvent.objects.count()
     first = ArchivedMonth.objects.earliest("month")
     ArchivedMonth.objects.filter(pk=first.pk).update(checksum=1)
     with pytest.raises(ArchiveError, match=r"The archive differs from the decisions of .* Nothing was removed"):
         drop_archived(NOW, NOW)
     ArchivedMonth.objects.filter(pk=first.pk).update(checksum=first.checksum)
-    changes.note_change(account.pk, [BEGIN.date()])
-    with pytest.raises(ArchiveError, match="have changed"):
-        drop_archived(NOW, NOW)
-    assert (AccessEvent.objects.count(), ArchiveHorizon.objects.count()) == (there, 0)
-
-
-def test_decisions_whose_month_is_not_archived_are_not_removed(account, other_account, events, table):
-    archive(NOW)
     record_all(some_events(other_account, 5, BEGIN, 5, seed=1))
     there = AccessEvent.objects.count()
     with pytest.raises(ArchiveError, match="have changed"):
         drop_archived(NOW, NOW)
-    assert AccessEvent.objects.count() == there
+    archive(NOW)
+    changes.note_change(account.pk, [BEGIN.date()])
+    with pytest.raises(ArchiveError, match="have changed"):
+        drop_archived(NOW, NOW)
+    assert (AccessEvent.objects.count(), ArchiveHorizon.objects.count()) == (there, 0)
 
 
 def test_a_removal_that_was_interrupted_reads_each_decision_once_and_goes_on(api, events, table, monkeypatch):
@@ -322,13 +314,6 @@ def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table,
     with DecisionTable() as moved:
         assert archived(moved) == there
         moved.discard()
-
-
-def test_a_lost_only_copy_is_reported(events, table, place):
-    move_to_archive()
-    place.delete(".parquet")
-    with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
-        archive(NOW, anew=True)
 
 
 def test_nothing_is_imported_into_a_month_that_only_the_archive_has(account, events, table):

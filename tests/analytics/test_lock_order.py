@@ -73,22 +73,11 @@ def test_adjustments_in_opposite_orders_beside_roll_ups_are_all_counted():
 
     def add_all(worker):
         start.wait()
-        chance = Random(worker)
+        chance, earlier = Random(worker), timezone.now() - timedelta(hours=1)
         about = [(item, requester(account, f"org_{org}").pk) for item in items for org in range(4)]
         for _ in range(4):
             chance.shuffle(about)
-            add_entries(
-                [
-                    entry(
-                        account,
-                        "1",
-                        content_id=item,
-                        requester_id=org,
-                        occurred_at=timezone.now() - timedelta(hours=1),
-                    )
-                    for item, org in about
-                ]
-            )
+            add_entries([entry(account, content_id=one, requester_id=org, occurred_at=earlier) for one, org in about])
             roll_up()
 
     with ThreadPoolExecutor(4) as pool:

@@ -34,43 +34,23 @@ def events(account):
 
 
 @on_postgresql
-def test_a_report_is_the_same_before_and_after(account, events):
-    before = usage_report([account.pk], WINDOW)
-    assert RecentUsage.objects.exists()
-    roll_up()
-    assert not RecentUsage.objects.exists()
-    assert before == usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
-
-
-@on_postgresql
-def test_the_stats_of_an_item_are_the_same_before_and_after(events):
-    expected = {}
-    for item in {event.content.pk: event.content for event in events}.values():
-        own = [event for event in events if event.content == item]
-        allowed = sum(event.reason is None for event in own)
-        expected[item.pk] = {
-            "totalRequests": len(own),
-            "allowedRequests": allowed,
-            "deniedRequests": len(own) - allowed,
+def test_figures_are_the_same_before_and_after(account, events):
+    stats = {}
+    for key in {event.content.pk for event in events}:
+        outcomes = [event.reason is None for event in events if event.content.pk == key]
+        stats[key] = {
+            "totalRequests": len(outcomes),
+            "allowedRequests": outcomes.count(True),
+            "deniedRequests": outcomes.count(False),
         }
-
-    def stats():
-        return {item_id: content_stats(account_id, item_id) for item_id in expected}
-
-    [account_id] = {event.content.account_id for event in events}
-    assert len(expected) > 1
-    assert stats() == expected
-    roll_up()
-    assert not RecentUsage.objects.exists()
-    assert stats() == expected
-
-
-@on_postgresql
-def test_the_first_event_is_known_before_and_after(account, events):
+    assert len(stats) > 1
     first = min(event.created for event in events).replace(minute=0, second=0, microsecond=0)
-    assert first_event([account.pk]) == first
-    roll_up()
-    assert first_event([account.pk]) == first
+    for is_pending in (True, False):
+        assert RecentUsage.objects.exists() is is_pending
+        assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
+        assert {key: content_stats(account.pk, key) for key in stats} == stats
+        assert first_event([account.pk]) == first
+        call_command("fold_usage", stdout=StringIO())
 
 
 @on_postgresql
@@ -120,15 +100,11 @@ def told_of(api, decisions):
 
 
 @on_postgresql
-@pytest.mark.parametrize(
-    ("rule", "allowed"),
-    [
-        (factories.ALLOW_ALL, 10),
-        ({"action": "deny", "conditions": {"default": True}}, 0),
-        ({**factories.ALLOW_ALL, "rateLimit": {"requests": 4, "period": "hour"}}, 4),
-    ],
-    ids=["allowed", "denied", "some beyond a limit"],
-)
+@pytest.mark.parametrize(("rule", "allowed"), [
+    pytest.param(factories.ALLOW_ALL, 10, id="allowed"),
+    pytest.param({"action": "deny", "conditions": {"default": True}}, 0, id="denied"),
+    pytest.param({**factories.ALLOW_ALL, "rateLimit": {"requests": 4, "period": "hour"}}, 4, id="some beyond a limit"),
+])  # fmt: skip
 @pytest.mark.parametrize("price", [None, "0.05"], ids=["free", "charged"])
 def test_figures_of_a_batch_are_the_same_before_and_after_the_rollup(api, account, batch, rule, allowed, price):
     if price:
@@ -148,37 +124,18 @@ def test_figures_of_a_batch_are_the_same_before_and_after_the_rollup(api, accoun
 
 
 @on_postgresql
-def test_the_command_rolls_up_what_is_pending(account, events):
-    assert RecentUsage.objects.exists()
-    call_command("fold_usage", stdout=StringIO())
-    assert not RecentUsage.objects.exists()
-
-
-@on_postgresql
-def test_recent_records_are_not_rolled_up_yet(account, events):
+def test_recent_records_wait_and_a_roll_up_that_fails_changes_nothing(account, events, monkeypatch):
     waiting = RecentUsage.objects.count()
     assert waiting > 0
     assert roll_up(age=timedelta(minutes=1)) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
+        with pytest.raises(Exception, match="division by zero"):
+            roll_up()
     assert RecentUsage.objects.count() == waiting
-
-
-@on_postgresql
-def test_more_records_than_fit_one_transaction_are_rolled_up(account, events, monkeypatch):
-    monkeypatch.setattr(module, "BATCHES", 3)
-    waiting = RecentUsage.objects.count()
-    assert waiting > 0
-    assert roll_up() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
-
-
-@on_postgresql
-def test_a_roll_up_that_fails_changes_nothing(account, events, monkeypatch):
-    waiting = RecentUsage.objects.count()
-    assert waiting > 0
-    monkeypatch.setattr(module, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
-    with pytest.raises(Exception, match="division by zero"):
-        roll_up()
-    assert RecentUsage.objects.count() == waiting
+    monkeypatch.setattr(module, "BATCHES", 3)  # more than one transaction
+    assert roll_up() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 
 

@@ -153,11 +153,11 @@ def test_statements_equal_the_ledger_for_every_requester_month_and_currency(db, 
         transaction.set_rollback(True)
 
 
-@pytest.mark.parametrize(("now", "closed"), [("2026-02-01T00:59:59Z", 0), ("2026-02-01T01:00:00Z", 1)])
-def test_a_month_is_closed_an_hour_after_its_end(account, now, closed):
+def test_a_month_is_closed_an_hour_after_its_end(account):
     ledger.add(account, created=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
-    assert close_due(datetime.fromisoformat(now)) == closed
-    assert ClosedStatement.objects.count() == closed
+    for now, closed in [("00:59:59", 0), ("01:00:00", 1), ("01:00:00", 0)]:
+        assert close_due(datetime.fromisoformat(f"2026-02-01T{now}Z")) == closed
+    assert ClosedStatement.objects.count() == 1
 
 
 def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(account, clock):  # noqa: F811
@@ -166,22 +166,14 @@ def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(acco
     clock.set("2026-02-02T00:00:00Z")
     close_due()
     [january] = Statement.objects.values()
-    adjust(
-        account.pk,
-        {
-            "amount": Decimal("-30"),
-            "currency": "USD",
-            "occurred_at": booked.created,
-            "requester_id": "org",
-            "description": "Refund",
-        },
-    )
+    refund = {"amount": Decimal("-30"), "currency": "USD", "requester_id": "org", "description": "Refund"}
+    adjust(account.pk, {**refund, "occurred_at": booked.created})
     assert Statement.objects.values().get(pk=january["id"]) == january
     february = Statement.objects.get(closed_at=None)
     assert (february.opening, february.adjustments, february.closing) == (100, -30, 70)
 
 
-def test_a_charge_belongs_to_the_month_of_its_decision(api, account, clock):  # noqa: F811
+def test_a_charge_belongs_to_the_month_of_its_decision_also_when_that_was_purged(api, account, clock):  # noqa: F811
     clock.set("2026-01-31T23:59:59.999999Z")
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, per_access="0.05")
@@ -189,8 +181,11 @@ def test_a_charge_belongs_to_the_month_of_its_decision(api, account, clock):  # 
         api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     clock.set("2026-02-01T00:00:00Z")
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    figures = [(one.month.month, one.usage, one.decisions) for one in Statement.objects.order_by("month")]
+    before = list(Statement.objects.order_by("month").values())
+    figures = [(one["month"].month, one["usage"], one["decisions"]) for one in before]
     assert figures == [(1, Decimal("0.15"), 3), (2, Decimal("0.05"), 1)]
+    AccessEvent.objects.all().delete()  # as a purge does, which on PostgreSQL drops whole partitions
+    assert list(Statement.objects.order_by("month").values()) == before
 
 
 def test_months_without_entries_are_passed_over(account):
@@ -198,12 +193,6 @@ def test_months_without_entries_are_passed_over(account):
     assert close_due(datetime(2026, 2, 5, tzinfo=UTC)) == 3
     ledger.add(account, "2", created=datetime(2026, 2, 5, tzinfo=UTC))
     assert [(one.opening, one.closing) for one in Statement.objects.order_by("month")] == [(0, 1), (1, 3)]
-
-
-def test_closing_again_changes_nothing(account):
-    ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
-    now = datetime(2026, 2, 5, tzinfo=UTC)
-    assert [close_due(now), close_due(now)] == [1, 0]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -244,16 +233,6 @@ def test_a_demo_goes_with_its_statements(db):
     close_due(datetime(2026, 2, 5, tzinfo=UTC))
     delete_account(account)
     assert (Statement.objects.count(), ClosedLine.objects.count()) == (0, 0)
-
-
-def test_purging_decisions_leaves_statements_as_they_are(api, account, clock):  # noqa: F811
-    clock.set("2026-01-31T12:00:00Z")
-    item = factories.content(account, policy_id=factories.policy(account).pk)
-    factories.license(account, per_access="0.05")
-    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    before = list(Statement.objects.values())
-    AccessEvent.objects.all().delete()  # as a purge does, which on PostgreSQL drops whole partitions
-    assert list(Statement.objects.values()) == before != []
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")

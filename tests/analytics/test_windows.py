@@ -61,18 +61,13 @@ def test_dates_and_timestamps_bound_a_window():
 def test_invalid_windows_are_refused_by_name():
     for query, param in [
         ({"startDate": "2026-03-05", "endDate": "2026-03-04"}, "startDate"),
-        ({"startDate": "2026-03-04T00:00:00.000001Z", "endDate": "2026-03-04T00:00:00Z"}, "startDate"),
         ({"startDate": "2026-03-05"}, "startDate"),
-        ({"startDate": "yesterday"}, "startDate"),
-        ({"startDate": "0001-01-01"}, "startDate"),
-        ({"endDate": "2026-02-30"}, "endDate"),
-        ({"endDate": "9999-12-31"}, "endDate"),
-        ({"endDate": "2026-03-04T00:00:00"}, "endDate"),
-        ({"period": "1d"}, "period"),
-        ({"period": ""}, "period"),
-        ({"groupBy": "year"}, "groupBy"),
-        ({"startDate": "2020-01-01", "groupBy": "hour"}, "groupBy"),
-    ]:
+        ({"startDate": "2026-03-04T00:00:00.000001Z", "endDate": "2026-03-04T00:00:00Z"}, "startDate"),
+        ({"startDate": "yesterday"}, "startDate"), ({"startDate": "0001-01-01"}, "startDate"),
+        ({"endDate": "2026-02-30"}, "endDate"), ({"endDate": "9999-12-31"}, "endDate"),
+        ({"endDate": "2026-03-04T00:00:00"}, "endDate"), ({"period": "1d"}, "period"), ({"period": ""}, "period"),
+        ({"groupBy": "year"}, "groupBy"), ({"startDate": "2020-01-01", "groupBy": "hour"}, "groupBy"),
+    ]:  # fmt: skip
         assert refused(**query) == param
     end = datetime(2026, 1, 1, tzinfo=UTC)
     start = end - timedelta(days=9_999)

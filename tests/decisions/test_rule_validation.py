@@ -100,6 +100,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("a permission in capitals among them", allow(permissions=["read", "PRINT"]), f"{RULE}.permissions[1]"),
     ("a permission that begins with a digit", allow(permissions=["1read"]), f"{RULE}.permissions[0]"),
     ("a permission that is empty", allow(permissions=[""]), f"{RULE}.permissions[0]"),
+    ("a permission that ends with a line break", allow(permissions=["a\n"]), f"{RULE}.permissions[0]"),
     ("a permission that is a number", allow(permissions=[1]), f"{RULE}.permissions[0]"),
     ("a permission past the limit", allow(permissions=["x" * 65]), f"{RULE}.permissions[0]"),
     ("51 permissions", allow(permissions=[f"p{n}" for n in range(51)]), f"{RULE}.permissions"),
@@ -137,6 +138,7 @@ RIGHT: list[tuple[str, Any]] = [
     ("the longest tag", when(tags="x" * 100)),
     ("500 values", when(tags=[f"t{n}" for n in range(500)])),
     ("the longest permission", allow(permissions=["x" * 64])),
+    ("no permissions", allow(permissions=[])),
     ("50 permissions", allow(permissions=[f"p{n}" for n in range(50)])),
     ("every sign of a permission", allow(permissions=["a_b:c.d-9"])),
     ("the largest rate limit", rate(requests=1_000_000_000, period="month")),
@@ -144,6 +146,7 @@ RIGHT: list[tuple[str, Any]] = [
     ("the longest message", {"action": "deny", "conditions": DEFAULT, "message": "x" * 500}),
     ("a bare date", when(before="2026-06-01")),
     ("a single address", when(ip=["203.0.113.9", "::1"])),
+    ("several values and one", when(requesterId=["org_a", "org_b"], contentType="article", permission="read")),
     ("both sides of a licence", when(licenseType=["a", "b"], hasValidLicense=False)),
 ]
 

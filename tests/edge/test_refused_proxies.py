@@ -72,3 +72,13 @@ def test_a_refusal_lasts_until_the_key_is_used_again_or_for_a_day(ask, account, 
     clock.advance(hours=1)
     ask("/premium/a", x_licensing_key=text)
     assert refused(clock.now)["Proxy"][0] == clock.now
+
+
+def test_the_first_question_with_a_key_that_was_revoked_meanwhile_is_an_outage(ask, account, site, clock):
+    site(READERS)
+    text = factories.key_text(account, name="Proxy")
+    assert ask("/premium/a", x_licensing_key=text).status == 200
+    revoke_api_key(ApiKey.objects.get(name="Proxy"))
+    reply = ask("/premium/a", x_licensing_key=text, x_licensing_errors="503")
+    assert (reply.status, reply.error["code"]) == (503, "invalid_api_key")
+    assert list(refused(clock.now)) == ["Proxy"]

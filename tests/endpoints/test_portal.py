@@ -61,19 +61,11 @@ def test_a_link_shows_a_customer_its_licences_credit_and_statements(api, acme):
     begun = browser.post(path_of(reply))
     assert begun["Location"] == "/portal/"
     cookie = begun.cookies["portal_session"]
-    assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["max-age"]) == (
-        True,
-        "Lax",
-        "/portal/",
-        86400,
-    )
+    protected = {"httponly": True, "samesite": "Lax", "path": "/portal/", "max-age": 86400}
+    assert {name: cookie[name] for name in protected} == protected
     shown = browser.get("/portal/")
-    for said in (
-        "commercial",
-        "100.00 EUR, 9.00 EUR every month, 0.05 USD for each access",
-        "28 accesses",
-        "79.00 EUR",
-    ):
+    terms = "100.00 EUR, 9.00 EUR every month, 0.05 USD for each access"
+    for said in ("commercial", terms, "28 accesses", "79.00 EUR"):
         assert said in text_of(shown)
     assert "7,777" not in text_of(shown)
     assert (shown["Cache-Control"], "frame-ancestors 'none'" in shown["Content-Security-Policy"]) == ("no-store", True)

@@ -22,9 +22,8 @@ def price(held):
 
 
 @pytest.fixture
-def decision(api, account, held):
-    item = factories.content(account, policy_id=factories.policy(account).pk)
-    return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
+def decision(check, held):
+    return check()["id"]
 
 
 @pytest.fixture
@@ -69,34 +68,26 @@ def test_a_negative_adjustment_of_the_charge_is_the_same_refund(api, refund, dec
     assert refund(decisionId=decision)["amount"] == -0.03
 
 
-def test_a_refund_returns_to_the_wallet_that_paid(api, account, held, refund, price):
+def test_a_refund_returns_to_the_wallet_that_paid(api, account, check, held, refund):
     wallet = factories.wallet(account, amount=2, requester_id="org_acme")["wallet"]
-    item = factories.content(account, policy_id=factories.policy(account).pk)
-    paid = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
-    refund(decisionId=paid)
+    refund(decisionId=check()["id"])
     assert api.get(f"/v1/wallets/{wallet}")["balance"] == 2
     other = ledger.add(held.account, "5", type="license", license=held, requester=held.requester)
-    message = refused(refund(licenseId=held.pk), "licenseId")
-    assert "100.00 EUR and 5.00 USD can be refunded" in message
+    assert "100.00 EUR and 5.00 USD can be refunded" in refused(refund(licenseId=held.pk), "licenseId")
     assert refund(entryId=other.pk)["amount"] == -5
     assert refund(licenseId=held.pk)["amount"] == -100
 
 
 def test_a_wrong_refund_is_refused_and_named(account, refund, held, price, decision):
     back = refund(entryId=price.pk, amount=1)["id"]
-    gift = ledger.add(account, "5").pk
-    theirs = ledger.add(factories.account(), "5").pk
+    gift, theirs = ledger.add(account, "5").pk, ledger.add(factories.account(), "5").pk
+    free = factories.license(account, "org_free").pk
     for body, param in (
-        ({"entryId": back}, "entryId"),
-        ({"entryId": gift}, "entryId"),
-        ({"entryId": theirs}, "entryId"),
-        ({"entryId": "x"}, "entryId"),
-        ({"licenseId": NOBODY}, "licenseId"),
-        ({"licenseId": factories.license(account, "org_free").pk}, "amount"),
-        ({"decisionId": decision, "amount": 0}, "amount"),
-        ({"decisionId": decision, "amount": "-0.01"}, "amount"),
+        ({"entryId": back}, "entryId"), ({"entryId": gift}, "entryId"), ({"entryId": theirs}, "entryId"),
+        ({"entryId": "x"}, "entryId"), ({"licenseId": NOBODY}, "licenseId"), ({"licenseId": free}, "amount"),
+        ({"decisionId": decision, "amount": 0}, "amount"), ({"decisionId": decision, "amount": "-0.01"}, "amount"),
         ({"decisionId": decision, "currency": "USD"}, "currency"),
-    ):
+    ):  # fmt: skip
         refused(refund(**body), param)
     for body in ({}, {"decisionId": decision, "licenseId": held.pk}):
         assert "exactly one of entryId, licenseId and decisionId" in refund(**body).error["message"]
@@ -108,19 +99,12 @@ def test_the_same_refund_of_an_external_id_is_booked_once(refund, price, decisio
     made, again = refund(**body), refund(**{**body, "amount": 12.500})
     assert (made.status, again.status, again["id"]) == (201, 200, made["id"])
     for change in (
-        {"amount": 13},
-        {"amount": None},
-        {"reason": "Early"},
-        {"reason": None},
+        {"amount": 13}, {"amount": None}, {"reason": "Early"}, {"reason": None},
         {"licenseId": None, "decisionId": decision},
-    ):
-        changed = {name: value for name, value in {**body, **change}.items() if value is not None}
-        other = refund(**changed)
-        assert (other.status, other.error["code"], other.error["param"]) == (
-            409,
-            "resource_already_exists",
-            "externalId",
-        )
+    ):  # fmt: skip
+        other = refund(**{name: value for name, value in {**body, **change}.items() if value is not None})
+        assert (other.status, other.error["code"]) == (409, "resource_already_exists")
+        assert other.error["param"] == "externalId"
         assert made["id"] in other.error["message"]
     assert LedgerEntry.objects.filter(amount__lt=0).count() == 1
 

@@ -29,8 +29,8 @@ def check(api, item, requester="org_a"):
 
 
 @pytest.fixture
-def licensed_item(account):
-    return factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
+def licensed_item(item):
+    return item.pk
 
 
 @pytest.mark.usefixtures("pair")
@@ -38,16 +38,14 @@ def test_the_reply_is_the_requester_that_gets_everything(api):
     reply = merge(api)
     assert (reply.status, reply.body) == (200, api.get("/v1/requesters/org_b").body)
     assert (reply["id"], reply["name"], reply["email"]) == ("org_b", "Acme", None)
-    merged = api.get("/v1/requesters/org_a")
-    assert (merged["id"], merged["name"], merged["mergedInto"]) == ("org_a", "Acme Inc.", "org_b")
     assert "mergedInto" not in reply.body
-    merge(api)
-    before = api.get("/v1/requesters/org_a").body
+    merged = api.get("/v1/requesters/org_a").body
+    assert (merged["id"], merged["name"], merged["mergedInto"]) == ("org_a", "Acme Inc.", "org_b")
     reply = api.patch("/v1/requesters/org_a", {"name": "Changed"})
     assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
     assert reply.error["message"] == "'org_a' was merged into 'org_b'. Change 'org_b' instead."
-    assert api.patch("/v1/requesters/org_a", {"name": before["name"]}).status == 200
-    assert api.get("/v1/requesters/org_a").body == before
+    assert api.patch("/v1/requesters/org_a", {"name": merged["name"]}).status == 200
+    assert api.get("/v1/requesters/org_a").body == merged
     assert api.patch("/v1/requesters/org_b", {"name": "Changed"})["name"] == "Changed"
 
 
@@ -102,15 +100,19 @@ def test_wallets_move_with_their_refill(api):
         return made
 
     alone = wallet("org_a", "USD", 7)
-    given, got = wallet("org_a", "EUR", 30), wallet("org_b", "EUR", 12)
+    given = wallet("org_a", "EUR", 30, refill={"amount": 100, "every": "month"})
+    got = wallet("org_b", "EUR", 12)
     merge(api)
     found = {one["id"]: (one["requesterId"], one["balance"]) for one in api.get("/v1/wallets")["data"]}
-    assert found == {alone: ("org_b", 7), given: ("org_a", 0), got: ("org_b", 42)}
+    assert found == {alone: ("org_b", 7), given: ("org_a", 0), got: ("org_b", 142)}
     for one in found:
         entries = WalletEntry.objects.filter(wallet=one).values_list("amount", flat=True)
         assert sum(entries, Decimal(0)) == found[one][1]
-    assert {one["externalId"] for one in api.get(f"/v1/wallets/{got}/grants")["data"]} == {given, got}
+    assert {one["externalId"] for one in api.get(f"/v1/wallets/{got}/grants")["data"]} == {given, got, None}
     assert api.post(f"/v1/wallets/{got}/grants", {"amount": 30, "externalId": given}).status == 200
+    kept = api.get(f"/v1/wallets/{got}")
+    assert kept["refill"]["amount"] == 100
+    assert kept["nextRefillAt"] is not None
 
 
 @pytest.mark.usefixtures("pair")
@@ -126,17 +128,6 @@ def test_credit_of_both_pays_for_checks_of_both_ids(api, account, licensed_item)
     replies = [check(api, licensed_item, one) for one in ("org_a", "org_b", "org_a")]
     assert [one["allowed"] for one in replies] == [True, True, False]
     assert replies[2]["reason"] == "credits_exhausted"
-
-
-@pytest.mark.usefixtures("pair")
-def test_the_refill_of_a_merged_wallet_goes_on(api):
-    refill = {"amount": 100, "every": "month"}
-    api.post("/v1/wallets", {"requesterId": "org_a", "unit": "access", "refill": refill})
-    kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "access"})["id"]
-    merge(api)
-    wallet = api.get(f"/v1/wallets/{kept}")
-    assert (wallet["balance"], wallet["refill"]["amount"]) == (100, 100)
-    assert wallet["nextRefillAt"] is not None
 
 
 @pytest.mark.usefixtures("pair")
@@ -208,28 +199,23 @@ def test_a_second_merge_is_refused(api, other_api):
     assert "'org_b'" in elsewhere.error["message"]
     assert (back.status, back.error["param"]) == (422, "into")
     assert "'org_a' was merged into this requester" in back.error["message"]
-    assert merge(api, "org_a", "org_c").error["code"] == "resource_in_use"
     other_api.post("/v1/requesters", {"id": "org_z"})
     assert merge(api, "org_a", "org_z").error["param"] == "into"
-    assert merge(other_api, "org_a", "org_z").status == 404
 
 
 @pytest.mark.usefixtures("pair")
 def test_a_merge_that_cannot_be_is_refused(api, monkeypatch):
     for source, into, status, param in [
-        ("org_a", "org_a", 422, "into"),
-        ("org_a", "nobody", 422, "into"),
-        ("org_a", "", 422, "into"),
-        ("org_a", None, 422, "into"),
-        ("nobody", "org_b", 404, None),
-    ]:
+        ("org_a", "org_a", 422, "into"), ("org_a", "nobody", 422, "into"), ("org_a", "", 422, "into"),
+        ("org_a", None, 422, "into"), ("nobody", "org_b", 404, None),
+    ]:  # fmt: skip
         reply = merge(api, source, into)
         assert (reply.status, reply.error.get("param")) == (status, param)
-        assert not Requester.objects.filter(merged_into__isnull=False).exists()
     for one in ("org_a", "org_b"):
         api.post("/v1/licenses", {"requesterId": one, "licenseType": "x"})
     monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 1)
     assert merge(api).error["param"] == "into"
+    assert not Requester.objects.filter(merged_into__isnull=False).exists()
     assert {one["requesterId"] for one in api.get("/v1/licenses")["data"]} == {"org_a", "org_b"}
 
 

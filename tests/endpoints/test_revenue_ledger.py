@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.models import LedgerEntry, TierRevenue
 from analytics.rollups.roll_up import roll_up
 from tests import auditlog, factories, ledger
 
@@ -16,34 +16,26 @@ IDS = ("licenseId", "licenseType", "feeId", "decisionId", "contentId", "requeste
 
 
 @pytest.fixture
-def decision(api, account):
+def decision(check, account):
     """A decision that was charged 1 USD."""
-    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     factories.license(account, per_access="1")
-    return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
+    return check().body
 
 
-def test_an_adjustment_comes_back_with_every_field(api, clock):
+def test_an_adjustment_comes_back_with_every_field_and_is_audited(api, clock):
     made = api.post("/v1/revenue", SALE)
     assert made.status == 201
+    moment = "2026-03-04T05:06:07.250000Z"
+    none = dict.fromkeys((*IDS, "contentTitle", "requesterName", "externalId", "refunded", "refundable"))
     assert made.body == {
-        "id": made["id"],
-        "object": "ledger_entry",
-        "type": "adjustment",
-        "amount": 19.99,
-        "currency": "EUR",
-        "occurredAt": "2026-03-04T05:06:07.250000Z",
-        **dict.fromkeys(IDS),
-        **dict.fromkeys(("contentTitle", "requesterName")),
-        "description": "Sold at the fair",
-        "externalId": None,
-        "refunded": None,
-        "refundable": None,
-        "created": "2026-03-04T05:06:07.250000Z",
-    }
+        **none, **SALE, "id": made["id"], "object": "ledger_entry", "type": "adjustment", "amount": 19.99,
+        "occurredAt": moment, "created": moment,
+    }  # fmt: skip
     assert made["id"].startswith("led_")
     assert api.get(f"/v1/revenue/{made['id']}").body == made.body
     assert api.get("/v1/revenue")["data"] == [made.body]
+    [entry] = auditlog.entries(resource_id=made["id"])
+    assert (entry.action, entry.changes["amount"]) == ("ledger_entry.created", [None, "19.99"])
 
 
 @pytest.mark.parametrize("amount", ["0.1", "-0.000001", "999999999999.999999", "-1000000000000", "12", "1e2"])
@@ -58,93 +50,67 @@ def test_a_wrong_field_is_refused_and_named(api):
     for amount in [b"0", b'"0.00"', b"-0.0", b"0.0000001", b"1000000000000.01", b"1e300", b"null"]:
         reply = api.post("/v1/revenue", b'{"currency": "EUR", "description": "x", "amount": %s}' % amount)
         assert (reply.status, reply.error["param"]) == (422, "amount")
-        assert LedgerEntry.objects.count() == 0
     for field, value in [
         ("currency", "eur"), ("currency", "XAU"), ("currency", ""), ("description", ""), ("description", "x" * 501),
         ("licenseType", ""), ("licenseType", "x" * 101), ("occurredAt", "2026-01-01T00:00:00"),
-        ("occurredAt", "2999-01-01"), ("occurredAt", "1999-12-31T23:59:59Z"), ("licenseId", "lic_" + "0" * 26),
-        ("contentId", "cnt_" + "0" * 26), ("contentId", "nonsense"), ("decisionId", "dec_" + "0" * 26),
-        ("requesterId", "nobody"),
+        ("licenseId", "lic_" + "0" * 26), ("contentId", "cnt_" + "0" * 26), ("contentId", "nonsense"),
+        ("decisionId", "dec_" + "0" * 26), ("requesterId", "nobody"),
     ]:  # fmt: skip
         reply = api.post("/v1/revenue", {**SALE, field: value})
         assert (reply.status, reply.error["param"]) == (422, field)
-        assert LedgerEntry.objects.count() == 0
     for field in ["amount", "currency"]:
         reply = api.post("/v1/revenue", {name: value for name, value in SALE.items() if name != field})
         assert (reply.status, reply.error["param"]) == (422, field)
+    assert LedgerEntry.objects.count() == 0
 
 
 def test_an_adjustment_has_a_moment_and_maybe_a_description(api, clock):
     for moment, message in [
-        ("2999-01-01", "Must not be in the future."),
+        ("2999-01-01", "Must not be in the future."), ("2026-03-04T05:07:08Z", "Must not be in the future."),
         ("1999-12-31T23:59:59Z", "Must not be before 2000-01-01."),
-    ]:
-        assert api.post("/v1/revenue", {**SALE, "occurredAt": moment}).error["message"] == message
-        assert api.post("/v1/revenue", {**SALE, "occurredAt": "2000-01-01"}).status == 201
+    ]:  # fmt: skip
+        reply = api.post("/v1/revenue", {**SALE, "occurredAt": moment})
+        assert (reply.status, reply.error["param"], reply.error["message"]) == (422, "occurredAt", message)
+    for moment in ("2000-01-01", "2026-03-04T05:07:07Z"):
+        assert api.post("/v1/revenue", {**SALE, "occurredAt": moment}).status == 201
     assert api.post("/v1/revenue", {"amount": "1", "currency": "EUR"})["description"] is None
-    assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:07Z"}).status == 201
-    assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:08Z"}).status == 422
-
-
-def test_a_refund_copies_the_references_of_its_decision(api, decision):
-    made = api.post("/v1/revenue", {**SALE, "amount": "-1", "currency": "USD", "decisionId": decision["id"]})
-    assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_acme")
-    roll_up()
-    assert (ContentRevenue.objects.get().amount, RequesterRevenue.objects.get().amount) == (0, 0)
 
 
 def test_an_adjustment_names_only_the_references_of_its_charge(api, account, decision, other_api):
+    ledger.requester(account, "org_other")
+    same = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}
+    other = {"requesterId": "org_other", "contentId": factories.content(account).pk, "licenseType": "banana"}
     for amount in ["-1", "1"]:
-        for field in ["requesterId", "contentId", "licenseType"]:
-            ledger.requester(account, "org_other")
-            other = {"requesterId": "org_other", "contentId": factories.content(account).pk, "licenseType": "banana"}[
-                field
-            ]
-            reply = api.post("/v1/revenue", {**REFUND, "amount": amount, "decisionId": decision["id"], field: other})
+        for field, value in other.items():
+            reply = api.post("/v1/revenue", {**REFUND, "amount": amount, "decisionId": decision["id"], field: value})
             assert (reply.status, reply.error["param"]) == (422, field)
-            charged = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}[
-                field
-            ]
-            assert reply.error["message"] == f"The charge has '{charged}'. Leave {field} out."
-            assert LedgerEntry.objects.count() == 1
-    for field, value in (
-        ("contentId", decision["contentId"]),
-        ("decisionId", decision["id"]),
-        ("requesterId", "org_acme"),
-    ):
+            assert reply.error["message"] == f"The charge has '{same[field]}'. Leave {field} out."
+    assert LedgerEntry.objects.count() == 1
+    theirs = {"contentId": decision["contentId"], "decisionId": decision["id"], "requesterId": "org_acme"}
+    for field, value in theirs.items():
         reply = other_api.post("/v1/revenue", {**SALE, field: value})
         assert (reply.status, reply.error["param"]) == (422, field)
-    same = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}
     assert api.post("/v1/revenue", {**REFUND, "decisionId": decision["id"], **same}).status == 201
 
 
 def test_an_adjustment_of_a_licence_cannot_name_another_customer(api, account):
+    held = factories.license(account, "org_acme", price_amount=Decimal(10), price_currency="USD")
+    ledger.requester(account, "org_other")
     for amount in ["-1", "1"]:
-        held = factories.license(account, "org_acme", price_amount=Decimal(10), price_currency="USD")
-        ledger.requester(account, "org_other")
         about = {"licenseId": held.pk, "requesterId": "org_other"}
         reply = api.post("/v1/revenue", {**REFUND, "amount": amount, **about})
         assert (reply.status, reply.error["param"]) == (422, "requesterId")
 
 
-def test_deleted_content_can_still_be_named(api, account):
-    item = factories.content(account)
+def test_a_retried_adjustment_of_deleted_content_counts_once_on_the_day_it_occurred(api, item):
     api.delete(f"/v1/content/{item.pk}")
-    assert api.post("/v1/revenue", {**SALE, "contentId": item.pk}).status == 201
-
-
-def test_it_counts_on_the_day_it_occurred(api):
-    api.post("/v1/revenue", {**SALE, "occurredAt": "2026-01-01T00:30:00+02:00"})
-    roll_up()
-    assert TierRevenue.objects.get().day == datetime(2025, 12, 31, tzinfo=UTC).date()
-
-
-def test_a_retry_adds_nothing(api):
-    first, again = (api.post("/v1/revenue", SALE, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    sale = {**SALE, "contentId": item.pk, "occurredAt": "2026-01-01T00:30:00+02:00"}
+    first, again = (api.post("/v1/revenue", sale, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert (first.status, again.status, again.body) == (201, 201, first.body)
     assert again.headers["Idempotent-Replayed"] == "true"
     roll_up()
-    assert TierRevenue.objects.get().amount == Decimal("19.99")
+    total = TierRevenue.objects.get()
+    assert (total.day, total.amount) == (datetime(2025, 12, 31, tzinfo=UTC).date(), Decimal("19.99"))
 
 
 def test_amounts_that_one_float_would_hold_are_not_taken_for_a_retry(api):
@@ -155,15 +121,6 @@ def test_amounts_that_one_float_would_hold_are_not_taken_for_a_retry(api):
     assert post(b"999999999999.999998").status == 201
     assert post(b"999999999999.999999").error["code"] == "idempotency_mismatch"
     assert post(b"999999999999.9999980").headers["Idempotent-Replayed"] == "true"
-
-
-def test_an_entry_is_audited_and_never_changed(api):
-    made = api.post("/v1/revenue", SALE)
-    for method in ("PATCH", "DELETE", "PUT"):
-        reply = api.request(method, f"/v1/revenue/{made['id']}", {"amount": 1})
-        assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
-    [entry] = auditlog.entries(resource_id=made["id"])
-    assert (entry.action, entry.changes["amount"]) == ("ledger_entry.created", [None, "19.99"])
 
 
 def test_a_total_beyond_the_range_of_the_database_is_refused_or_exact(api):

@@ -31,8 +31,20 @@ def booked(account, clock):
     close_due()
 
 
-def told(reply):
-    return [(one["requesterId"], one["month"], one["currency"]) for one in reply["data"]]
+def test_the_list_is_filtered_and_sorted(api, booked):
+    for query, months in [
+        ("", ["2026-02", "2026-02", "2026-01"]), ("sort=created", ["2026-01", "2026-02", "2026-02"]),
+        ("status=open", ["2026-02", "2026-02"]), ("status=closed", ["2026-01"]), ("status[ne]=open", ["2026-01"]),
+        ("month=2026-01", ["2026-01"]), ("month[gt]=2026-01", ["2026-02", "2026-02"]),
+        ("requesterId=org", ["2026-02", "2026-01"]), ("requesterId[exists]=false", ["2026-02"]),
+        ("currency=EUR", ["2026-02"]),
+    ]:  # fmt: skip
+        reply = api.get(f"/v1/statements?{query}")
+        assert [one["month"] for one in reply["data"]] == months
+        assert reply["totalCount"] == len(months)
+    for query in ["month=2026-13", "month=2026-1", "month=0000-01", "status=paid", "currency=eur"]:
+        reply = api.get(f"/v1/statements?{query}")
+        assert (reply.status, reply.error["param"]) == (400, query.partition("=")[0])
 
 
 def test_a_statement_has_its_month_lines_and_opening_balance(api, booked):
@@ -59,8 +71,8 @@ def test_a_closed_statement_has_the_figures_and_the_id_that_it_had_when_open(api
     [before] = api.get("/v1/statements")["data"]
     clock.set("2026-02-01T01:00:00Z")
     close_due()
-    after = api.get(f"/v1/statements/{before['id']}").body
-    assert after == {**before, "status": "closed", "closedAt": "2026-02-01T01:00:00.000000Z"}
+    closed = {**before, "status": "closed", "closedAt": "2026-02-01T01:00:00.000000Z"}
+    assert api.get(f"/v1/statements/{before['id']}").body == closed
 
 
 def test_a_closed_statement_keeps_the_name_that_it_was_closed_with(api, booked, clock):
@@ -88,39 +100,11 @@ def test_a_closed_statement_keeps_the_name_that_it_was_closed_with(api, booked, 
     assert {one["requesterName"] for one in api.get("/v1/statements")["data"]} == {None}
 
 
-def test_the_list_is_filtered_sorted_and_paged(api, booked):
-    for query, months in [
-        ("", ["2026-02", "2026-02", "2026-01"]), ("sort=created", ["2026-01", "2026-02", "2026-02"]),
-        ("status=open", ["2026-02", "2026-02"]), ("status=closed", ["2026-01"]), ("status[ne]=open", ["2026-01"]),
-        ("month=2026-01", ["2026-01"]), ("month[gt]=2026-01", ["2026-02", "2026-02"]),
-        ("requesterId=org", ["2026-02", "2026-01"]), ("requesterId[exists]=false", ["2026-02"]),
-        ("currency=EUR", ["2026-02"]),
-    ]:  # fmt: skip
-        reply = api.get(f"/v1/statements?{query}")
-        assert [one["month"] for one in reply["data"]] == months
-        assert reply["totalCount"] == len(months)
-    for query in ["month=2026-13", "month=2026-1", "month=0000-01", "status=paid", "currency=eur"]:
-        reply = api.get(f"/v1/statements?{query}")
-        assert (reply.status, reply.error["param"]) == (400, query.partition("=")[0])
-    everything, seen, query = told(api.get("/v1/statements")), [], {}
-    while True:
-        page = api.get("/v1/statements", limit=1, **query)
-        seen += told(page)
-        if not page["hasMore"]:
-            break
-        query = {"cursor": page["nextCursor"]}
-    assert seen == everything
-
-
-def test_a_file_has_all_statements_or_all_lines_of_the_account(api, booked, other_api):
+def test_a_file_has_all_statements_or_all_lines_of_the_account(api, booked):
     rows = list(csv.DictReader(api.get("/v1/statements", format="csv").content.decode().splitlines()))
     assert [row["closing"] for row in rows if row["currency"] == "USD"] == ["70.1", "100.1"]
     lines = api.get(f"/v1/statements/{rows[-1]['id']}/lines", format="csv").content.decode().splitlines()
     assert len(lines) == 3
-    pk = api.get("/v1/statements")["data"][0]["id"]
-    assert other_api.get("/v1/statements")["data"] == []
-    for path in (f"/v1/statements/{pk}", f"/v1/statements/{pk}/lines"):
-        assert other_api.get(path).status == 404
     with CaptureQueriesContext(connection) as asked:
         api.get("/v1/statements")
     written = [query["sql"] for query in asked if not query["sql"].lstrip("( ").upper().startswith("SELECT")]

@@ -23,16 +23,6 @@ def grant(api, wallet):
     return lambda amount, **fields: api.post(f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
 
 
-@pytest.fixture
-def check(api, account):
-    item = factories.content(account, policy_id=factories.policy(account).pk)
-
-    def post(requester="org_acme"):
-        return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
-
-    return post
-
-
 def news():
     """Return the new events of wallets and grants since the last call: types, balances and previous balances."""
     found = Event.objects.filter(type__regex=r"^(wallet|grant)\.").order_by("created", "pk")
@@ -60,8 +50,7 @@ def test_a_balance_that_falls_past_a_threshold_is_announced_once_for_each_fall(a
     assert news() == [("wallet.low", 0.9, 0.95)]  # of the new 0.95, 91 % are less
 
 
-def test_events_of_a_batch_show_the_wallet_as_their_check_left_it(api, account, wallet, grant):
-    item = factories.content(account, policy_id=factories.policy(account).pk)
+def test_events_of_a_batch_show_the_wallet_as_their_check_left_it(api, item, wallet, grant):
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.15"}]})
     grant("0.22")
     news()
@@ -106,11 +95,10 @@ def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock
     assert settle_due() == 0
 
 
-@pytest.mark.parametrize(
-    ("credit", "told"),
-    [(99, [("wallet.topped_up", 99, 0)]), (1, [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)])],
-    ids=["enough", "too little"],
-)
+@pytest.mark.parametrize(("credit", "told"), [
+    pytest.param(99, [("wallet.topped_up", 99, 0)], id="enough"),
+    pytest.param(1, [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)], id="too little"),
+])  # fmt: skip
 def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, grant, clock, credit, told):
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     change = (clock.now + timedelta(days=1)).isoformat()
@@ -156,7 +144,7 @@ def test_credit_from_a_merge_is_announced_and_can_be_exhausted_again(api, accoun
 def test_a_debt_from_a_merge_is_announced_as_a_fall(api, account, wallet, grant, check):
     factories.license(account, "org_b", per_access="0.05")
     factories.wallet(account, amount="0.01", requester_id="org_b", floor=Decimal(-1))
-    check("org_b")
+    check(requester="org_b")
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.02"}]})
     grant("0.04")
     news()
@@ -187,13 +175,12 @@ def test_a_grant_that_is_spent_before_its_end_is_not_announced(grant, check, clo
     assert news() == []
 
 
-def test_a_dry_run_and_a_retry_announce_nothing(api, account, grant, wallet):
-    item = factories.content(account, policy_id=factories.policy(account).pk)
+def test_a_dry_run_and_a_retry_announce_nothing(api, item, check, grant):
     grant("0.05")
     news()
-    body = {"contentId": item.pk, "requester": "org_acme"}
-    api.post("/v1/access/check", {**body, "dryRun": True})
+    check(dryRun=True)
     assert news() == []
+    body = {"contentId": item.pk, "requester": "org_acme"}
     for _ in range(2):
         api.post("/v1/access/check", body, headers={"Idempotency-Key": "k"})
     assert [type_ for type_, *_ in news()] == ["wallet.exhausted"]

@@ -23,7 +23,7 @@ from django.conf import settings
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests import templates
-from tests.services import Postgres, Valkey, dies_with, free_port, postgres, unprivileged_child, valkey
+from tests.services import Postgres, Valkey, dies_with, eventually, free_port, postgres, unprivileged_child, valkey
 
 T = TypeVar("T")
 START_SECONDS = 600  # for a busy machine; a server that exited fails at once
@@ -37,14 +37,6 @@ REFUSE_NEW_ROWS = """
 # The table is locked before its partitions, as inserts lock them; dropping alone would lock a partition first.
 TAKE_NEW_ROWS = "LOCK TABLE analytics_accessevent; DROP FUNCTION refuse_new_rows CASCADE"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    """Return the condition's first true value, or its last value on timeout."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return value
 
 
 def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
@@ -166,6 +158,13 @@ class Deployment:
     def manage(self, *command: str) -> dict[str, Any]:
         """Return a manage.py command's JSON output."""
         return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
+
+    def python(self, *arguments: str, **further: str) -> "subprocess.CompletedProcess[str]":
+        """Run Python to its end with the installation's settings and `further` ones; return its output."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.checkout, env={**self.environment, **further}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
 
     def migrate(self) -> None:
         """Create the database tables."""
@@ -381,3 +380,12 @@ def separate(
         deployed(directory, workers=workers, postgres=database, valkey=redis, **variables, **further) as deployment,
     ):
         yield deployment
+
+
+@contextmanager
+def beside(server: Deployment, directory: Path, **further: Any) -> Iterator[Deployment]:
+    """Yield another installation on the same database and with the same secret, as on another machine."""
+    secret = (server.directory / "secret_key").read_text().strip()
+    with closing(Deployment(directory, **{"postgres": server.postgres, "SECRET_KEY": secret, **further})) as other:
+        other.start()
+        yield other

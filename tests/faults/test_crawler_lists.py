@@ -2,15 +2,12 @@
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from run import ROOT
 from tests.faults.harness import Deployment, eventually, separate
 from tests.outbound.receivers import certificate_of, receiver
 
@@ -62,10 +59,8 @@ def test_processes_recognise_crawlers_by_the_lists_that_another_one_has_fetched(
         (tmp_path / "crawlers.json").write_text(json.dumps({"date": "2026-11-24", "crawlers": [seeker]}))
 
         def fetch() -> None:
-            subprocess.run(
-                [sys.executable, "-c", FETCH, url, str(tmp_path / "certificate.pem")],
-                cwd=ROOT, env=installation.environment, check=True,
-            )  # fmt: skip
+            done = installation.python("-c", FETCH, url, str(tmp_path / "certificate.pem"))
+            assert done.returncode == 0, done.stderr
 
         [(key, _)] = installation.accounts(1)
         fetch()

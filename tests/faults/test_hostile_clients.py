@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.faults.harness import Deployment
+from tests.faults.harness import Deployment, deployed
 
 pytestmark = pytest.mark.faults
 
@@ -98,15 +98,10 @@ def test_a_header_spelt_with_underscores_cannot_choose_the_address(server, key, 
 
 
 def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
-    server = Deployment(tmp_path)
-    server.environment |= {"SEND_SECONDS": "1", "THREADS": "4", "HEAVY_THREADS": "1"}
-    try:
-        server.migrate()
-        server.start()
+    with deployed(tmp_path, SEND_SECONDS="1", THREADS="4", HEAVY_THREADS="1") as server:
         [(key, other_key)] = server.accounts(1)
         with server.client(key) as client:
-            item = client.post("/v1/content", json={"title": "Item"}).json()["id"]
-            body = {"requester": "org_acme", "checks": [{"contentId": item}] * 100}
+            body = {"requester": "org_acme", "checks": [{"contentId": client.item()}] * 100}
             for _ in range(150):  # more than a connection's buffers hold
                 assert client.post("/v1/access/check/batch", json=body).status_code == 200
         with socket.create_connection(("127.0.0.1", server.port)) as unread:
@@ -116,5 +111,3 @@ def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
             with server.client(other_key) as client:
                 reply = client.get("/v1/access/decisions?format=jsonl")
                 assert (reply.status_code, len(reply.text.splitlines())) == (200, 15_000)
-    finally:
-        server.close()

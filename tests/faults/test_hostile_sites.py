@@ -5,6 +5,7 @@ gets only a few.
 """
 
 import itertools
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -13,28 +14,33 @@ import pytest
 
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 from licensing.sites.serializers import MAX_RULES
-from tests.faults.harness import Deployment
+from tests.faults.harness import Deployment, deployed
 
 pytestmark = pytest.mark.faults
 
 CLIENTS = 8  # that ask for hostile pages at once
 VISITS = 30  # of the other account's pages
-MOST_AT_ONCE = 4  # hostile answers while the other account waits for one; all of them, if it waited in their batch
+MOST_AT_ONCE = 6  # hostile answers while the other account waits for one; all 8, if it waited in their batch
 HOSTILE, FRIENDLY = "hostile.example", "friendly.example"
 
 
 @pytest.fixture(scope="module")
-def keys(deployment: Deployment) -> dict[str, str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployed(tmp_path_factory.mktemp("sites"), PAGES_PER_MINUTE="1000000") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def keys(server: Deployment) -> dict[str, str]:
     """The keys of the sites' accounts by host. The hostile site has the most patterns, wildcards and characters."""
-    deployment.start()
-    (hostile, _), (friendly, _) = deployment.accounts(2)
+    (hostile, _), (friendly, _) = server.accounts(2)
     length = MAX_CHARACTERS // MAX_RULES - 6
     pattern = "/" + "*a" * (MAX_WILDCARDS - 1) + "*"
     patterns = {HOSTILE: [f"{pattern}{number:03}".ljust(length, "a") for number in range(MAX_RULES)],
                 FRIENDLY: ["/premium/*"]}  # fmt: skip
     keys = {HOSTILE: hostile, FRIENDLY: friendly}
     for host, key in keys.items():
-        with deployment.client(key) as client:
+        with server.client(key) as client:
             policy = client.policy({"action": "allow", "conditions": {"default": True}})
             rules = [{"pattern": pattern, "policyId": policy} for pattern in patterns[host]]
             client.create("/v1/sites", host=host, mode="enforce", rules=rules)

@@ -46,11 +46,11 @@ def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(ser
 
 IN_OWN_PROCESS = """
 import json, os, pathlib
-from operators.catalogue import log_process
+from operators.catalogue import log_import
 options = {"dry_run": True, "with_live": False, "most_bytes": 1 << 20}
 for site in ("logged-by-admin.example", "missing.example"):
     try:
-        print(json.dumps(log_process.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
+        print(json.dumps(log_import.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
     except Exception as error:
         print(error.message)
 """
@@ -63,10 +63,8 @@ def test_the_admin_imports_a_log_in_a_process_of_its_own(server: Deployment, tmp
     with server.client(key) as client:
         rules = [{"pattern": "/*", "policyId": client.policy(ALLOW_ALL)}]
         client.create("/v1/sites", host="logged-by-admin.example", mode="observe", rules=rules)
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS],
-        cwd=server.checkout, env={**server.environment, "LOG": str(log)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = server.python("manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS, LOG=str(log))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [
         "1", "There is no site 'missing.example'. Create it first, in observe mode."
     ]  # fmt: skip

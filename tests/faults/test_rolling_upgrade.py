@@ -5,7 +5,6 @@ UPGRADE_SECONDS sets how long each of the steps is under load.
 
 import os
 import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -159,9 +158,7 @@ def servers(tmp_path: Path) -> Iterator[tuple[Postgres, Valkey]]:
 
 
 def migrate(server: Deployment) -> None:
-    environment = {name: value for name, value in server.environment.items() if name not in ("PORT", "WORKERS")}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    done = subprocess.run(command, cwd=server.checkout, env=environment, capture_output=True, text=True, check=False)
+    done = server.python("manage.py", "migrate", "--verbosity", "0")
     assert done.returncode == 0, done.stderr
 
 

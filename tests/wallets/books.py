@@ -48,11 +48,6 @@ class Books(Histories):
         for customer in ("org_a", "org_b"):
             self.post("/v1/requesters", id=customer)
 
-    def post(self, path: str, **body: Any) -> Any:
-        reply = self.send("POST", path, body)
-        assert reply.status in (200, 201), reply
-        return reply.body
-
     def post_thrice(self, path: str, body: dict[str, Any]) -> Any:
         """Send a request three times at once, with one externalId: it counts once."""
         self.keys += 1
@@ -219,15 +214,6 @@ class Books(Histories):
         report = self.send("GET", "/v1/analytics/revenue?period=all&currency=EUR").body
         shown = {amount["currency"]: decimal(amount["amount"]) for amount in report["byCurrency"]}
         assert without_zeros(shown) == without_zeros(by_currency)
-
-    def pages(self, path: str) -> Any:
-        address = f"{path}{'&' if '?' in path else '?'}limit=100"
-        cursor = ""
-        while cursor is not None:
-            page = self.send("GET", address + (f"&cursor={cursor}" if cursor else ""))
-            assert page.status == 200, page
-            yield from page.body["data"]
-            cursor = page.body["nextCursor"] if page.body["hasMore"] else None
 
     def teardown(self) -> None:
         if hasattr(self, "owed"):

@@ -1,7 +1,7 @@
 """What the state machines of wallets and books share: their way to the service, and the number of histories."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,21 @@ class Histories(RuleBasedStateMachine):
     def send_all(self, requests: Sequence[Request]) -> list[Any]:
         """Send requests simultaneously and return the replies."""
         raise NotImplementedError
+
+    def post(self, path: str, **body: Any) -> Any:
+        """Send a request that must succeed, and return the body of the reply."""
+        reply = self.send("POST", path, body)
+        assert reply.status in (200, 201), reply
+        return reply.body
+
+    def pages(self, path: str) -> Iterator[Any]:
+        """Yield the rows of all pages of a list."""
+        address = cursor = f"{path}{'&' if '?' in path else '?'}limit=100"
+        while cursor:
+            page = self.send("GET", cursor)
+            assert page.status == 200, page
+            yield from page.body["data"]
+            cursor = f"{address}&cursor={page.body['nextCursor']}" if page.body["hasMore"] else ""
 
     def now(self) -> datetime:
         raise NotImplementedError

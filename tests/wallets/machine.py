@@ -85,11 +85,6 @@ class Wallets(Histories):
         self.models[made["id"]] = Model(unit, thresholds=self.thresholds)
         self.payers[held, unit] = made["id"]
 
-    def post(self, path: str, **body: Any) -> Any:
-        reply = self.send("POST", path, body)
-        assert reply.status in (200, 201), (reply.status, reply.content)
-        return reply.body
-
     def wallet(self, number: int) -> tuple[str, Model]:
         id_ = list(self.models)[number % len(self.models)]
         self.models[id_].roll_to(self.now())
@@ -399,14 +394,6 @@ class Wallets(Histories):
         for unit in (ACCESS, "USD"):
             held = sum((model.balance for model in self.models.values() if model.unit == unit), Decimal(0))
             assert closing.get(unit, (Decimal(0), Decimal(0)))[1] == held
-
-    def pages(self, path: str) -> Any:
-        address = f"{path}{'&' if '?' in path else '?'}limit=100"
-        page = self.send("GET", address).body
-        yield from page["data"]
-        while page["hasMore"]:
-            page = self.send("GET", f"{address}&cursor={page['nextCursor']}").body
-            yield from page["data"]
 
     @invariant()
     def balances_agree(self) -> None:

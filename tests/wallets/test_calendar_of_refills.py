@@ -27,24 +27,18 @@ def in_berlin(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=BERLIN).astimezone(UTC)  # type: ignore[arg-type,misc]
 
 
-@pytest.mark.parametrize(
-    ("begin", "end", "number"),
-    [
-        ((2026, 12, 1), (2027, 1, 1), 1),
-        ((2026, 10, 1), (2027, 1, 1), 3),
-        ((2027, 3, 1), (2027, 4, 1), 1),
+def test_a_licence_gets_one_refill_for_each_of_its_months():
+    for begin, end, number in [
+        ((2026, 12, 1), (2027, 1, 1), 1), ((2026, 10, 1), (2027, 1, 1), 3), ((2027, 3, 1), (2027, 4, 1), 1),
         ((2026, 7, 1), (2027, 7, 1), 12),
-    ],
-)
-def test_a_licence_gets_one_refill_for_each_of_its_months(begin, end, number):
-    anchor = moment = in_berlin(*begin)
-    refills = []
-    while moment < in_berlin(*end):
-        refills.append(moment)
-        moment = period_after(anchor, "month", moment, BERLIN)
-    assert len(refills) == number
-    assert moment == in_berlin(*end)
-    assert {(one.astimezone(BERLIN).day, one.astimezone(BERLIN).hour) for one in refills} == {(1, 0)}
+    ]:  # fmt: skip
+        anchor = moment = in_berlin(*begin)
+        refills = []
+        while moment < in_berlin(*end):
+            refills.append(moment)
+            moment = period_after(anchor, "month", moment, BERLIN)
+        assert (len(refills), moment) == (number, in_berlin(*end))
+        assert {(one.astimezone(BERLIN).day, one.astimezone(BERLIN).hour) for one in refills} == {(1, 0)}
 
 
 def test_days_keep_their_hour_when_the_clocks_change():
@@ -109,39 +103,38 @@ def test_months_end_early_where_days_lack_and_do_not_drift():
         add_months(datetime(9999, 12, 1, tzinfo=UTC), 1, UTC)
 
 
-@pytest.mark.django_db
-def test_refills_of_the_api_count_in_the_account_s_time_zone(api, account, clock):  # noqa: F811
+@pytest.fixture
+def refilled(api, clock):  # noqa: F811
+    """Return a function that opens a wallet of a monthly refill in October."""
     clock.set("2026-10-01T12:00:00+00:00")
-    update_account(account, {"time_zone": "Europe/Berlin"})
     assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
-    refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00+02:00"}
-    made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
+
+    def open_wallet(anchor):
+        refill = {"amount": 10, "every": "month", "anchor": anchor}
+        return api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
+
+    return open_wallet
+
+
+def test_refills_of_the_api_count_in_the_account_s_time_zone(api, account, clock, refilled):  # noqa: F811
+    update_account(account, {"time_zone": "Europe/Berlin"})
+    made = refilled("2026-10-01T00:00:00+02:00")
+    path = f"/v1/wallets/{made['id']}"
     assert made["nextRefillAt"] == "2026-10-31T23:00:00.000000Z"  # after the clocks change
     assert Wallet.objects.get().refill_zone == "Europe/Berlin"
-    december = {**refill, "anchor": "2026-12-01T00:00:00+01:00"}
-    assert (
-        api.patch(f"/v1/wallets/{made['id']}", {"refill": december})["nextRefillAt"] == "2026-11-30T23:00:00.000000Z"
-    )
+    december = {"amount": 10, "every": "month", "anchor": "2026-12-01T00:00:00+01:00"}
+    assert api.patch(path, {"refill": december})["nextRefillAt"] == "2026-11-30T23:00:00.000000Z"
     clock.set("2026-12-01T12:00:00+00:00")
-    assert api.get(f"/v1/wallets/{made['id']}")["nextRefillAt"] == "2026-12-31T23:00:00.000000Z"
+    assert api.get(path)["nextRefillAt"] == "2026-12-31T23:00:00.000000Z"
 
 
-@pytest.mark.django_db
-def test_an_offset_names_the_moment_of_the_anchor_only(api, account, clock):  # noqa: F811
-    clock.set("2026-10-01T12:00:00+00:00")
-    assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
-    refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00+02:00"}
-    made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
-    assert made["nextRefillAt"] == "2026-10-30T22:00:00.000000Z"
+def test_an_offset_names_the_moment_of_the_anchor_only(refilled):
+    assert refilled("2026-10-01T00:00:00+02:00")["nextRefillAt"] == "2026-10-30T22:00:00.000000Z"
     assert Wallet.objects.get().refill_zone is None
 
 
-@pytest.mark.django_db
-def test_another_time_zone_of_the_account_moves_refills_that_are_due_later(api, account, clock):  # noqa: F811
-    clock.set("2026-10-01T12:00:00+00:00")
-    assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
-    refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00Z"}
-    path = f"/v1/wallets/{api.post('/v1/wallets', {'requesterId': 'org_z', 'unit': 'EUR', 'refill': refill})['id']}"
+def test_another_time_zone_of_the_account_moves_refills_that_are_due_later(api, account, clock, refilled):  # noqa: F811
+    path = f"/v1/wallets/{refilled('2026-10-01T00:00:00Z')['id']}"
     update_account(account, {"time_zone": "Asia/Tokyo"})
     moved = api.get(path)
     assert (moved["balance"], moved["nextRefillAt"]) == (10, "2026-10-31T15:00:00.000000Z")

@@ -1,17 +1,15 @@
 """Replies to checks that spend are rendered while their record is committed; the record fills in what remains."""
 
-import asyncio
 from typing import Any
 
-import orjson
 import pytest
-from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from analytics.models import AccessEvent
 from licensing.access.event_loop import application as event_loop
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
+from tests.wallets.together import post_together
 from tests.ways import GatewayClient
 
 TOGETHER = 8  # more than the works that run in a task of their own
@@ -31,18 +29,8 @@ class Shop:
         factories.wallet(self.account, "USD", amount, requester_id=name)
 
     def check(self, *requesters: Any, **fields: Any) -> list[Any]:
-        headers = {"Host": "localhost", "Content-Type": "application/json", **self.client.headers}
-        scope = {
-            "type": "http", "scheme": "http", "method": "POST", "path": "/v1/access/check", "query_string": b"",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "client": ("127.0.0.1", 12345), "server": ("localhost", 80),
-        }  # fmt: skip
-        bodies = [orjson.dumps({"contentId": self.item, "requester": one, **fields}) for one in requesters]
-
-        async def send() -> list[Any]:
-            return await asyncio.gather(*(self.client.exchange(scope, body) for body in bodies))
-
-        return [orjson.loads(reply.content) for reply in async_to_sync(send)()]
+        bodies = [{"contentId": self.item, "requester": one, **fields} for one in requesters]
+        return post_together(self.client, "/v1/access/check", bodies)
 
 
 @pytest.fixture

@@ -3,14 +3,12 @@
 The former spend in one statement, the latter in a transaction each.
 """
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from asgiref.sync import async_to_sync
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +22,7 @@ from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.examples import examples
+from tests.wallets.together import post_together
 from tests.ways import GatewayClient
 
 PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}
@@ -103,25 +102,10 @@ class Publisher:
             for names in requests
         ]
         if self.together:
-            replies = self.send_together(bodies)
+            replies = post_together(self.api, "/v1/access/check/batch", bodies)
         else:
             replies = [self.api.post("/v1/access/check/batch", body) for body in bodies]
         return sorted([self.shown(one) for one in reply["data"]] for reply in replies)
-
-    def send_together(self, bodies: Sequence[Any]) -> list[Any]:
-        async def send() -> list[Any]:
-            return await asyncio.gather(*map(self.exchange, bodies))
-
-        return [orjson.loads(reply.content) for reply in async_to_sync(send)()]
-
-    async def exchange(self, body: Any) -> Any:
-        headers = {"Host": "localhost", "Content-Type": "application/json", **self.api.headers}
-        scope = {
-            "type": "http", "scheme": "http", "method": "POST", "path": "/v1/access/check/batch", "query_string": b"",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "client": ("127.0.0.1", 12345), "server": ("localhost", 80),
-        }  # fmt: skip
-        return await self.api.exchange(scope, orjson.dumps(body))
 
     def shown(self, answer: Any) -> Any:
         """An answer without its ids."""

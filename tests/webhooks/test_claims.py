@@ -52,15 +52,6 @@ def test_an_endpoint_disabled_during_an_attempt_is_not_tried_again(account, cloc
         assert claim() == []
 
 
-def test_a_changed_pepper_is_a_failure_that_names_it(api, account, there, settings):
-    endpoint_at(there, account)
-    factories.content(account)
-    settings.API_KEY_PEPPER = b"another"
-    [result] = deliver()
-    assert "secret" in result.error
-    assert there.connections == 0
-
-
 def test_each_event_is_sent_to_each_endpoint_once(account, there):
     endpoint_at(there, account)
     endpoint_at(there, account)

@@ -3,11 +3,14 @@
 import threading
 from contextlib import suppress
 from datetime import timedelta
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError
 
 from accounts.events.clock import Look
+from accounts.webhooks import queue
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.worker import PLACES, start
 from tests import factories
@@ -27,13 +30,17 @@ def running():
     assert not thread.is_alive()
 
 
+@pytest.fixture
+def account():
+    return factories.account()
+
+
 def at(there, account):
     return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/")[0]
 
 
-def test_the_command_delivers_due_events_and_ends(monkeypatch):
+def test_the_command_delivers_due_events_and_ends(account, monkeypatch):
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    account = factories.account()
     with receiver() as there:
         at(there, account)
         for _ in range(40):
@@ -43,9 +50,8 @@ def test_the_command_delivers_due_events_and_ends(monkeypatch):
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {DeliveryState.DELIVERED}
 
 
-def test_a_receiver_that_does_not_answer_delays_no_other(running):
+def test_a_receiver_that_does_not_answer_delays_no_other(account, running):
     over = threading.Event()
-    account = factories.account()
     with receiver(lambda *_: over.wait(30)) as silent, receiver() as live:
         try:
             at(silent, account)
@@ -58,9 +64,8 @@ def test_a_receiver_that_does_not_answer_delays_no_other(running):
             over.set()
 
 
-def test_a_failing_endpoint_has_one_place(running, settings):
+def test_a_failing_endpoint_has_one_place(account, running, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
-    account = factories.account()
     may_answer = threading.Event()
     may_answer.set()
 
@@ -82,24 +87,20 @@ def test_a_failing_endpoint_has_one_place(running, settings):
         assert eventually(lambda: there.connections == 11)
 
 
-def test_queueing_a_delivery_wakes_the_worker_of_the_process(running, monkeypatch):
+def test_queueing_a_delivery_wakes_the_worker_of_the_process(account, running, monkeypatch):
     monkeypatch.setattr("accounts.webhooks.worker.MOST_PAUSE", 1_000)
     running.patience = 400
     assert eventually(lambda: running.patience > 400)  # it would not look for minutes
-    account = factories.account()
     with receiver() as there:
         at(there, account)
         factories.content(account)
         assert eventually(lambda: there.connections)
 
 
-def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(monkeypatch):
-    def fail():
-        raise RuntimeError
-
-    monkeypatch.setattr("accounts.webhooks.worker.clock.looks", [Look(fail, timedelta(0))])
+def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(account, monkeypatch):
+    look = Look(Mock(side_effect=RuntimeError), timedelta(0))
+    monkeypatch.setattr("accounts.webhooks.worker.clock.looks", [look])
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    account = factories.account()
     with receiver() as there:
         at(there, account)
         factories.content(account)
@@ -107,9 +108,8 @@ def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(monk
         assert there.connections == 1
 
 
-def test_claimed_deliveries_of_a_failing_endpoint_return_to_the_queue(running, settings):
+def test_claimed_deliveries_of_a_failing_endpoint_return_to_the_queue(account, running, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
-    account = factories.account()
     replies = iter([answering(200)] + [answering(500)] * (PLACES + 1))
     with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:
         at(there, account)
@@ -122,14 +122,10 @@ def test_claimed_deliveries_of_a_failing_endpoint_return_to_the_queue(running, s
         assert there.connections == 3 * PLACES + 1
 
 
-def test_an_attempt_that_breaks_in_the_service_counts_as_a_failure(monkeypatch, settings):
-    async def broken(claimed, client):
-        raise OverflowError
-
+def test_an_attempt_that_breaks_in_the_service_counts_as_a_failure(account, monkeypatch, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0, 0]
-    monkeypatch.setattr("accounts.webhooks.worker.attempt", broken)
+    monkeypatch.setattr("accounts.webhooks.worker.attempt", AsyncMock(side_effect=OverflowError))
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    account = factories.account()
     with receiver() as there:
         endpoint = at(there, account)
         factories.content(account)
@@ -139,11 +135,7 @@ def test_an_attempt_that_breaks_in_the_service_counts_as_a_failure(monkeypatch, 
     assert "its log says why" in endpoint.attempts.latest("number").error
 
 
-def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):
-    from django.db import OperationalError
-
-    from accounts.webhooks import queue
-
+def test_a_database_that_fails_for_a_moment_ends_nothing(account, running, monkeypatch):
     claim, failures = queue.claim, iter([True])
 
     def claim_or_fail(*args):
@@ -153,7 +145,6 @@ def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):
 
     monkeypatch.setattr("accounts.webhooks.worker.REST_SECONDS", 0.01)
     monkeypatch.setattr(queue, "claim", claim_or_fail)
-    account = factories.account()
     with receiver() as there:
         at(there, account)
         factories.content(account)

@@ -83,9 +83,6 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         super().__exit__(exc_type, exc_value, traceback)
 
 
-R = TypeVar("R")
-
-
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
 

@@ -9,8 +9,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, name_in_cache
 from accounts.keys.uses import Use, is_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
@@ -45,11 +44,14 @@ class Callers:
         )
         self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
 
-    async def read_grant(self, text: str) -> Grant:
-        """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
+    async def read_grant(self, header: str) -> Grant:
+        """Read the current grant of an Authorization header's key. Raises MissingApiKey and InvalidApiKey.
+
+        A malformed key costs no query.
+        """
+        text, name = bearer_token(header), name_in_cache(header)
         check_well_formed(text)
         found = await self.keys.submit(text)
-        name = keytext.name_in_cache(text)
         if isinstance(found, InvalidApiKey):
             self.snapshot.drop_grant(name)
             raise found
@@ -82,7 +84,7 @@ class Callers:
         Returns an empty dict if the request is refused: Django then produces the error.
         """
         try:
-            grant = await self.read_grant(bearer_token(authorization))
+            grant = await self.read_grant(authorization)
             grant.check()
             grant.check_address(address)
             return {"grant": grant, "limit_state": await self.consume(grant, address)}
@@ -118,6 +120,7 @@ class Sender(GrantSteps):
     def __init__(self, callers: Callers, authorization: str, address: Address | None) -> None:
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
+        self.is_admitted = False  # by each step, with the newest grant of the key
         self.is_counted = False  # against its limits
         # Whether the database has confirmed the account's epoch for this request, by a read of the key or a record.
         self.is_confirmed = False
@@ -131,7 +134,9 @@ class Sender(GrantSteps):
         while True:
             with suppress(Outdated):
                 try:
+                    self.is_admitted = False
                     await admit(self)
+                    self.is_admitted = True
                     grant = self.grant
                     answer = await act()
                 except ApiError as refusal:
@@ -173,7 +178,9 @@ class Sender(GrantSteps):
         Raises Outdated if the key is for other hosts now: `act` may have chosen its checks by them.
         """
         hosts = self.grant.hosts
+        self.is_admitted = False
         await admit(self)
+        self.is_admitted = True
         if self.grant.hosts != hosts:
             raise Outdated
 
@@ -183,13 +190,13 @@ class Sender(GrantSteps):
     async def confirm(self) -> Grant:
         """Read the key's grant from the database."""
         self.is_confirmed = True  # even if reading fails
-        self.grant = await self.callers.read_grant(bearer_token(self.authorization))
+        self.grant = await self.callers.read_grant(self.authorization)
         return self.grant
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     async def authenticate(self) -> None:
-        grant = self.callers.snapshot.grant(keytext.name_in_cache(bearer_token(self.authorization)))
+        grant = self.callers.snapshot.grant(name_in_cache(self.authorization))
         looked_up[MISS if grant is None else HIT] += 1
         self.grant = await self.confirm() if grant is None else grant
         self.grant.check()

@@ -1,7 +1,6 @@
 """Where the engine of checks makes its calls to the database: on the event loop, or in threads."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import TypeVar
 
 from django.db import connection
@@ -10,7 +9,7 @@ from kit.storage.microbatch import InThread
 
 T = TypeVar("T")
 R = TypeVar("R")
-BlockingCall = Callable[[Sequence[T]], Sequence[R]]
+Call = Callable[[Sequence[T]], Sequence[R]]
 
 
 class Calls:
@@ -25,16 +24,13 @@ class Calls:
         self.in_request = in_request
 
 
-def in_thread(name: str, call: BlockingCall[T, R], threads: int = 1) -> InThread[T, R]:
-    """Return an awaitable version of a blocking call."""
-    return InThread(name, on_own_connection(call), threads)
+def in_thread(name: str, call: Call[T, R], threads: int = 1) -> InThread[T, R]:
+    """Return an awaitable version of a blocking call.
 
+    It keeps the thread's database connection between calls, and closes a broken one.
+    """
 
-def on_own_connection(call: BlockingCall[T, R]) -> BlockingCall[T, R]:
-    """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
-
-    @wraps(call)
-    def wrapped(items: Sequence[T]) -> Sequence[R]:
+    def call_on_own_connection(items: Sequence[T]) -> Sequence[R]:
         if connection.vendor == "postgresql" and not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
         try:
@@ -43,4 +39,4 @@ def on_own_connection(call: BlockingCall[T, R]) -> BlockingCall[T, R]:
             connection.close_if_unusable_or_obsolete()
             raise
 
-    return wrapped
+    return InThread(name, call_on_own_connection, threads)

@@ -22,8 +22,9 @@ from django.utils import timezone
 from msgspec import Struct
 
 from kit.outbound.destinations import is_public
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import MicroBatch
 from kit.values.networks import Address
+from licensing.access.event_loop.calls import in_thread
 from licensing.edge.crawlers import lies_below
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import AddressName
@@ -89,8 +90,8 @@ class AddressNames:
         self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
         self.of_networks: Counter[str] = Counter()  # lookups in progress
-        self.stored: MicroBatch[str, AddressName | None] = MicroBatch(InThread("names of addresses", find_names_now))
-        self.keeping: MicroBatch[AddressName, None] = MicroBatch(InThread("new names of addresses", keep_names_now))
+        self.stored: MicroBatch[str, AddressName | None] = MicroBatch(in_thread("names of addresses", find_names_now))
+        self.keeping: MicroBatch[AddressName, None] = MicroBatch(in_thread("new names of addresses", keep_names_now))
 
     async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
         """Return whether the address has a verified name in one of these domains.

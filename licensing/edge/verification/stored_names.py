@@ -7,13 +7,11 @@ from django.utils import timezone
 
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.access.event_loop.calls import on_own_connection
 from licensing.edge.verification.models import AddressName
 
 VALID = timedelta(days=1)
 
 
-@on_own_connection
 def find_names_now(addresses: Sequence[str]) -> list[AddressName | None]:
     """Return the stored names of the addresses; None for unknown or outdated ones."""
     rows = AddressName.objects.filter(address__in=set(addresses), looked_up_at__gt=timezone.now() - VALID)
@@ -21,7 +19,6 @@ def find_names_now(addresses: Sequence[str]) -> list[AddressName | None]:
     return [by_address.get(address) for address in addresses]
 
 
-@on_own_connection
 def keep_names_now(names: Sequence[AddressName]) -> list[None]:
     rows = {name.address: name for name in names}
     with turn_to_write():

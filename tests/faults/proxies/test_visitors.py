@@ -165,30 +165,27 @@ class Publisher:
     def __init__(self, service: Deployment) -> None:
         self.service = service
         [(key, _)] = service.accounts(1)
-        self.api = httpx.Client(base_url=f"{service.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
-        policies = {
-            folder: self.post("policies", name=folder, rules=rules, defaultAction="deny")["id"]
-            for folder, rules in FOLDERS.items()
-        }
+        self.api = service.client(key)
+        policies = {folder: self.api.policy(*rules, defaultAction="deny") for folder, rules in FOLDERS.items()}
         rules = [{"pattern": pattern, "policyId": policy} for pattern, policy in policies.items()]
-        self.site = self.post("sites", host=HOST, unknown="deny", rules=rules)["id"]
+        self.site = self.api.create("/v1/sites", host=HOST, unknown="deny", rules=rules)
         self.edge_key = self.new_key("access:check")["key"]
         self.customer = self.new_key("content:read")
         for requester in ("org_acme", "agent:signer.example", self.customer["id"], "crawler:claudebot"):
-            self.post("licenses", requesterId=requester, licenseType="ai")
-        client = self.post("license-clients", requesterId="org_acme")
+            self.api.create("/v1/licenses", requesterId=requester, licenseType="ai")
+        client = self.post("/v1/license-clients", requesterId="org_acme")
         self.credentials = basic(client["id"], client["secret"])
 
     def post(self, path: str, **body: Any) -> dict[str, Any]:
-        reply = self.api.post(f"/{path}", json=body)
+        reply = self.api.post(path, json=body)
         assert reply.status_code == 201, reply.text
         return reply.json()
 
     def new_key(self, permission: str) -> dict[str, Any]:
-        return self.post("api-keys", name=permission, type="secret", permissions=[permission])
+        return self.post("/v1/api-keys", name=permission, type="secret", permissions=[permission])
 
     def change(self, **fields: str) -> None:
-        self.api.patch(f"/sites/{self.site}", json=fields).raise_for_status()
+        self.api.patch(f"/v1/sites/{self.site}", json=fields).raise_for_status()
 
     def token(self, pattern: str) -> str:
         """Return a licence token for the pages of a pattern, by its published licence."""
@@ -343,7 +340,7 @@ def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown
     assert {where: got[where] for where in wanted if got[where] != wanted[where]} == {}
     if mode == "observe":
         url = f"https://{HOST}{path_of(SOLD, end)}"
-        decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
+        decisions = publisher.api.get("/v1/access/decisions", params={"url": url, "limit": 100}).json()["data"]
         refused = {one["requester"]["id"] for one in decisions if "observed" in one}
         assert refused == {one.requester for one in every_visitor() if one.status(SOLD) != 200}
 
