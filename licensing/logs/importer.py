@@ -216,7 +216,7 @@ class LogImport(Decider):
             if new:
                 note_change(self.site.account_id, {line.moment.date() for line in new})
                 VisitsCounted.objects.update(imports=F("imports") + 1)
-                store(tally(self.group([line for line in new if line.moment < until])))
+                store(*tally(self.group([line for line in new if line.moment < until])))
         return new
 
     def group(self, lines: Iterable[DecidedLine]) -> list[Group]:
