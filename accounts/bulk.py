@@ -22,7 +22,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import ApiError, ValidationFailed
-from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
+from kit.rest.bulk import NOTHING, Bulk, Fields, Outcome, Row, bulk_reply, shown_outcomes
 from kit.rest.serializers import StrictSerializer
 from kit.rest.views import Handler, M
 from kit.storage.sqlite_turns import let_others_write
@@ -135,10 +135,10 @@ class AccountBulk(Bulk[M]):
             first.further = [*further]
             raise first
 
-    def create(self, fields: Mapping[str, Any]) -> M:
+    def create(self, fields: Fields) -> M:
         raise NotImplementedError
 
-    def change(self, resource: M, fields: Mapping[str, Any]) -> M:
+    def change(self, resource: M, fields: Fields) -> M:
         raise NotImplementedError
 
     def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:

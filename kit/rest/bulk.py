@@ -94,11 +94,14 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
     )
 
 
+Fields = Mapping[str, Any]  # validated fields by Python name
+
+
 @dataclass(slots=True)
 class Row:
     """A row: its fields by Python name, the id of the resource it changes, if any, and its index in the request."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
     id: str | None = None
     error: ApiError | None = None  # why the row alone is invalid
     index: int = 0

@@ -1,12 +1,11 @@
 """Create and update many items at once (POST /v1/content/bulk); each row follows the rules of POST or PATCH."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
-from typing import Any
 
 from accounts.bulk import AccountBulk
-from kit.rest.bulk import Row
+from kit.rest.bulk import Fields, Row
 from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
 from licensing.content.models import Content
@@ -50,13 +49,13 @@ class ContentBulk(AccountBulk[Content]):
         if policy_id is not None and policy_id not in self.policies:
             raise unknown_policy(policy_id)
 
-    def create(self, fields: Mapping[str, Any]) -> Content:
+    def create(self, fields: Fields) -> Content:
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
         apply_content(made, of_a_new_item(fields))
         self.note(None, made, {})
         return made
 
-    def change(self, item: Content, fields: Mapping[str, Any]) -> Content:
+    def change(self, item: Content, fields: Fields) -> Content:
         changed = copy(item)
         apply_content(changed, fields)
         if not self.note(item, changed, item.audited()):
