@@ -45,7 +45,7 @@ def test_it_shows_what_it_changed_and_a_second_run_changes_nothing(outdated):
 
 
 def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):
-    breaks_off = Mock(wraps=rekeying.spread_page_keys, side_effect=[DEFAULT, DEFAULT, RuntimeError, DEFAULT])
+    breaks_off = Mock(wraps=rekeying.spread_page_keys, side_effect=[*[DEFAULT] * 2, RuntimeError, *[DEFAULT] * 3])
     monkeypatch.setattr(rekeying, "spread_page_keys", breaks_off)
     with pytest.raises(RuntimeError):
         run()

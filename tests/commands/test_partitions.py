@@ -34,7 +34,7 @@ def test_the_coming_months_have_their_partitions_after_the_command(db):
     call_command("make_partitions")
     this_month = partitions.month_of(datetime.now(UTC))
     months = {partitions.Span.of_month(partitions.month_after(this_month, n)).name for n in range(4)}
-    assert months <= partitions.list_partitions() or not ON_POSTGRESQL
+    assert not ON_POSTGRESQL or months <= partitions.list_partitions()
     call_command("make_partitions")
     assert partitions.ensure_partitions(datetime.now(UTC)) == []
 
