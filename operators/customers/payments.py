@@ -1,6 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from typing import ClassVar, TypedDict, cast
+from typing import ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -19,7 +19,7 @@ from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import PaymentFields, record_payment, void_payment
+from analytics.payments.services import record_payment, void_payment
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
@@ -135,7 +135,7 @@ class PaymentAdmin(
         return super().get_queryset(request).filter(reverses=None)
 
     def create(self, request: HttpRequest, fields: Values) -> Payment:
-        payment, is_new = record_payment(fields.pop("account").pk, cast(PaymentFields, fields))
+        payment, is_new = record_payment(fields.pop("account").pk, fields)
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")
         return payment

@@ -16,6 +16,7 @@ from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 from operators.base.fields import Amount, choice_field, validate_fields
@@ -61,7 +62,7 @@ class QuotaFields(forms.Form):
             self.add_error("most_owed", "Enter how much may be owed before accesses are denied.")
 
 
-def count_here(account_id: str, fields: services.WalletFields) -> None:
+def count_here(account_id: str, fields: Validated) -> None:
     """Count the refill's days and months in the account's time zone; in the operator's while that is UTC."""
     if (refill := fields.get("refill")) is not None:
         refill["zone"] = services.own_zone(account_id) or get_current_timezone_name()
@@ -124,7 +125,7 @@ class Quota(Struct, frozen=True):
                 "anchor": render_timestamp(issued.starts_at),
             },
         }
-        fields = cast(services.WalletFields, validate_fields(WalletSerializer(), body))
+        fields = validate_fields(WalletSerializer(), body)
         count_here(issued.account_id, fields)
         return services.create_wallet(issued.account_id, fields)
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from django import forms
 from django.db import transaction
@@ -172,7 +172,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
     if fields["price"] is not None:
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
-    grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
+    grant, is_new = services.add_grant(wallet, checked)
     added = in_units(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."

@@ -15,7 +15,6 @@ from analytics.wallets import services
 from analytics.wallets.burn_down import BurnDown, burn_down
 from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
-from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS, in_units
 from operators.base.fields import validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
@@ -78,7 +77,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         }
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
-        checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
+        checked = {**validate_fields(WalletSerializer(), body), "id": fields["id"]}
         count_here(fields["account"].pk, checked)
         return services.create_wallet(fields["account"].pk, checked)
 
@@ -118,7 +117,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
         def perform(fields: TermFields) -> str:
             terms = terms_in_body(fields, lock_book(wallet).wallet)
-            checked = cast(ServiceFields, validate_fields(WalletChangeSerializer(partial=True), terms))
+            checked = validate_fields(WalletChangeSerializer(partial=True), terms)
             if wallet.refill_anchor is None:
                 count_here(wallet.account_id, checked)
             services.update_wallet(wallet, checked)
