@@ -1,6 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -86,11 +86,6 @@ class VoidWithCreditForm(VoidForm):
     )
 
 
-class VoidFields(TypedDict, total=False):
-    reason: str
-    takes_back: bool
-
-
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
@@ -172,7 +167,7 @@ class PaymentAdmin(
         credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
 
         @transaction.atomic
-        def perform(fields: VoidFields) -> str:
+        def perform(fields: Values) -> str:
             epochs.hold(payment.account_id)  # before the wallet, as merges do
             void_payment(payment, fields["reason"])
             if grant is None or not fields.get("takes_back"):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import cast
 
 from django import forms
 from django.utils.timezone import get_current_timezone_name
@@ -77,15 +76,13 @@ class Quota(Struct, frozen=True):
     most_owed: Decimal = Decimal(0)
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, object]) -> "Quota | None":
+    def from_fields(cls, fields: Validated) -> "Quota | None":
         """Return the quota in a form's values; None without one, or while its price is missing."""
-        accesses = cast("int | None", fields.get("quota"))
+        accesses = fields.get("quota")
         if not accesses or fields.get("afterwards") != CHARGE:
             return cls(accesses) if accesses else None
-        price = cast("Decimal | None", fields.get("access_amount"))
-        currency = cast("str | None", fields.get("access_currency"))
-        most_owed = cast("Decimal | None", fields.get("most_owed"))
-        return cls(accesses, price, currency, most_owed or Decimal(0)) if price and currency else None
+        price, currency = fields.get("access_amount"), fields.get("access_currency")
+        return cls(accesses, price, currency, fields.get("most_owed") or Decimal(0)) if price and currency else None
 
     @classmethod
     def from_license(cls, held: License) -> "Quota | None":

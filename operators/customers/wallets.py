@@ -1,7 +1,7 @@
 """Wallets in the admin: balance and expiry, opening, top-ups and terms."""
 
 from decimal import Decimal
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from django.contrib import admin
 from django.forms import Media, ModelForm
@@ -29,7 +29,6 @@ from operators.base.times import shown_time
 from operators.customers.quotas import count_here
 from operators.customers.top_ups import top_up_page
 from operators.customers.wallet_forms import (
-    TermFields,
     Terms,
     WalletForm,
     initial_terms,
@@ -72,7 +71,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         body = {
             "requesterId": fields["requester_own_id"],
             "unit": fields["own_unit"],
-            **terms_in_body(cast(TermFields, fields)),
+            **terms_in_body(fields),
         }
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
@@ -114,7 +113,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
         wallet = self.found(request, object_id)
 
-        def perform(fields: TermFields) -> str:
+        def perform(fields: Values) -> str:
             terms = terms_in_body(fields, lock_book(wallet).wallet)
             checked = validate_fields(WalletChangeSerializer(partial=True), terms)
             if wallet.refill_anchor is None:
