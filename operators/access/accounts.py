@@ -127,7 +127,7 @@ class AccountAdmin(ServiceAdmin[Account]):
                 ("Plan", account.plan),
                 ("Requests", f"{per_minute:,} a minute, {per_day:,} a day"),
                 ("At the edge", self.at_edge(account)),
-                ("Working keys", f"{self.keys_of(account):,}"),
+                ("Working keys", f"{self.count_keys(account):,}"),
             ],
             effects=[
                 "The new limits apply from the next request on, to all of its keys together.",
@@ -163,7 +163,7 @@ class AccountAdmin(ServiceAdmin[Account]):
             self,
             obj=account,
             title=f"Suspend {account.name}?",
-            facts=[("Plan", account.plan), ("Working keys", f"{self.keys_of(account):,}")],
+            facts=[("Plan", account.plan), ("Working keys", f"{self.count_keys(account):,}")],
             effects=[
                 "All of its keys are refused at once, and no check is decided.",
                 "Its items, policies, licences, decisions and ledger stay as they are.",
@@ -216,7 +216,7 @@ class AccountAdmin(ServiceAdmin[Account]):
             self,
             obj=account,
             title=f"Delete {account.name}?",
-            facts=[("Working keys", f"{self.keys_of(account):,}"), *count_rows(account)],
+            facts=[("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)],
             effects=[kept]
             if kept
             else [
@@ -236,7 +236,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         return "suspended" if account.suspended_at else "active"
 
     @staticmethod
-    def keys_of(account: Account) -> int:
+    def count_keys(account: Account) -> int:
         return account.api_keys.filter(is_in(State.ACTIVE, timezone.now())).count()
 
     @display(description="Requests a minute")
@@ -255,7 +255,7 @@ class AccountAdmin(ServiceAdmin[Account]):
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
-        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.keys_of(account):,}")
+        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.count_keys(account):,}")
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:
