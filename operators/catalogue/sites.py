@@ -125,7 +125,8 @@ class SiteAdmin(LogUploads):
         """Offer Enforce only for sites that are not enforced yet."""
         site = self.get_object(request, unquote(object_id))
         idle = "enforce" if site is not None and site.mode == Mode.ENFORCE else "nothing"
-        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+        actions = super().get_actions_detail(request, object_id)
+        return [offered for offered in actions if not offered.action_name.endswith(idle)]
 
     @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
     def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -150,6 +151,8 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
+                "Download the proxy’s file again afterwards: the present one keeps every page open while the service "
+                "is down.",
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
@@ -249,5 +252,5 @@ class SiteAdmin(LogUploads):
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:
-        told = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
-        return format_html_join("", "<p>{}: {}</p>", told)
+        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
+        return format_html_join("", "<p>{}: {}</p>", rows)

@@ -36,9 +36,10 @@ from operators.customers.customer_list import (
     CustomerChangeList,
     KindFilter,
     ListFigures,
+    money_facts,
+    owed_fields,
 )
-from operators.customers.customer_money import money_facts, owed_fields
-from operators.customers.refundable import RefundPage
+from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_page
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them

@@ -1,5 +1,3 @@
-"""Errors, metadata attributes, conditions and reasons are each defined in one table; everything else is derived."""
-
 import pytest
 from django.contrib import admin
 
@@ -21,7 +19,7 @@ from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
 from licensing.policies.in_words import describe
 from licensing.policies.rules import parse_rule
-from operators.policies.rule_rows import rule_row, row_rule
+from operators.policies.rule_rows import row_rule, rule_row
 from operators.policies.rules_field import RulesWidget
 from tests.documents import ROOT, TABLES, with_tables
 
