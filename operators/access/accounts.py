@@ -11,7 +11,6 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
@@ -26,7 +25,7 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
 from operators.base.fields import Values
-from operators.base.forms.confirmation import confirm, with_typed_name
+from operators.base.forms.confirmation import confirm, danger_action, with_typed_name
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -148,9 +147,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
         return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
 
-    @action(
-        description="Suspend", icon="block", permissions=["changing"], url_path="suspend", variant=ActionVariant.DANGER
-    )
+    @danger_action("Suspend", "block", "suspend")
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
@@ -197,9 +194,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         return bool(request.user.is_superuser)
 
     @heavy
-    @action(
-        description="Delete", icon="delete", permissions=["removing"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="removing")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
         kept = why_kept(account)

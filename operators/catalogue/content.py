@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import AccessEvent
@@ -27,7 +26,7 @@ from operators.base.fields import Lines, Values
 from operators.base.figures.recent import RecentFigures, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import list_url
 from operators.base.lists import right, time_column
 from operators.base.mixins import ServiceForm
@@ -184,9 +183,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
     def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
         return content_services.update_content(obj, fields)
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         item = self.found(request, object_id)
 
