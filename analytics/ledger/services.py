@@ -12,15 +12,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
-from analytics.ledger.refunds import (
-    Balance,
-    Charge,
-    balances,
-    charge_of,
-    charge_to_refund,
-    check_refund,
-    usage_id,
-)
+from analytics.ledger.refunds import Balance, Charge, balances, charge_of, charge_to_refund, check_refund, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from analytics.wallets.holders import unknown_requester
 from analytics.wallets.refunds import return_to_wallet

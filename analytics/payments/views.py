@@ -9,10 +9,22 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
-from analytics.payments.filters import PaymentFilters
-from analytics.payments.models import Payment
+from analytics.ledger.filters import CURRENCY
+from analytics.payments.models import Payment, PaymentKind
 from analytics.payments.serializers import PaymentSerializer, VoidSerializer
 from analytics.payments.services import PaymentFields, record_payment, void_payment
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
+
+
+class PaymentFilters(OperatorFilterSet):
+    operands = {
+        "requesterId": Operand(text, "requester__requester_id"),
+        "kind": Operand(choice(PaymentKind)),
+        "currency": Operand(CURRENCY),
+        "externalId": Operand(text, "external_id", optional=True),
+        "receivedAt": Operand(timestamp, "received_at", ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+    }
 
 
 class PaymentViewSet(AccountViewSet[Payment]):

@@ -19,8 +19,8 @@ from rest_framework.response import Response
 from accounts.keys.permissions import require
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
+from analytics.ledger.filters import UNIT
 from analytics.wallets import services
-from analytics.wallets.filters import WalletFilters
 from analytics.wallets.models import Grant, GrantKind, Wallet, WalletEntry
 from analytics.wallets.rows import as_of, grants_as_of, settle
 from analytics.wallets.serializers import (
@@ -35,11 +35,22 @@ from analytics.wallets.serializers import (
 from analytics.wallets.services import GrantFields, WalletFields
 from analytics.wallets.units import ACCESS
 from kit.http.errors import InvalidRequest, NotFound
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
 from kit.rest.money import decimal_text
 from kit.rest.resources import find
 from kit.values import ids
 from kit.values.amounts import MILLIONTH, parse_amount
 from kit.values.json_values import Rendered
+
+
+class WalletFilters(OperatorFilterSet):
+    operands = {
+        "requesterId": Operand(text, "requester__requester_id"),
+        "licenseId": Operand(identifier("lic"), "license_id", optional=True),
+        "unit": Operand(UNIT),
+        "created": Operand(timestamp, operators=ORDER),
+    }
+
 
 READS = ("list", "retrieve", "grants", "get_grant", "entries", "access")
 WRITES = ("create", "partial_update", "add_grant", "void")

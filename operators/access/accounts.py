@@ -25,9 +25,9 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
+from operators.base.fields import Values
 from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
-from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 

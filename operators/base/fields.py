@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
@@ -24,6 +25,8 @@ from kit.http.parsing import check_values
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
+
+Values: TypeAlias = dict[str, Any]  # of a form's fields
 
 
 def lines(text: str) -> list[str]:
@@ -78,6 +81,13 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         )
         context["suggestions"] = list(self.suggestions())
         return context
+
+
+def without_window(field: forms.Field | None) -> forms.Field | None:
+    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
+    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget
+    return field
 
 
 class LinesField(forms.Field):
@@ -216,22 +226,22 @@ def as_json(value: object) -> object:
     return None if value == "" else value
 
 
-def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
+def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> Values:
     """Validate the body with the endpoint's serializer. Raises ApiError or the serializer's ValidationError."""
     check_values(body, "", 0)
-    fields: dict[str, Any] = serializer.run_validation(body)
+    fields: Values = serializer.run_validation(body)
     return fields
 
 
 def build_body(
     serializer: Serializer, names: Mapping[str, str], changed: Mapping[str, object], cleaned: Mapping[str, object]
-) -> dict[str, Any]:
+) -> Values:
     """Return a body of the API that sets the changed values. `names` has the path of each form field in it.
 
     `price.amount` is a part of an object, which is sent with all of its parts, or as null if they are all empty. Of an
     object of any keys, only changed parts are sent; `metadata.*` is a field with several of them.
     """
-    body: dict[str, Any] = {}
+    body: Values = {}
     for name, value in changed.items():
         whole, _, part = names.get(name, "").partition(".")
         if whole not in serializer.fields:

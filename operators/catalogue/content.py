@@ -23,17 +23,17 @@ from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
-from operators.base.fields import Lines
+from operators.base.fields import Lines, Values
 from operators.base.figures.of_one import OfOne, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
-from operators.base.mixins import ServiceForm, Values
+from operators.base.lists import right, time_column
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import find_content
-from operators.base.times import shown_time
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
 
@@ -149,7 +149,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("title", "external_id")  # how: see operators.base.searching
+    search_fields = ("title", "external_id")
+    find = staticmethod(find_content)
     search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
@@ -159,6 +160,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
+    created_at = time_column("Created", "created")
+    updated_at = time_column("Changed", "updated")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
@@ -166,11 +169,6 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Content], search_term: str
-    ) -> tuple[QuerySet[Content], bool]:
-        return find_content(queryset, search_term), False
 
     def licenses_of(self, item: Content) -> QuerySet[License]:
         return covering_licenses(item)
@@ -225,22 +223,13 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
 
-    def has_decisions_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.view_accessevent")
+    has_decisions_permission = right("analytics.view_accessevent")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="Status", ordering="status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:
         return item.status
-
-    @display(description="Created", ordering="created")
-    def created_at(self, item: Content) -> str:
-        return shown_time(item.created)
-
-    @display(description="Changed")
-    def updated_at(self, item: Content) -> str:
-        return shown_time(item.updated)
 
     @display(description="Asked for")
     def requests(self, item: Content) -> str:

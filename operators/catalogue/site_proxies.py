@@ -1,7 +1,14 @@
-"""What a site's page says about its proxies: when one last asked, and with which keys they are refused."""
+"""What a site's page says about its proxies: when one last asked, and with which keys they are refused.
 
+It warns if a proxy seems to send the addresses of a CDN instead of those of visitors.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
+from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
@@ -15,27 +22,52 @@ from operators.base.links import change_url
 from operators.base.times import shown_time
 
 QUIET_AFTER = timedelta(hours=1)
+# Of these many newest visits, at least LEAST, NEARLY_ALL come from FEW addresses if a CDN hides those of visitors.
+COMPARED, LEAST, FEW, NEARLY_ALL = 1_000, 50, 5, 0.95
 WHAT_TO_DO = (
     "If people visit the site, its proxy may have a wrong key, or not reach the service: see the service’s log."
 )
 
 
+class Visit(NamedTuple):
+    created: datetime
+    address: str | None  # truncated, of people
+    requester: int
+
+
 def last_question(site: Site) -> str:
-    """Return when a proxy last asked about a page of the site, with advice if that was long ago."""
-    asked_at = find_last_question(site)
-    if asked_at is None:
+    """Return when a proxy last asked about a page of the site, with advice if something seems wrong with it."""
+    visits = newest_visits(site)
+    if not visits:
         return format_html("None of the account’s latest {} decisions is about it. {}", f"{SEARCHED:,}", WHAT_TO_DO)
-    if asked_at < timezone.now() - QUIET_AFTER:
-        return format_html("No proxy has asked since {}. {}", shown_time(asked_at), WHAT_TO_DO)
-    return shown_time(asked_at)
+    if visits[0].created < timezone.now() - QUIET_AFTER:
+        return format_html("No proxy has asked since {}. {}", shown_time(visits[0].created), WHAT_TO_DO)
+    return format_html("{}{}", shown_time(visits[0].created), warning_about_addresses(visits))
 
 
-def find_last_question(site: Site) -> datetime | None:
-    """Return the time of the site's newest decision, without imported ones. Searches the newest of the account."""
+def newest_visits(site: Site) -> list[Visit]:
+    """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
     newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
     own = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
-    times = own.exclude(facts__has_key="imported").order_by("-created", "-pk").values_list("created", flat=True)
-    return times.first()
+    rows = own.exclude(facts__has_key="imported").order_by("-created", "-pk")
+    return [Visit(*row) for row in rows.values_list("created", KT("facts__ip"), "requester_id")[:COMPARED]]
+
+
+def warning_about_addresses(visits: Sequence[Visit]) -> str:
+    """Return a warning if nearly all visits have few addresses, each of them shared by different visitors."""
+    requesters = defaultdict(set)
+    for visit in visits:
+        requesters[visit.address].add(visit.requester)
+    busiest = Counter(visit.address for visit in visits).most_common(FEW)
+    shared = [(address, count) for address, count in busiest if len(requesters[address]) > 1]
+    if len(visits) < LEAST or sum(count for _, count in shared) < NEARLY_ALL * len(visits):
+        return ""
+    return format_html(
+        ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
+        "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
+        f"{len(visits):,}",
+        ", ".join(str(address) for address, _ in shared),
+    )
 
 
 def refused_proxies(site: Site) -> str:

@@ -26,12 +26,12 @@ from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, choice_field, text_field
+from operators.base.fields import Amount, Currency, Values, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
 from operators.base.lists import time_column
-from operators.base.mixins import ServiceForm, Values
+from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin

@@ -17,12 +17,11 @@ from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS, in_units
-from operators.base.fields import validate_fields
+from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
-from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch

@@ -23,31 +23,21 @@ def compiled():
     return BoundedCache(len, 10)
 
 
-def test_entries_within_the_bound_are_kept(compiled):
-    compiled.put(1, "12345")
-    compiled.put(2, "12345")
-    assert (compiled.get(1), compiled.get(2), compiled.get(3)) == ("12345", "12345", None)
-
-
-def test_the_oldest_make_room(compiled):
-    for number in (1, 2, 3):
-        compiled.put(number, "1234")
-    assert (compiled.get(1), compiled.get(2), compiled.get(3)) == (None, "1234", "1234")
-
-
-def test_an_entry_put_again_weighs_once_and_counts_as_new(compiled):
-    for number in (1, 2, 1, 1, 3):
-        compiled.put(number, "1234")
-    assert (compiled.get(1), compiled.get(2), compiled.get(3)) == ("1234", None, "1234")
-
-
-def test_entries_above_the_bound_are_not_kept_and_evict_nothing(compiled):
-    compiled.put(1, "12345678901")
+@pytest.mark.parametrize(("entries", "kept"), [
+    pytest.param([(1, "12345"), (2, "12345")], {1: "12345", 2: "12345"}, id="entries within the bound are kept"),
+    pytest.param([(1, "1234"), (2, "1234"), (3, "1234")], {2: "1234", 3: "1234"}, id="the oldest make room"),
+    pytest.param([(1, "1234"), (2, "1234"), (1, "1234"), (1, "1234"), (3, "1234")], {1: "1234", 3: "1234"},
+                 id="an entry put again weighs once and counts as new"),
+    pytest.param([(1, "x" * 11), (2, "x" * 10)], {2: "x" * 10}, id="an entry above the bound is not kept"),
+    pytest.param([(1, "12345"), (2, "x" * 11)], {1: "12345"}, id="an entry above the bound evicts nothing"),
+])  # fmt: skip
+def test_the_newest_entries_within_the_bound_are_kept(compiled, entries, kept):
+    for number, text in entries:
+        compiled.put(number, text)
+    assert {number: compiled.get(number) for number in (1, 2, 3) if compiled.get(number) is not None} == kept
+    compiled.clear()
     compiled.put(2, "1234567890")
     assert (compiled.get(1), compiled.get(2)) == (None, "1234567890")
-    compiled.put(1, "12345")
-    compiled.put(2, "12345678901")
-    assert compiled.get(1) == "12345"
 
 
 def test_it_tells_what_it_keeps_by_identity(compiled):
@@ -56,13 +46,6 @@ def test_it_tells_what_it_keeps_by_identity(compiled):
     assert compiled.keeps(first)
     compiled.put(2, second)
     assert (compiled.keeps(first), compiled.keeps(second), compiled.dropped) == (False, True, 1)
-
-
-def test_after_clearing_there_is_all_the_room_again(compiled):
-    compiled.put(1, "1234567890")
-    compiled.clear()
-    compiled.put(2, "1234567890")
-    assert (compiled.get(1), compiled.get(2)) == (None, "1234567890")
 
 
 def test_threads_that_write_and_read_at_once_find_what_was_put_or_nothing(compiled):

@@ -119,16 +119,6 @@ def test_the_decision_agrees_with_the_plain_reading_of_the_rules(
 
 
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
-@given(rules=rule_lists(), default_action=st.sampled_from(["allow", "deny"]), known=KNOWN)
-def test_a_denial_has_exactly_one_reason_and_no_permissions(
-    rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
-):
-    decision = decide(compiled(rules, default_action), facts_of(known))
-    assert (decision.reason is None) == decision.allowed
-    assert decision.allowed or not decision.permissions
-
-
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(rules=rule_lists(), known=KNOWN)
 def test_the_trace_names_for_each_rule_a_condition_that_fails_or_none_that_does(
     rules: list[dict[str, Any]], known: dict[str, Any]

@@ -119,79 +119,47 @@ def test_the_trial_form_asks_again_what_was_recorded(body):
 
 
 HELD = HeldLicense("press", "service", "lic_1", parse_timestamp("2027-01-01"), 250_000, "USD")
+PRESS = {
+    "id": "lic_1", "licenseType": "press", "expiresAt": "2027-01-01T00:00:00.000000Z", "accessAmount": 250_000,
+    "accessCurrency": "USD",
+}  # fmt: skip
 # Records of versions before the table of facts, with the facts read from them.
 RECORDED = [
     ({"contentType": "article"}, {}),
     (
         {
-            "contentType": "report",
-            "tags": ["open", "news"],
-            "category": "finance",
-            "archived": True,
-            "licenseType": "commercial",
-            "hasValidLicense": True,
-            "requesterName": "Acme",
-            "ip": "2001:db8::7",
+            "contentType": "report", "tags": ["open", "news"], "category": "finance", "archived": True,
+            "licenseType": "commercial", "hasValidLicense": True, "requesterName": "Acme", "ip": "2001:db8::7",
             "userAgent": "ExampleBot/1.0",
         },
         {
-            "content_type": "report",
-            "tags": frozenset({"open", "news"}),
-            "category": "finance",
-            "archived": True,
-            "license_types": ("commercial",),
-            "has_valid_license": True,
-            "licenses": (HeldLicense("commercial"),),
+            "content_type": "report", "tags": frozenset({"open", "news"}), "category": "finance", "archived": True,
+            "license_types": ("commercial",), "has_valid_license": True, "licenses": (HeldLicense("commercial"),),
             "ip": ip_address("2001:db8::7"),
         },
     ),
     (
         {
-            "contentType": "article",
-            "url": "https://pub.example/a",
-            "pattern": "/",
-            "mode": "observe",
-            "open": True,
-            "identifiedBy": "user_agent",
-            "decidedAs": "anonymous",
-            "licenseType": "premium",
-            "licenses": [
-                {
-                    "id": "lic_1",
-                    "licenseType": "press",
-                    "expiresAt": "2027-01-01T00:00:00.000000Z",
-                    "accessAmount": 250_000,
-                    "accessCurrency": "USD",
-                }
-            ],
+            "contentType": "article", "url": "https://pub.example/a", "pattern": "/", "mode": "observe", "open": True,
+            "identifiedBy": "user_agent", "decidedAs": "anonymous", "licenseType": "premium", "licenses": [PRESS],
         },
         {
-            "requester_id": "anonymous",
-            "mode": "observe",
-            "identified_by": "user_agent",
-            "is_open": True,
-            "license_types": ("press",),
-            "has_valid_license": True,
-            "licenses_by_service": True,
-            "licenses": (HELD,),
+            "requester_id": "anonymous", "mode": "observe", "identified_by": "user_agent", "is_open": True,
+            "license_types": ("press",), "has_valid_license": True, "licenses_by_service": True, "licenses": (HELD,),
         },
     ),
     (
         {
-            "contentType": "article",
-            "licenses": [],
-            "lapsedLicense": True,
+            "contentType": "article", "licenses": [], "lapsedLicense": True,
             "offer": {"licenseType": "premium", "accessAmount": 500_000, "accessCurrency": "USD"},
         },
         {
-            "license_types": ("premium",),
-            "has_valid_license": True,
-            "has_lapsed_license": True,
+            "license_types": ("premium",), "has_valid_license": True, "has_lapsed_license": True,
             "licenses_by_service": True,
             "licenses": (HeldLicense("premium", "offer", access_amount=500_000, access_currency="USD"),),
         },
     ),
-]
+]  # fmt: skip
 
 
 def test_records_of_earlier_versions_are_read_as_they_were():

@@ -1,7 +1,6 @@
 """The schedule condition: when it holds, when that changes, and invalid values."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,6 +11,7 @@ from licensing.policies.conditions import CONDITIONS
 from licensing.policies.matching.schedule_text import clause_of_schedule, read_schedule, text_of_schedule
 from licensing.policies.matching.schedules import DAYS, WANTED_RULE, parse_schedule
 from licensing.policies.rules import parse_rules
+from tests.decisions import naive
 from tests.examples import examples
 
 WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
@@ -127,32 +127,20 @@ MOMENTS = st.builds(
 )
 
 
-def plainly_holds(wanted, moment):
-    """Evaluate a schedule minute by minute, as documented."""
-    local = moment.astimezone(ZoneInfo(wanted["timeZone"]))
-    clock, today = local.strftime("%H:%M"), DAYS[local.weekday()]
-    yesterday = DAYS[local.weekday() - 1]
-    days = wanted.get("days", DAYS)
-    start, end = wanted.get("from", "00:00"), wanted.get("to", "24:00")
-    if start < end:
-        return today in days and start <= clock < end
-    return (today in days and clock >= start) or (yesterday in days and clock < end)
-
-
 @given(SCHEDULES, MOMENTS)
 @settings(max_examples=examples(150), deadline=None)
 @example({"timeZone": "Australia/Lord_Howe", "from": "01:45", "to": "02:15"}, datetime(2026, 10, 3, 12, tzinfo=UTC))
 @example({"timeZone": "Australia/Lord_Howe", "from": "01:45", "to": "02:15"}, datetime(2026, 4, 4, 12, tzinfo=UTC))
 def test_between_two_changes_it_is_always_the_same(wanted, moment):
     schedule = parse_schedule(wanted, "")
-    assert schedule.holds(moment) is plainly_holds(wanted, moment)
+    assert schedule.holds(moment) is naive.is_open(wanted, moment)
     change = schedule.next_change(moment)
     minute = moment.replace(second=0, microsecond=0)
     for number in range(1, 2 * 24 * 60, 7):
         later = minute + timedelta(minutes=number)
         if change is not None and later >= change:
             break
-        assert plainly_holds(wanted, later) is schedule.holds(moment)
+        assert naive.is_open(wanted, later) is schedule.holds(moment)
     if change is not None:
         assert schedule.holds(change) is not schedule.holds(moment)
         assert schedule.holds(change - timedelta(microseconds=1)) is schedule.holds(moment)

@@ -1,5 +1,7 @@
 """Metrics of access checks."""
 
+from unittest.mock import Mock
+
 import pytest
 from django.db import OperationalError
 
@@ -47,11 +49,9 @@ def test_a_replay_is_no_new_check(api, item):
 
 
 def test_a_check_that_failed_was_not_answered(api, item, monkeypatch):
-    def fail(*args):
-        raise OperationalError("gone")
-
     api.post(CHECK, body_for(item))  # so that everything is cached
-    monkeypatch.setattr(api.application.gateway.commits.write, "call", fail)
+    failing = Mock(side_effect=OperationalError("gone"))
+    monkeypatch.setattr(api.application.gateway.commits.write, "call", failing)
     with change() as seen:
         assert api.post(CHECK, body_for(item)).status == 503
     assert (seen.of(CHECKS), seen.of("licensing_recorder_failures_total")) == (0, 1)

@@ -21,64 +21,55 @@ def raised_from(cause: Exception) -> OperationalError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("error", "cause"),
-    [
-        (raised_from(errors.DiskFull("could not extend file")), "disk_full"),
-        (raised_from(errors.ReadOnlySqlTransaction("cannot execute INSERT")), "read_only"),
-        (raised_from(errors.UndefinedTable('relation "x" does not exist')), "schema_differs"),
-        (raised_from(errors.InsufficientPrivilege("permission denied for table")), "permission_denied"),
-        (raised_from(errors.AdminShutdown("terminating connection")), "shutting_down"),
-        (OperationalError('FATAL:  password authentication failed for user "licensing"'), "login_refused"),
-        (OperationalError('FATAL:  database "licensing" does not exist'), "no_such_database"),
-        (OperationalError("FATAL:  sorry, too many clients already"), "too_many_connections"),
-        (OperationalError('FATAL:  too many connections for role "licensing"'), "too_many_connections"),
-        (OperationalError('FATAL:  too many connections for database "licensing"'), "too_many_connections"),
-        (OperationalError('FATAL:  role "licensing" is not permitted to log in'), "login_refused"),
-        (OperationalError('FATAL:  database "a" is not currently accepting connections'), "login_refused"),
-        (OperationalError('FATAL:  permission denied for database "licensing"'), "permission_denied"),
-        (OperationalError("connection refused"), "unreachable"),
-    ],
-)
+@pytest.mark.parametrize(("error", "cause"), [
+    (raised_from(errors.DiskFull("could not extend file")), "disk_full"),
+    (raised_from(errors.ReadOnlySqlTransaction("cannot execute INSERT")), "read_only"),
+    (raised_from(errors.UndefinedTable('relation "x" does not exist')), "schema_differs"),
+    (raised_from(errors.InsufficientPrivilege("permission denied for table")), "permission_denied"),
+    (raised_from(errors.AdminShutdown("terminating connection")), "shutting_down"),
+    (OperationalError('FATAL:  password authentication failed for user "licensing"'), "login_refused"),
+    (OperationalError('FATAL:  database "licensing" does not exist'), "no_such_database"),
+    (OperationalError("FATAL:  sorry, too many clients already"), "too_many_connections"),
+    (OperationalError('FATAL:  too many connections for role "licensing"'), "too_many_connections"),
+    (OperationalError('FATAL:  too many connections for database "licensing"'), "too_many_connections"),
+    (OperationalError('FATAL:  role "licensing" is not permitted to log in'), "login_refused"),
+    (OperationalError('FATAL:  database "a" is not currently accepting connections'), "login_refused"),
+    (OperationalError('FATAL:  permission denied for database "licensing"'), "permission_denied"),
+    (OperationalError("connection refused"), "unreachable"),
+])  # fmt: skip
 def test_an_error_has_its_cause(error, cause):
     assert outage_cause(error) == cause
 
 
-def test_an_outage_is_logged_once_however_many_requests_it_fails(caplog):
-    log = OutageLog()
-    for _ in range(1000):
-        log.log(logger, OperationalError("connection refused"))
-    assert [record.getMessage() for record in caplog.records] == [
-        "The database did not answer (unreachable): connection refused"
-    ]
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a function that advances the time of outages by this many seconds."""
+    now = [100.0]
+    for module in (outages, repeated_log):
+        monkeypatch.setattr(module, "monotonic", lambda: sum(now))
+    return now.append
 
 
-def test_an_outage_that_lasts_is_logged_again_with_what_it_failed(caplog, monkeypatch):
-    log, now = OutageLog(), 100.0
-    monkeypatch.setattr(repeated_log, "monotonic", lambda: now)
+def test_an_outage_is_logged_once_and_again_with_what_it_failed_if_it_lasts(caplog, clock):
+    log, first = OutageLog(), "The database did not answer (unreachable): connection refused"
     for _ in range(1235):
         log.log(logger, OperationalError("connection refused"))
-    now += outages.SILENT_SECONDS
+    assert caplog.messages == [first]
+    clock(outages.SILENT_SECONDS)
     log.log(logger, OperationalError("connection refused"))
-    assert caplog.records[-1].getMessage().endswith("(1,234 more failures since this was last logged)")
+    assert caplog.messages == [first, f"{first} (1,234 more failures since this was last logged)"]
+    log.log(logger, raised_from(errors.DiskFull("could not extend file")))
+    assert len(caplog.records) == 3  # another cause is logged at once
 
 
-def test_a_write_that_found_the_disk_full_makes_the_service_unready_until_it_is_some_seconds_old(monkeypatch):
-    log, now = OutageLog(), 100.0
-    monkeypatch.setattr(outages, "monotonic", lambda: now)
+def test_a_write_that_found_the_disk_full_makes_the_service_unready_until_it_is_some_seconds_old(clock):
+    log = OutageLog()
     log.log(logger, OperationalError("connection refused"))
     assert not log.is_disk_full()
     log.log(logger, raised_from(errors.DiskFull("could not extend file")))
     assert log.is_disk_full()
-    now += outages.DISK_FULL_SECONDS
+    clock(outages.DISK_FULL_SECONDS)
     assert not log.is_disk_full()
-
-
-def test_another_cause_is_logged_at_once(caplog):
-    log = OutageLog()
-    log.log(logger, OperationalError("connection refused"))
-    log.log(logger, raised_from(errors.DiskFull("could not extend file")))
-    assert len(caplog.records) == 2
 
 
 def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
@@ -94,49 +85,32 @@ def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
     assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "login_refused"
 
 
-def test_a_pool_whose_connections_are_all_in_use_is_exhausted(monkeypatch):
-    monkeypatch.setattr(outages, "outages", OutageLog())
-    assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
-
-
-@pytest.mark.parametrize("error", [errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")])
-def test_an_error_of_a_statement_is_no_outage(error):
-    assert not outages.is_outage(raised_from(error))
-
-
-def test_errors_of_statements_are_logged_each(caplog):
-    log = OutageLog()
-    for text in ("deadlock detected", "could not serialize access"):
+def test_an_error_of_a_statement_is_no_outage_and_logged_each_time(caplog):
+    for error in (errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")):
+        assert not outages.is_outage(raised_from(error))
+    log, texts = OutageLog(), ["deadlock detected", "could not serialize access"]
+    for text in texts:
         log.log(logger, raised_from(errors.DeadlockDetected(text)))
-    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == [
-        "deadlock detected",
-        "could not serialize access",
-    ]
+    assert [message.rpartition(": ")[2] for message in caplog.messages] == texts
 
 
-def test_an_outage_without_an_error_of_its_own_is_logged_once_with_the_number_of_failures(caplog, monkeypatch):
-    log, now = OutageLog(), 100.0
-    monkeypatch.setattr(repeated_log, "monotonic", lambda: now)
+def test_an_outage_without_an_error_of_its_own_is_logged_once_with_the_number_of_failures(caplog, clock):
+    log, first = OutageLog(), "The database did not answer (timeout): a decision was late"
     for _ in range(3):
         log.log_timeout(logger, "a decision was late")
-    now += outages.SILENT_SECONDS
+    clock(outages.SILENT_SECONDS)
     log.log_timeout(logger, "a decision was late")
-    assert caplog.messages == [
-        "The database did not answer (timeout): a decision was late",
-        "The database did not answer (timeout): a decision was late (2 more failures since this was last logged)",
-    ]
+    assert caplog.messages == [first, f"{first} (2 more failures since this was last logged)"]
 
 
-def test_the_cause_of_an_outage_that_has_ended_is_not_that_of_the_next(monkeypatch):
-    log, now = OutageLog(), 100.0
+def test_the_cause_of_an_outage_that_has_ended_is_not_that_of_the_next(monkeypatch, clock):
+    log = OutageLog()
     monkeypatch.setattr(outages, "outages", log)
-    monkeypatch.setattr(outages, "monotonic", lambda: now)
     log.note_pool(PsycopgError("FATAL:  the database system is shutting down"))
     assert log.pool_cause() == "shutting_down"
     log.note_connection()
     assert log.pool_cause() is None
     assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
-
     log.note_pool(PsycopgError("connection refused"))
-    now += outages.SILENT_SECONDS
+    clock(outages.SILENT_SECONDS)
     assert log.pool_cause() is None

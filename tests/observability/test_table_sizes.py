@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection
@@ -78,10 +79,7 @@ def test_sqlite_looks_the_sizes_up_without_reading_a_table():
 
 
 def test_other_metrics_are_shown_while_the_database_is_gone(monkeypatch):
-    def fail(self):
-        raise OperationalError("gone")
-
-    monkeypatch.setattr(tables.TableSizes, "read", fail)
+    monkeypatch.setattr(tables.TableSizes, "read", Mock(side_effect=OperationalError("gone")))
     samples = scrape()
     assert ROWS not in samples
     assert f"{UP} 0.0" in samples

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -119,10 +120,7 @@ def test_another_endpoint_shows_its_statements(spans, account, item):
 
 
 def test_a_failure_is_an_error_without_its_message(spans, account, monkeypatch):
-    def fail(*args, **kwargs):
-        raise RuntimeError("secret words")
-
-    monkeypatch.setattr("licensing.content.services.save_content", fail)
+    monkeypatch.setattr("licensing.content.services.save_content", Mock(side_effect=RuntimeError("secret words")))
     ApiClient(factories.key_text(account)).post("/v1/content", {"title": "x"})
     [request] = spans.named("POST /v1/content")
     assert request.status.status_code is StatusCode.ERROR

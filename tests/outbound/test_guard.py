@@ -22,7 +22,9 @@ def send(url, client=None, **options):
 
 
 @pytest.mark.parametrize("url", HOSTILE)
-def test_a_hostile_url_reaches_nobody(url):
+def test_a_hostile_url_is_refused_by_its_text_and_reaches_nobody(url):
+    with pytest.raises(DestinationRefused):
+        check_url(url.format(port=443))
     with receiver() as inside:
         # The system resolves names, so that spellings of addresses mean the same as there.
         with pytest.raises((DestinationRefused, Unreachable)):
@@ -30,10 +32,11 @@ def test_a_hostile_url_reaches_nobody(url):
         assert inside.connections == 0
 
 
-@pytest.mark.parametrize("url", HOSTILE)
-def test_a_hostile_url_is_refused_by_its_text(url):
-    with pytest.raises(DestinationRefused):
-        check_url(url.format(port=443))
+@pytest.mark.parametrize("url", SPELLINGS)
+def test_an_address_has_one_spelling(url):
+    for allow_private in (False, True):
+        with pytest.raises(DestinationRefused, match="four decimal numbers"):
+            check_url(url, allow_private=allow_private)
 
 
 # Numbers as inet_aton reads them: decimal, octal, hexadecimal; of one octet or of several.
@@ -42,13 +45,6 @@ OCTETS = st.builds(
     st.integers(0, 255) | st.integers(0, 2**32),
     st.sampled_from(["{}", "0{:o}", "00{:o}", "0x{:x}", "0X{:X}", "0{}"]),
 )
-
-
-@pytest.mark.parametrize("url", SPELLINGS)
-@pytest.mark.parametrize("allow_private", [False, True])
-def test_an_address_has_one_spelling(url, allow_private):
-    with pytest.raises(DestinationRefused, match="four decimal numbers"):
-        check_url(url, allow_private=allow_private)
 
 
 @settings(max_examples=examples(3_000), deadline=None)
@@ -71,16 +67,14 @@ def test_a_name_that_is_never_public_is_refused_except_in_development(url):
     check_url(url, allow_private=True)
 
 
-@pytest.mark.parametrize("url", ["https://example.com./", "https://localhost./", "https://.example.com/"])
-def test_a_name_begins_and_ends_without_a_dot(url):
-    with pytest.raises(DestinationRefused, match="without a dot"):
-        check_url(url, allow_private=True)
-
-
-@pytest.mark.parametrize("allow_private", [False, True])
-def test_port_0_is_refused(allow_private):
-    with pytest.raises(DestinationRefused, match="port"):
-        check_url("https://example.com:0/", allow_private=allow_private)
+@pytest.mark.parametrize(("url", "reason"), [
+    ("https://example.com./", "without a dot"), ("https://localhost./", "without a dot"),
+    ("https://.example.com/", "without a dot"), ("https://example.com:0/", "port"),
+])  # fmt: skip
+def test_a_name_begins_and_ends_without_a_dot_and_port_0_is_refused(url, reason):
+    for allow_private in (False, True):
+        with pytest.raises(DestinationRefused, match=reason):
+            check_url(url, allow_private=allow_private)
 
 
 @pytest.mark.parametrize("answer", ["127.0.0.1", "::1", "93.184.215.14 127.0.0.1", "::ffff:7f00:1"])

@@ -57,11 +57,11 @@ def test_a_head_in_tiny_pieces_is_given_up():
         reply_of(*[bytes([byte]) for byte in b"HTTP/1.1 200 OK\r\nX-A: " + b"b" * 1_000 + b"\r\n\r\n"])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [[b"1\r\nx\r\n" * 10_000], [b"1\r\nx\r\n"] * 10_000, [b"1;" + b"e" * 4_000 + b"\r\nx\r\n"] * 1_000],
-    ids=["many chunks at once", "a chunk at a time", "long extensions"],
-)
+@pytest.mark.parametrize("body", [
+    pytest.param([b"1\r\nx\r\n" * 10_000], id="many chunks at once"),
+    pytest.param([b"1\r\nx\r\n"] * 10_000, id="a chunk at a time"),
+    pytest.param([b"1;" + b"e" * 4_000 + b"\r\nx\r\n"] * 1_000, id="long extensions"),
+])  # fmt: skip
 def test_of_a_body_in_tiny_chunks_the_beginning_is_read(body):
     reply = reply_of(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *body)
     assert reply.status == 200
@@ -69,12 +69,9 @@ def test_of_a_body_in_tiny_chunks_the_beginning_is_read(body):
     assert 10 < len(reply.body) < 1_000
 
 
-def test_early_hints_before_a_reply_are_read():
+def test_early_hints_and_a_head_of_12_kib_are_read():
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
     assert reply_of(b"HTTP/1.1 100 Continue\r\n\r\n" + 5 * hints + OK).body == b"ok"
-
-
-def test_a_head_of_12_kib_is_read():
     reply = reply_of(OK.replace(b"\r\n\r\n", b"\r\nX-A: %s\r\n\r\n" % (b"a" * 12_000)))
     assert (reply.body, len(reply.headers["x-a"])) == (b"ok", 12_000)
 
