@@ -135,8 +135,11 @@ class Decider:
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
             self.places.update(async_to_sync(verify)(unknown, self.names))
-        keys = {None if line.crawler is None else (line.crawler.key, line.address): line for line in lines}
-        visitors = [self.identify(line) for line in keys.values()]
+        by_identity = {
+            None if line.crawler is None else (line.crawler.key, self.places[line.crawler.key, line.address]): line
+            for line in lines
+        }
+        visitors = [self.identify(line) for line in by_identity.values()]
         named: dict[str, str | None] = {one.and_requester_id: None for one in visitors if one.and_requester_id}
         named |= {one.id: one.name for one in visitors}
         missing = {name: given for name, given in named.items() if name not in self.requesters}
