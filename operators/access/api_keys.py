@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
@@ -35,7 +34,7 @@ from operators.access.key_pages import (
 )
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.lists import time_column
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -192,9 +191,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             perform=perform,
         )
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
 

@@ -40,15 +40,15 @@ def one_line(text: str) -> str:
 
 
 class CompositeWidget(forms.Widget):
-    """A value spread over several inputs, assembled by `value_of`. Never omitted from a form."""
+    """A value spread over several inputs, assembled by `read_data`. Never omitted from a form."""
 
-    def value_of(self, data: QueryDict) -> object:
+    def read_data(self, data: QueryDict) -> object:
         raise NotImplementedError
 
     def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
         if not isinstance(data, QueryDict):
             raise TypeError("It is read from a submitted form.")
-        return self.value_of(data)
+        return self.read_data(data)
 
     def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
         return False

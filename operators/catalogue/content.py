@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import AccessEvent
@@ -24,10 +23,10 @@ from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
 from operators.base.fields import Lines, Values
-from operators.base.figures.of_one import OfOne, latest_decisions
+from operators.base.figures.recent import RecentFigures, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import list_url
 from operators.base.lists import right, time_column
 from operators.base.mixins import ServiceForm
@@ -36,15 +35,6 @@ from operators.base.pages import EmptyState
 from operators.base.searching import find_content
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
-
-
-class ContentExport(ListExport[Content]):
-    export_name = "content"
-    export_serializer = ContentSerializer
-    export_columns = (
-        "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
-        *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
-    )  # fmt: skip
 
 
 class StrictJson(forms.JSONField):
@@ -125,7 +115,7 @@ class TagFilter(TextFilter):
 
 
 @admin.register(Content)
-class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content]):
+class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExport[Content], ServiceAdmin[Content]):
     one = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
@@ -165,12 +155,18 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
+    export_name = "content"
+    export_serializer = ContentSerializer
+    export_columns = (
+        "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
+        *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
+    )  # fmt: skip
     actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
 
-    def licenses_of(self, item: Content) -> QuerySet[License]:
+    def shown_licenses(self, item: Content) -> QuerySet[License]:
         return covering_licenses(item)
 
     def license_fields(self, item: Content) -> dict[str, str]:
@@ -187,9 +183,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
         return content_services.update_content(obj, fields)
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         item = self.found(request, object_id)
 

@@ -3,36 +3,24 @@
 It warns if a proxy seems to send the addresses of a CDN instead of those of visitors.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import timedelta
 
-from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from analytics.models import AccessEvent
-from licensing.access.filters import recorded_fact
 from licensing.sites.models import Site
-from operators.access.key_pages import NO_REFUSAL, SEARCHED, refusal_in_words
+from licensing.visits.addresses import SEARCHED, Visit, newest_visits, shared_addresses
+from operators.access.key_pages import NO_REFUSAL, refusal_in_words
 from operators.base.links import change_url
 from operators.base.times import shown_time
 
 QUIET_AFTER = timedelta(hours=1)
-# Of these many newest visits, at least LEAST, NEARLY_ALL come from FEW addresses if a CDN hides those of visitors.
-COMPARED, LEAST, FEW, NEARLY_ALL = 1_000, 50, 5, 0.95
 WHAT_TO_DO = (
     "If people visit the site, its proxy may have a wrong key, or not reach the service: see the service’s log."
 )
-
-
-class Visit(NamedTuple):
-    created: datetime
-    address: str | None  # truncated, of people
-    requester: int
 
 
 def last_question(site: Site) -> str:
@@ -45,28 +33,16 @@ def last_question(site: Site) -> str:
     return format_html("{}{}", shown_time(visits[0].created), warning_about_addresses(visits))
 
 
-def newest_visits(site: Site) -> list[Visit]:
-    """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
-    newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
-    own = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
-    rows = own.exclude(facts__has_key="imported").order_by("-created", "-pk")
-    return [Visit(*row) for row in rows.values_list("created", KT("facts__ip"), "requester_id")[:COMPARED]]
-
-
 def warning_about_addresses(visits: Sequence[Visit]) -> str:
     """Return a warning if nearly all visits have few addresses, each of them shared by different visitors."""
-    requesters = defaultdict(set)
-    for visit in visits:
-        requesters[visit.address].add(visit.requester)
-    busiest = Counter(visit.address for visit in visits).most_common(FEW)
-    shared = [(address, count) for address, count in busiest if len(requesters[address]) > 1]
-    if len(visits) < LEAST or sum(count for _, count in shared) < NEARLY_ALL * len(visits):
+    addresses = shared_addresses(visits)
+    if not addresses:
         return ""
     return format_html(
         ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
         "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
         f"{len(visits):,}",
-        ", ".join(str(address) for address, _ in shared),
+        ", ".join(addresses),
     )
 
 

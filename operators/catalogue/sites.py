@@ -14,7 +14,6 @@ from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from analytics.windows import Window
 from kit.rest.heavy import heavy
@@ -28,7 +27,7 @@ from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.lists import time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
@@ -200,9 +199,7 @@ class SiteAdmin(LogUploads):
             perform=perform,
         )
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         site = self.found(request, object_id)
 

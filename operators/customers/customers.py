@@ -21,7 +21,7 @@ from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.figures.of_one import OfOne, filled_in, latest_decisions
+from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import change_url, list_url, with_copy_button
@@ -46,7 +46,7 @@ IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who
 
 
 @admin.register(Requester)
-class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
+class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     one = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -99,7 +99,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         book_due(None)
         return super().changelist_view(request, extra_context)
 
-    def licenses_of(self, requester: Requester) -> QuerySet[License]:
+    def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))
 
     def license_fields(self, requester: Requester) -> dict[str, str]:

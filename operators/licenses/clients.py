@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from licensing.clients import services
@@ -17,7 +16,7 @@ from operators.access.api_key_forms import overlap_field
 from operators.access.key_pages import SecretAdmin, form_seed
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -106,9 +105,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
             perform=perform,
         )
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         client = self.found(request, object_id)
 

@@ -10,8 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import action, display
-from unfold.enums import ActionVariant
+from unfold.decorators import display
 
 from analytics.ledger.refunds import Charge
 from analytics.models import LedgerEntry
@@ -22,7 +21,7 @@ from operators.base.fields import Values
 from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import change_url, list_url
 from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
@@ -145,9 +144,7 @@ class LicenseAdmin(
     def update(self, request: HttpRequest, obj: License, fields: Values) -> License:
         return license_services.update_license(obj, fields)
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         held = self.found(request, object_id)
 

@@ -15,8 +15,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
-from unfold.enums import ActionVariant
+from unfold.decorators import display
 
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
@@ -27,7 +26,7 @@ from licensing.policies.models import Policy
 from operators.base.fields import Values, changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import list_url
 from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
@@ -213,9 +212,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         original = None if adding else former
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
         number = linked_items(policy).count()

@@ -63,7 +63,7 @@ class RulesWidget(CompositeWidget):
         self.errors: dict[tuple[int | None, str], str] = {}
         self.uses_templates = False  # set if the last step was a template, because another may follow
 
-    def value_of(self, data: QueryDict) -> RulesValue:
+    def read_data(self, data: QueryDict) -> RulesValue:
         if "rules-json" in data:
             return None, str(data["rules-json"])
         step = data.get(EDIT, "")

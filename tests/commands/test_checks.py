@@ -8,8 +8,11 @@ from django.test import override_settings
 from django.utils import timezone
 
 from analytics.archive.models import ArchiveHorizon
+from analytics.models import AccessEvent
 from run import ROOT
+from tests import factories
 
+pytestmark = pytest.mark.django_db
 LONG = "correct horse battery staple, and then some more of it"
 DEPLOYED = {
     "SECRET_KEY": LONG[::-1],
@@ -52,6 +55,17 @@ def test_weak_secrets_and_settings_are_reported():
         ({"DEBUG": True}, "security.W018"),
     ):
         assert found(**changed) == {id_}
+
+
+def test_a_site_whose_visitors_share_addresses_is_reported(account):
+    assert found() == set()
+    site = factories.site(account, host="pub.example")
+    visitors = [factories.requester(account) for _ in range(2)]
+    for number in range(60):
+        facts = {"siteId": site.pk, "ip": "198.51.100.0"}
+        fields = {"requester": visitors[number % 2], "allowed": True, "facts": facts, "created": timezone.now()}
+        AccessEvent.objects.create(account=account, content=site.pages, **fields)
+    assert found() == {"licensing.W001"}
 
 
 def test_networks_of_proxies_are_small_and_valid():

@@ -47,7 +47,7 @@ class LicenseRow(Struct, frozen=True):
     per_access: str
 
 
-class OfOne(ScopedAdmin[ModelT]):
+class RecentFigures(ScopedAdmin[ModelT]):
     """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
 
     one: ClassVar[One]
@@ -59,7 +59,7 @@ class OfOne(ScopedAdmin[ModelT]):
     def media(self) -> Media:
         return super().media + CHART_FILES
 
-    def licenses_of(self, obj: ModelT) -> QuerySet[License]:
+    def shown_licenses(self, obj: ModelT) -> QuerySet[License]:
         """Return its licences, the most important first."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
-            found = list(self.licenses_of(obj)[: MOST_LICENSES + 1])
+            found = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
             shown |= {
                 "licenses": [license_row(held, now) for held in found[:MOST_LICENSES]],
                 "more_licenses": len(found) > MOST_LICENSES,
