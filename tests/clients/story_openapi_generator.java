@@ -55,7 +55,7 @@ class Story {
     LicenseRequest licence = new LicenseRequest().requesterId("org_globex").licenseType("commercial").pricePerAccess(price);
     new LicensesApi(client).createLicense(licence, null);
     Decision charged = story.ask(new CheckRequester("org_globex"));
-    RevenueReport report = new AnalyticsApi(client).getRevenueReport(null, null, null, "7d", null, null);
+    RevenueReport report = new AnalyticsApi(client).getRevenueReport(null, null, null, "7d", null, null, null);
 
     PaginatedContentList found =
         content.listContent(
