@@ -15,7 +15,8 @@ def table(*header: str) -> list[list[str]]:
 
 
 def test_the_texts_to_replace_are_those_of_the_files():
-    printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in table("`for`", "service's address")]
+    rows = table("`for`", "service's address instead of")
+    printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in rows]
     assert printed == [[name, kind.service, kind.origin, kind.key] for name, kind in KINDS.items()]
 
 
