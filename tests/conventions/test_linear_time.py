@@ -57,7 +57,7 @@ from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
 from licensing.logs.formats import detect_line, parser_of
-from licensing.logs.importer import ASSET
+from licensing.logs.importer import UNASKED
 from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import network
 from licensing.policies.matching.attribute_conditions import read_condition
@@ -198,7 +198,7 @@ CASES = {
     "format string of a log": Case(compile_format, 4_096, ("%h", "%h ", "$a", "$a ", "%{", "%{a}", "%A", "${", "%A(")),
     "log line of Fastly": Case(PARSE_FASTLY, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
     "log line of nginx as JSON": Case(PARSE_NGINX_JSON, MAX_LINE, ('{"a":', '"a":[')),
-    "log line, path of an asset": Case(ASSET.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
+    "log line, path of an asset": Case(UNASKED.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
     "attributes, typed": Case(read_attributes, LONGEST, TYPED),
     "attributes, one typed": Case(read_attributes, LONGEST, TYPED, "a={}"),
     "attributes, typed in quotes": Case(read_attributes, LONGEST, TYPED, 'a="{}'),
