@@ -1,7 +1,7 @@
 """A lock that one process holds at a time, on PostgreSQL one of all machines. It ends with the process."""
 
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -59,8 +59,8 @@ class ExclusiveLock:
 
     def release(self) -> None:
         if self.held is not None:
-            with suppress(psycopg.OperationalError):
-                self.held.close()
+            with suppress(psycopg.OperationalError), closing(self.held) as held:
+                held.rollback()  # after a close alone, PostgreSQL frees the lock a moment later
             self.held = None
 
 

@@ -36,7 +36,8 @@ def in_thread(name: str, call: Call[T, R], threads: int = 1) -> InThread[T, R]:
         try:
             return call(items)
         except Exception:
-            connection.close_if_unusable_or_obsolete()
+            if not connection.in_atomic_block:  # a request of Django ends its transaction itself
+                connection.close_if_unusable_or_obsolete()
             raise
 
     return InThread(name, call_on_own_connection, threads)
