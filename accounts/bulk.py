@@ -5,44 +5,199 @@ accounts, so it commits a few rows at a time. An `Idempotency-Key` is then store
 adds its outcomes in its own transaction: a retry after a crash writes the remaining rows, and no row twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import orjson
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.auditing import audit
+from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
-from kit.http.errors import ApiError
-from kit.rest.bulk import Outcome, Row, bulk_reply, shown_outcomes
+from kit.http.errors import ApiError, ValidationFailed
+from kit.rest.bulk import NOTHING, Bulk, Fields, Outcome, Row, bulk_reply, shown_outcomes
+from kit.rest.serializers import StrictSerializer
 from kit.rest.views import Handler, M
 from kit.storage.sqlite_turns import let_others_write
+from kit.values.faults import REQUIRED, FaultKind
 from kit.values.json_values import Rendered
 
 PART_ROWS = 25  # written in 30 to 100 ms
+ATTEMPTS = 5
+
+
+def named_by(rows: Sequence[Row]) -> Q:
+    """Return the filter for the resources that rows name by id or externalId."""
+    by_id = Q(pk__in={row.id for row in rows} - {None})
+    return by_id | Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
+
+
+class AccountBulk(Bulk[M]):
+    """Each row changes the account's resource with its `id` or `externalId`, or else creates one.
+
+    Rows take effect in order: a later row may take an externalId that an earlier one gave up. The number of statements
+    does not depend on the number of rows.
+    """
+
+    kind: ClassVar[str]  # of the resource in the audit log
+    required: ClassVar[Mapping[str, str]]  # fields of a new resource, with their names in the API
+
+    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING) -> None:
+        super().__init__(rows, earlier)
+        self.account_id, self.now = account_id, timezone.now()
+        self.by_id: dict[str, M] = {}
+        self.by_external_id: dict[str, M] = {}
+        for resource in self.lock():
+            self.remember(resource)
+        self.written: list[tuple[M | None, M]] = []  # before and after
+        self.changes: list[audit.Change] = []
+
+    @classmethod
+    def check(cls, account_id: str, rows: Sequence[Row]) -> None:
+        """Raises ValidationFailed if the request must be refused as a whole, before anything is written."""
+
+    @classmethod
+    def write_rows(
+        cls, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
+    ) -> Sequence[Outcome[M]]:
+        """Write the rows in one transaction and return the outcome of each.
+
+        Retries if another request takes an externalId at the same time: the retry finds the resource that has it.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                with transaction.atomic():
+                    return cls(account_id, rows, earlier).run()
+            except IntegrityError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def lock(self) -> Iterable[M]:
+        """Lock the resources that rows name (`named_by`)."""
+        raise NotImplementedError
+
+    def remember(self, resource: M) -> None:
+        """Let later rows find the resource as this row leaves it."""
+        former, external_id = self.by_id.get(resource.pk), external_id_of(resource)
+        if former is not None:
+            self.by_external_id.pop(external_id_of(former) or "", None)
+        self.by_id[resource.pk] = resource
+        if external_id is not None:
+            self.by_external_id[external_id] = resource
+
+    def act(self, row: Row) -> tuple[int, M]:
+        resource = self.find(row)
+        self.check_row(row)
+        if resource is not None:
+            status, written = 200, self.change(resource, row.fields)
+        else:
+            self.check_complete(row)
+            status, written = 201, self.create(row.fields)
+        self.remember(written)
+        return status, written
+
+    def find(self, row: Row) -> M | None:
+        """Return the resource that the row changes, or None if it creates one.
+
+        Raises ValidationFailed and AlreadyExists like `named`, and `taken` for another resource's externalId.
+        """
+        external_id: str | None = row.fields.get("external_id")
+        holder = None if external_id is None else self.by_external_id.get(external_id)
+        resource = holder
+        if row.id is not None:
+            resource = self.named(row, self.by_id)
+        elif resource is not None:
+            self.check_first(resource, "externalId")
+        if holder is not None and holder is not resource:
+            raise self.taken(str(external_id), holder.pk)
+        return resource
+
+    def taken(self, external_id: str, holder: str) -> ApiError:
+        """Return the error for an externalId that the resource `holder` has."""
+        raise NotImplementedError
+
+    def check_row(self, row: Row) -> None:
+        """Raises ApiError if what the row names does not exist."""
+
+    def check_complete(self, row: Row) -> None:
+        """Raises ValidationFailed if a row for a new resource lacks required fields."""
+        missing = [name for field, name in self.required.items() if field not in row.fields]
+        if missing:
+            first, *further = (ValidationFailed(REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing)
+            first.further = [*further]
+            raise first
+
+    def create(self, fields: Fields) -> M:
+        raise NotImplementedError
+
+    def change(self, resource: M, fields: Fields) -> M:
+        raise NotImplementedError
+
+    def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:
+        """Keep the change, to be written with its audit entry; return False if nothing changes."""
+        entry = audit.entry(f"{self.kind}.{'updated' if former else 'created'}", written, before)
+        if entry is not None:
+            self.changes.append(entry)
+            self.written.append((former, cast("M", written)))
+        return entry is not None
+
+    def run(self) -> list[Outcome[M]]:
+        outcomes = self.outcomes()
+        if self.written:
+            self.release_external_ids()
+            self.write([resource for _, resource in self.written])
+            audit.record_all(self.changes)
+            epochs.bump(self.account_id, self.epoch_names())
+            self.gather_statistics()
+        return outcomes
+
+    def release_external_ids(self) -> None:
+        """Clear externalIds that resources give up, because another row may have claimed one."""
+        released = [
+            former.pk
+            for former, resource in self.written
+            if former and external_id_of(former) not in (None, external_id_of(resource))
+        ]
+        if released:
+            type(self.written[0][1])._default_manager.filter(pk__in=released).update(external_id=None)
+
+    def write(self, resources: list[M]) -> None:
+        """Insert new resources and update changed ones, with what belongs to them."""
+        raise NotImplementedError
+
+    def epoch_names(self) -> set[str]:
+        """Return what the changes invalidate (accounts.plans.epochs)."""
+        raise NotImplementedError
+
+    def gather_statistics(self) -> None:
+        """Let PostgreSQL analyze a table that was empty before."""
+
+
+def external_id_of(resource: Any) -> str | None:
+    external_id: str | None = resource.external_id
+    return external_id
 
 
 class BulkViewSet(AccountViewSet[M]):
     """Resources with a `bulk` action, which returns `write_bulk()`."""
 
+    bulk_class: ClassVar[type[AccountBulk[Any]]]
+    bulk_serializer: ClassVar[type[StrictSerializer]]  # of the request
     bulk_name: ClassVar[str]  # of the resource in each outcome
     rows: Sequence[Row] | None = None  # if the request is committed in parts
     done: list[Rendered]  # outcomes of earlier parts, as in the reply
 
     def read_rows(self) -> Sequence[Row]:
         """Read the rows of the body. Raises ValidationFailed."""
-        raise NotImplementedError
-
-    def check_rows(self, rows: Sequence[Row]) -> None:
-        """Raises ValidationFailed if the request must be refused as a whole, before anything is written."""
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[M]]:
-        """Write the rows. `earlier` has the resources of earlier parts, and the indexes of their rows."""
-        raise NotImplementedError
+        return self.bulk_class.read(self.validated(self.bulk_serializer)["items"])
 
     def show_row(self, resource: M) -> object:
         return self.get_serializer().to_representation(resource)
@@ -52,9 +207,9 @@ class BulkViewSet(AccountViewSet[M]):
         is_parted = self.rows is not None
         rows, done = (self.rows or [], self.done) if is_parted else (self.read_rows(), [])
         if not done:
-            self.check_rows(rows)
+            self.bulk_class.check(self.account_id, rows)
         part = rows[len(done) :][: PART_ROWS if is_parted else None]
-        outcomes = self.write_rows(part, resources_of(done, self.bulk_name))
+        outcomes = self.bulk_class.write_rows(self.account_id, part, resources_of(done, self.bulk_name))
         done = [*done, *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(done))]
         return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else HTTPStatus.PROCESSING)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from accounts.events import clock, deadlines, recording, retention
-from accounts.events.objects import register, register_plain
+from accounts.events.recording import register, register_plain
 from accounts.examples import ENDPOINT, KEY, LIMIT
 from accounts.keys.models import ApiKey
 from accounts.keys.serializers import ApiKeySerializer

@@ -3,7 +3,7 @@
 from accounts.auditing.models import ActorType, AuditEntry, Redaction
 from accounts.events.models import EndNotice, Event
 from accounts.keys.models import ApiKey, KeyType, PepperFingerprint
-from accounts.limits.models import LimitNotice
+from accounts.limits.events import LimitNotice
 from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan, Unknown, VisitorAddresses
 from accounts.retries.models import IdempotencyRecord
 from accounts.staff.models import Authenticator, RecoveryCode, SavedFilter, StaffScope, StaffTimeZone

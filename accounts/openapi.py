@@ -8,7 +8,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from accounts.events.types import LATER, TYPES, EventType
 
 

@@ -14,7 +14,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Weakness
 from django.urls import Resolver404, resolve
 
-from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_servers import RedisAddress
 from kit.environ import known_names
 from kit.private_files import files_of_database, is_open_to_others
 from kit.storage.replica import REPLICA, measure

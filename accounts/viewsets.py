@@ -9,7 +9,8 @@ from rest_framework.request import Request
 
 from accounts.auditing.audit import address_of
 from accounts.auditing.models import ActorType
-from accounts.keys.authentication import Grant, grant_of, note_use, unknown_key, uses_to_note
+from accounts.keys.authentication import Grant, grant_of, unknown_key
+from accounts.keys.uses import Use, is_to_note, note
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, answer_once, check_key
 from kit.actors import Actor, acting_as
@@ -30,9 +31,9 @@ class AccountViewSet(ApiViewSet[M]):
         self.account_id = self.grant.account_id
         if self.grant.networks:
             self.grant.check_address(get_client_address(request._request))
-        now = timezone.now()
-        if uses_to_note(self.grant, now):
-            note_use(self.grant, now)
+        use, now = Use(self.grant), timezone.now()
+        if is_to_note(use, now):
+            note(use, now)
 
     def read_body(self) -> None:
         is_post = self.request.method == "POST"

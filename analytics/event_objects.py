@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.events import clock, deadlines
-from accounts.events.objects import register, register_plain
+from accounts.events.recording import register, register_plain
 from accounts.plans.services import zone_followers
 from analytics.events import summaries
 from analytics.events.retention import late_readers

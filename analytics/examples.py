@@ -2,13 +2,7 @@
 
 from analytics.payments import examples as payments
 from analytics.wallets import examples as wallets
-from kit.openapi.examples import Operation, example_page
-
-MORE: dict[str, object] = {
-    "hasMore": True,
-    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
-    "totalCount": 912,
-}
+from kit.openapi.examples import Operation, example_page, more
 
 NEW_ADJUSTMENT: dict[str, object] = {
     "amount": "-12.50",
@@ -158,15 +152,15 @@ OPERATIONS = {
     **wallets.OPERATIONS,
     **payments.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
-    "GET /v1/revenue": Operation("listLedgerEntries", example_page(ADJUSTMENT, CHARGE, **MORE)),
+    "GET /v1/revenue": Operation("listLedgerEntries", example_page(ADJUSTMENT, CHARGE, **more(912))),
     "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT, ("resource_already_exists",)),
     "POST /v1/refunds": Operation("createRefund", REFUND, NEW_REFUND, ("resource_already_exists",)),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
-    "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **MORE}),
+    "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **more(912)}),
     "GET /v1/statements/{id}": Operation("getStatement", STATEMENT),
-    "GET /v1/statements/{id}/lines": Operation("listStatementLines", {"object": "list", "data": [LINE], **MORE}),
+    "GET /v1/statements/{id}/lines": Operation("listStatementLines", {"object": "list", "data": [LINE], **more(912)}),
     "GET /v1/statements/{id}/payments": Operation(
-        "listStatementPayments", {"object": "list", "data": [STATEMENT_PAYMENT], **MORE}
+        "listStatementPayments", {"object": "list", "data": [STATEMENT_PAYMENT], **more(912)}
     ),
     "GET /v1/analytics/usage": Operation("getUsageReport", USAGE),
 }

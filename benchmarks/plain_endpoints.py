@@ -17,8 +17,8 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.plain_check import KeyAuthentication, PlanThrottle, ready
-from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
+from licensing.content.views import ContentFilters
 from licensing.policies.models import Policy
 
 

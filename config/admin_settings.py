@@ -69,7 +69,7 @@ UNFOLD: dict[str, object] = {
     },
     "BORDER_RADIUS": "var(--brand-radius)",
     "SHOW_VIEW_ON_SITE": False,
-    "SHOW_HISTORY": False,  # except where operators.base.history adds it
+    "SHOW_HISTORY": False,  # except where operators.base.audited adds it
     "LOGIN": {"form": "operators.login.form.LoginForm"},
     "ACCOUNT": {
         "navigation": [

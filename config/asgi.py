@@ -22,7 +22,8 @@ django.setup()
 
 from django.db import connection  # noqa: E402 - needs the settings
 
-from accounts.limits.throttling import build_headers, identify_caller, known_limit  # noqa: E402
+from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402
+from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
@@ -34,8 +35,11 @@ from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
-from kit.http.headers import LIMITS  # noqa: E402
-from kit.http.middleware import request_id, valid_request_id  # noqa: E402
+from kit.http.middleware import (  # noqa: E402
+    LIMITS,
+    request_id,
+    valid_request_id,
+)
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head, is_served  # noqa: E402
@@ -136,9 +140,12 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
     prepare = partial(admit_early, head) if asks_for_key and ON_POSTGRESQL else as_it_is
     threads = scrapes if scope["path"] == "/metrics" else heavy if is_long else ordinary
-    token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
+    is_api, method = scope["path"].startswith("/v1/"), scope["method"]
+    seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
+    reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
+    token = statements.bound.set(statements.Bound(seconds, gone if reads else None))
     try:
-        await threads.serve(complete, body.input, send, identify_caller(*who), body.size_in_memory, left, prepare)
+        await threads.serve(complete, body.input, send, identify_caller(*who), len(body.data), left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
@@ -178,14 +185,6 @@ async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True)
         await send_page(error, send, close=close)
     else:
         await send_error(error, send, error.headers, sent_id, accept, close=close)
-
-
-def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
-    """Return the time limit of the request's statements. Reads may be abandoned once their client disconnects."""
-    api = scope["path"].startswith("/v1/")
-    seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not api else settings.STATEMENT_SECONDS
-    reads = scope["method"] in ("GET", "HEAD") or (is_long and api)
-    return statements.Bound(seconds, gone if reads else None)
 
 
 async def lifespan(receive: Receive, send: Send) -> None:

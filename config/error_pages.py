@@ -7,9 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from config.pages import page
-from kit.http.error_pages import error_answer, is_for_browser
+from kit.http.error_pages import error_answer, is_for_browser, nothing_at
 from kit.http.errors import ApiError, InternalError, ServiceUnavailable, as_api_error, error_response
-from kit.http.unknown import nothing_at
 from kit.storage.outages import is_outage
 
 if settings.ADMIN:

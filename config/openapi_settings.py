@@ -61,7 +61,7 @@ SPECTACULAR: dict[str, object] = {
         "LicenseStatus": "licensing.licenses.serializers.STATES",
         "OutcomeStatus": "kit.rest.bulk.STATUSES",
         "Mode": "licensing.policies.modes.MODES",
-        "KeyRateLimitPeriod": "accounts.keys.rate_limits.PERIODS",
+        "KeyRateLimitPeriod": "accounts.keys.bounds.PERIODS",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
         "SiteAsk": "licensing.sites.models.Ask",

@@ -123,16 +123,16 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "licensing.edge.in_django.ProxyQuestions",
+    "licensing.edge.middleware.ProxyQuestions",
     "kit.http.middleware.RequestIdMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "kit.http.middleware.ClientAddressMiddleware",
-    "accounts.limits.headers.RateLimitHeadersMiddleware",
+    "accounts.limits.throttling.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.headers.PageLimitMiddleware",
+    "accounts.limits.throttling.PageLimitMiddleware",
     "kit.http.compression.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise

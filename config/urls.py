@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 
 from config import pages
 from config.monitoring import metrics_page
-from kit.http.unknown import unknown_path
+from kit.http.error_pages import unknown_path
 
 urlpatterns = [
     path("v1/", include("licensing.urls")),  # the most frequent routes come first

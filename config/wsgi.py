@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from config import admin_settings
-from kit.http.cookies import drop_quoted
+from kit.http.content_security import drop_quoted
 from kit.http.parsing import MAX_BYTES
 
 
@@ -43,7 +43,7 @@ class Handler(WSGIHandler):
 OF_PAGES = {
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.headers.PageLimitMiddleware",
+    "accounts.limits.throttling.PageLimitMiddleware",
     "licensing.edge.middleware.SiteDocuments",
     "config.monitoring.metrics_page.MetricsMiddleware",
     *admin_settings.MIDDLEWARE,

@@ -5,7 +5,6 @@ import os
 import subprocess
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO
@@ -53,6 +52,7 @@ ARCHIVE = (
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *DATA, *ARCHIVE, "DEBUG"}
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+POLL_SECONDS = 0.1
 LEGS = {SQLITE: "SQLite", POSTGRESQL: "PostgreSQL + Valkey"}
 
 
@@ -181,21 +181,27 @@ class Run:
         environment |= {**self.phase.environment, "DATA_DIR": self.data}
         return start(*command, env=environment, stdout=self.output, stderr=subprocess.STDOUT if self.output else None)
 
-    def result(self, process: "subprocess.Popen[str]") -> tuple[bool, str]:
-        """Wait for the process's end."""
-        began = time.monotonic()
-        status = process.wait()
+    def result(self, status: int, seconds: float) -> tuple[bool, str]:
+        """Return whether the phase passed, by its exit status, and the line that says so."""
         reasons = {0: "passed", 5: "FAILED: no test ran", os.EX_UNAVAILABLE: "FAILED: not run"}
         result = reasons.get(status, f"FAILED: exit status {status}")
-        return status == 0, f"{self.phase.title:<32} {time.monotonic() - began:6.1f} s  {result}"
+        return status == 0, f"{self.phase.title:<32} {seconds:6.1f} s  {result}"
 
 
 def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
-    processes: list[subprocess.Popen[str]] = []
-    with ThreadPoolExecutor(len(runs)) as executor:
-        try:
-            processes.extend(run.start() for run in runs)
-            return list(executor.map(Run.result, runs, processes))
-        except BaseException:
-            stop(*processes)
-            raise
+    """Start the runs and wait for all. An interruption ends them."""
+    began, processes = time.monotonic(), list[subprocess.Popen[str]]()
+    results: dict[int, tuple[bool, str]] = {}
+    try:
+        for run in runs:
+            processes.append(run.start())
+        # Without threads: a signal that reaches one of them would not wake the thread that handles it.
+        while len(results) < len(runs):
+            for number, process in enumerate(processes):
+                if number not in results and (status := process.poll()) is not None:
+                    results[number] = runs[number].result(status, time.monotonic() - began)
+            time.sleep(POLL_SECONDS)
+    except BaseException:
+        stop(*processes)
+        raise
+    return [results[number] for number in range(len(runs))]

@@ -13,6 +13,7 @@ from accounts.plans import epochs
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
+from kit.storage.lock_waits import waits_at_most
 from kit.storage.reading import committed_until, database_time
 
 LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
@@ -55,21 +56,18 @@ def delete_at_once(account: Account) -> int:
     operator's, lock a row before the account; this one gives way to them: its lock timeout is shorter than
     PostgreSQL's deadlock timeout, so PostgreSQL never cancels the other transaction.
     """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-    if not Account.objects.select_for_update().filter(pk=account.pk).exists():
-        raise NotFound(f"There is no account '{account.pk}'.")
-    epochs.hold(account.pk)
-    list(WebhookEndpoint.objects.select_for_update().filter(account=account).order_by("pk").values_list("pk"))
-    if keeps_ledger(account):
-        raise ValidationFailed(f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id")
-    removed = delete_rows(account.pk, in_order_of_deletion())
-    audit.record("account.deleted", account, account.audited(), {})
-    Account.objects.filter(pk=account.pk)._raw_delete("default")
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
+    with waits_at_most(LOCK_WAIT):
+        if not Account.objects.select_for_update().filter(pk=account.pk).exists():
+            raise NotFound(f"There is no account '{account.pk}'.")
+        epochs.hold(account.pk)
+        list(WebhookEndpoint.objects.select_for_update().filter(account=account).order_by("pk").values_list("pk"))
+        if keeps_ledger(account):
+            raise ValidationFailed(
+                f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id"
+            )
+        removed = delete_rows(account.pk, in_order_of_deletion())
+        audit.record("account.deleted", account, account.audited(), {})
+        Account.objects.filter(pk=account.pk)._raw_delete("default")
     return removed
 
 

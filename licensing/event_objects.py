@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from accounts.events import deadlines
-from accounts.events.objects import register
+from accounts.events.recording import register
 from accounts.limits.events import read_names_by
 from accounts.plans.services import zone_followers
 from accounts.webhooks.serializers import reasons_for_denials

@@ -6,12 +6,10 @@ from typing import Any
 
 from django.db import connection, models
 
-from kit.storage.columns import Columns
-from kit.storage.prepared import prepared_cursor
+from kit.storage.lock_waits import key_share
+from kit.storage.prepared import Columns, prepared_cursor
 from kit.values import ids
 
-# Conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the row.
-KEEP = "FOR KEY SHARE"
 Row = Sequence[Any]
 Build = Callable[[str, str], tuple[str, Row]]
 
@@ -36,8 +34,7 @@ class OwnedManager(models.Manager):
         """
         if not self.is_id(id):
             return None
-        lock = f" {KEEP}" if keep and connection.vendor == "postgresql" else ""
-        row = self.read(account_id, id, self.statement() + lock)
+        row = self.read(account_id, id, self.statement() + (key_share() if keep else ""))
         return None if row is None else self.columns.instance(row)
 
     def one_with(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Row] | None:
@@ -75,7 +72,5 @@ class OwnedManager(models.Manager):
     def keep(self, account_id: str, ids: Collection[str]) -> set[str]:
         """Return which of these rows the account has, and keep them from being deleted until the transaction ends."""
         rows = self.of(account_id).filter(pk__in=ids).only("pk")
-        if connection.vendor != "postgresql":
-            return {row.pk for row in rows}
         sql, parameters = rows.query.sql_with_params()
-        return {row.pk for row in self.raw(f"{sql} {KEEP}", parameters)}  # select_for_update has no KEY SHARE
+        return {row.pk for row in self.raw(sql + key_share(), parameters)}  # select_for_update has no KEY SHARE

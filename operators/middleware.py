@@ -17,7 +17,7 @@ from kit.http.content_security import content_security_policy
 from kit.http.error_pages import error_page
 from kit.http.errors import as_api_error
 from kit.statements import was_ended
-from operators.access.find_key import drop_query
+from operators.access.key_pages import drop_query
 from operators.login.second_factor import is_set_up
 from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
 from operators.staff.time_zone import zone_of

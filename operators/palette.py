@@ -11,7 +11,7 @@ from accounts.keys import keytext
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from kit.values import ids
-from operators.access.find_key import FORM, may_find
+from operators.access.key_pages import FORM, may_find
 from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user
 from django.db import Error, connection
 from django.http import HttpRequest, parse_cookie
 
-from kit.http.cookies import drop_quoted
+from kit.http.content_security import drop_quoted
 from operators.middleware import SessionMiddleware
 
 # One thread, so that clients without a session can only delay each other.

@@ -22,7 +22,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import Kind
 from operators.licenses.question import known_types
-from operators.policies.known_permissions import known_permissions
+from operators.policies.linked_items import known_permissions
 
 MOST = 10
 LONGEST = 200  # characters

@@ -75,14 +75,14 @@ def metadata() -> str:
 
 
 def filters() -> str:
-    from accounts.auditing.filters import AuditFilters
+    from accounts.auditing.views import AuditFilters
     from analytics.ledger.filters import LedgerFilters
     from analytics.statements.filters import StatementFilters
     from kit.rest.filters import OperatorFilterSet
     from licensing.access.filters import DecisionFilters
-    from licensing.content.filters import ContentFilters
-    from licensing.licenses.filters import LicenseFilters
-    from licensing.policies.filters import PolicyFilters
+    from licensing.content.views import ContentFilters
+    from licensing.licenses.views import LicenseFilters
+    from licensing.policies.views import PolicyFilters
 
     lists = {
         "content": ContentFilters,
@@ -103,7 +103,7 @@ def filters() -> str:
 
 
 def headers() -> str:
-    from kit.http.headers import LIMITS
+    from kit.http.middleware import LIMITS
 
     rows = sorted((name.decode().title(), limit) for name, limit in LIMITS.items())
     return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))

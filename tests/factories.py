@@ -42,6 +42,7 @@ DENY_ALL: dict[str, Any] = {
     "message": "A valid licence is required.",
 }
 ALLOW_ALL: dict[str, Any] = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+LICENSED: dict[str, Any] = {**ALLOW_ALL, "conditions": {"hasValidLicense": True}}
 LICENSED_REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 
 

@@ -1,6 +1,8 @@
 """Work in threads that waits for a lock, as PostgreSQL sees it, and commits that come late."""
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -21,10 +23,18 @@ def open_session(**options: Any) -> psycopg.Connection:
     return psycopg.connect(**settings, **options)
 
 
-def is_waited_for(pid: int, session: psycopg.Connection) -> bool:
-    """Whether another session waits for a lock of the one with this process id."""
-    waits = session.execute("SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))", [pid])
-    return waits.fetchone() != (0,)
+WAITING = "SELECT pid FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+
+
+def wait_until_blocked(work: Future[Any], pid: int, session: psycopg.Connection) -> list[int]:
+    """Wait until sessions wait for a lock of the session `pid`, or the work is done. Return their process ids."""
+    while True:
+        rows = session.execute(WAITING, [pid]).fetchall()
+        if not session.autocommit:
+            session.rollback()
+        if rows or work.done():
+            return [row[0] for row in rows]
+        time.sleep(0.01)
 
 
 @contextmanager

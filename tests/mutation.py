@@ -87,9 +87,8 @@ TESTS = {
     ],
     "analytics/ledger/refunds.py": LEDGER,
     "analytics/ledger/services.py": LEDGER,
-    "accounts/limits/counters.py": LIMITS,
-    "accounts/limits/limiter.py": LIMITS,
     "accounts/limits/windows.py": LIMITS,
+    "accounts/limits/limiter.py": LIMITS,
 }
 MAX_SECONDS = 120  # for the tests of a mutant; a timeout counts as detected
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

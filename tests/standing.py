@@ -13,7 +13,7 @@ from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import Account
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.licenses.compiled import compiled_licenses
 
 Unblock = Callable[[], AbstractContextManager[None]]

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.events import recording
 from accounts.events.models import EndNotice
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from kit.storage.clocks import watch
+from kit.storage.lock_waits import try_to_lock_name
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -82,7 +83,7 @@ def tell_of(deadline: Deadline) -> int:
     after, until = now + deadline.until, now + deadline.lead
     told = 0
     with turn_to_write(), transaction.atomic():
-        if not take_turn():
+        if not try_to_lock_name(LOCK):  # another process writes them
             return 0
         rows = ends(after, until).order_by("pk")
         for chunk in chunks(rows):
@@ -90,15 +91,6 @@ def tell_of(deadline: Deadline) -> int:
             due = [row for row in chunk if getattr(row, made) <= row.expires_at - deadline.lead]
             told += tell_some(deadline, due, current)
     return told
-
-
-def take_turn() -> bool:
-    """Take the advisory lock on PostgreSQL. Returns False if another process holds it."""
-    if connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-        return cursor.fetchone() == (True,)
 
 
 def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:

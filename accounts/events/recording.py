@@ -1,13 +1,71 @@
-"""Writing events in the transaction of the change, together with what listeners write (the webhook outbox)."""
+"""Writing events in the transaction of the change, together with what listeners write (the webhook outbox).
+
+Events show their objects like the API. Each app registers its own kinds at startup.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from django.utils import timezone
+from rest_framework.serializers import BaseSerializer
 
 from accounts.events.models import Event
-from accounts.events.objects import Resource, objects
 from accounts.events.types import BY_NAME, Changes, type_of
 from kit.http.rendering import render_json
+
+Fields = dict[str, object]
+
+
+class Resource(Protocol):
+    """A model with an id, whose changes write events."""
+
+    @property
+    def pk(self) -> object: ...
+
+
+def to_api_names(former: Mapping[str, object]) -> Fields:
+    """Convert field names of the audit log to the API's: `metadata.author` becomes `author` in `metadata`."""
+    shown: Fields = {}
+    groups: dict[str, Fields] = {}
+    for name, value in former.items():
+        outer, _, inner = name.partition(".")
+        if inner:
+            shown[outer] = group = groups.setdefault(outer, {})
+            group[inner] = value
+        else:
+            shown[name] = value
+    return shown
+
+
+@dataclass(frozen=True)
+class ShownObject:
+    """`show` renders a resource like the API; `former` converts previous values from the audit log to the
+    API's shape.
+    """
+
+    show: Callable[..., object]
+    example: Fields
+    former: Callable[[Mapping[str, object]], Fields] = to_api_names
+
+
+objects: dict[str, ShownObject] = {}
+
+
+def register(
+    kind: str,
+    serializer: BaseSerializer,
+    example: Fields,
+    former: Callable[[Mapping[str, object]], Fields] = to_api_names,
+) -> None:
+    """Register a kind of resource; `kind` is the first half of its audit actions."""
+    objects[kind] = ShownObject(serializer.to_representation, example, former)
+
+
+def register_plain(kind: str, example: Fields) -> None:
+    """Register a kind without a model: the code that writes its events builds `data`."""
+    objects[kind] = ShownObject(dict, example)
+
 
 BATCH_ROWS = 500
 

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import blake2b
 from ipaddress import ip_network
+from secrets import token_bytes
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
 from django.utils import timezone
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,10 +18,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.models import ApiKey, KeyType
+from accounts.keys.bounds import in_seconds
+from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.keys.permissions import require
-from accounts.keys.rate_limits import in_seconds
-from accounts.keys.statements import POSTGRESQL, SQLITE
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.admission import Steps, done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -29,7 +29,7 @@ from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network
 
-LAST_USED_PRECISION = timedelta(minutes=1)
+OF_THIS_PROCESS = token_bytes(32)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 Networks = tuple[Network, ...]
 Grants = Mapping[bytes, "Grant"]  # by digest
@@ -149,6 +149,15 @@ def bearer_token(header: str) -> str:
     return token
 
 
+def name_in_cache(header: str) -> bytes:
+    """Return the cache key of an Authorization header's API key. Raises MissingApiKey.
+
+    It is as unique as the key's digest within this process, at a third of its cost. Unlike OpenSSL's HMAC, blake2b
+    keeps the interpreter lock, so other threads do not interrupt the request.
+    """
+    return blake2b(bearer_token(header).encode(), key=OF_THIS_PROCESS, digest_size=32).digest()
+
+
 def license_token(authorization: str) -> str | None:
     """Return the licence token of an Authorization header, or None for another scheme."""
     return authorization[8:].strip() if authorization[:8].lower() == "license " else None
@@ -261,27 +270,6 @@ def moment(text: str | None) -> datetime | None:
         return None
     read = datetime.fromisoformat(text)
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-
-
-noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
-MAX_NOTED = 10_000
-
-
-def uses_to_note(grant: Grant, now: datetime) -> bool:
-    """Whether `lastUsedAt` is more than a minute old, as far as this process knows, or the digest is to be stored."""
-    last = noted.get(grant.key_id) or (grant.last_used_at if grant.new_digest is None else None)
-    return last is None or now - last >= LAST_USED_PRECISION
-
-
-def note_use(grant: Grant, now: datetime) -> None:
-    """Write `lastUsedAt`, unless it was written less than a minute ago, and the digest that is to be stored."""
-    if len(noted) >= MAX_NOTED:
-        noted.clear()  # safe, because the condition below enforces the minute too
-    noted[grant.key_id] = now
-    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
-    ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
-    if grant.new_digest is not None:
-        ApiKey.objects.filter(pk=grant.key_id).update(digest=grant.new_digest)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

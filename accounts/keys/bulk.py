@@ -5,17 +5,12 @@ from collections.abc import Sequence
 from accounts.auditing import audit
 from accounts.keys import services
 from accounts.keys.authentication import Grant
+from accounts.keys.bounds import check_below_plan
 from accounts.keys.models import ApiKey
-from accounts.keys.rate_limits import check_below_plan
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.plans import epochs
-from kit.rest.bulk import Bulk, Kind, Outcome, Row
-
-KIND = Kind("key", "key")
-
-
-def read_rows(bodies: Sequence[object]) -> list[Row]:
-    return KIND.read(bodies, ApiKeySerializer(), ApiKeyChangeSerializer(partial=True))
+from kit.rest.bulk import Bulk, Outcome, Row
+from kit.rest.serializers import StrictSerializer
 
 
 class KeyBulk(Bulk[ApiKey]):
@@ -24,7 +19,7 @@ class KeyBulk(Bulk[ApiKey]):
     `texts` maps new keys' ids to their texts, which are stored nowhere else.
     """
 
-    kind = KIND
+    prefix, short_name = "key", "key"
 
     def __init__(self, account_id: str, rows: Sequence[Row], granted_by: Grant) -> None:
         """Lock the keys involved. Raises InvalidApiKey if the requesting key has ended since authentication."""
@@ -39,6 +34,10 @@ class KeyBulk(Bulk[ApiKey]):
         self.created: list[ApiKey] = []
         self.changed: list[ApiKey] = []
         self.changes: list[audit.Change | None] = []
+
+    @classmethod
+    def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
+        return ApiKeySerializer(), ApiKeyChangeSerializer(partial=True)
 
     def act(self, row: Row) -> tuple[int, ApiKey]:
         if row.id is None:

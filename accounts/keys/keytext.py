@@ -8,7 +8,6 @@ import hmac
 import re
 import secrets
 import string
-from hashlib import blake2b
 from zlib import crc32
 
 from django.conf import settings
@@ -79,14 +78,3 @@ def digest(text: str) -> bytes:
 def former_digests(text: str) -> list[bytes]:
     """Return the digests with the former peppers, for keys that were not used since the pepper changed."""
     return [hmac.digest(pepper, text.encode(), "sha256") for pepper in settings.FORMER_PEPPERS]
-
-
-OF_THIS_PROCESS = secrets.token_bytes(32)
-
-
-def name_in_cache(text: str) -> bytes:
-    """Return the cache key for a secret: as unique as `digest` within this process, at a third of its cost.
-
-    Unlike OpenSSL's HMAC it keeps the interpreter lock, so other threads do not interrupt the request.
-    """
-    return blake2b(text.encode(), key=OF_THIS_PROCESS, digest_size=32).digest()

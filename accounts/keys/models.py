@@ -1,4 +1,4 @@
-"""API keys."""
+"""API keys, and the SQL that reads them with their accounts (accounts.keys.authentication)."""
 
 from django.db import models
 from django.utils import timezone
@@ -27,10 +27,14 @@ class ApiKey(models.Model):
     # Hosts that it may ask about at the edge; empty means any. Has a database default for processes of the previous
     # version.
     allowed_hosts = models.JSONField(default=list, db_default=[], blank=True)
-    rate_limit = models.JSONField(null=True, blank=True)  # its own, below the plan's (accounts.keys.rate_limits)
+    rate_limit = models.JSONField(null=True, blank=True)  # its own, below the plan's (accounts.keys.bounds)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Proxies that were refused with it (accounts.keys.uses): since when without a use, when last, and why then.
+    refused_since = models.DateTimeField(null=True, blank=True, editable=False)
+    refused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    refusal = models.CharField(max_length=255, null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -66,3 +70,26 @@ class PepperFingerprint(models.Model):
 
     def __str__(self) -> str:
         return self.fingerprint[:8]
+
+
+# Digests in hex, epochs, and each key with its account as one JSON array, the cache key for parsed grants.
+FIND = """SELECT {digest}, account.epoch, {array}
+  FROM accounts_apikey api_key JOIN accounts_account account ON account.id = api_key.account_id
+  WHERE api_key."""
+POSTGRESQL = FIND.format(
+    digest="encode(api_key.digest, 'hex')",
+    array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
+      api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
+      account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
+      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers,
+      account.visitor_addresses, api_key.type, api_key.rate_limit)::text""",
+)
+SQLITE = FIND.format(
+    digest="hex(api_key.digest)",
+    array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
+      json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
+      account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
+      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
+      account.visitor_addresses, api_key.type, json(api_key.rate_limit))""",
+)
+BY_DIGEST = POSTGRESQL + "digest = ANY(%s::bytea[])"

@@ -8,9 +8,9 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.keys.bounds import MAX_REQUESTS, PERIODS
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import PERMISSIONS
-from accounts.keys.rate_limits import MAX_REQUESTS, PERIODS
 from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, ErrorShown, IndexedSerializer, RowsField
 from kit.rest.fields import Array, Choice, FieldOptions, Host, Id, Integer, ParsedField, Text, Timestamp

@@ -12,10 +12,16 @@ from accounts.auditing import audit
 from accounts.auditing.models import ActorType, AuditEntry
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant
-from accounts.keys.bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
+from accounts.keys.bounds import (
+    Bounds,
+    bounds_of,
+    check_below_plan,
+    check_may_change,
+    check_no_more_than,
+    check_permissions_of_type,
+)
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import DEFAULTS
-from accounts.keys.rate_limits import check_below_plan
 from accounts.plans import epochs
 from accounts.plans.models import Account
 from kit.http.errors import Revoked, ValidationFailed

@@ -3,13 +3,15 @@
 from datetime import datetime, timedelta
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import ALL, PERMISSIONS
 
 UNUSED_FOR = timedelta(days=90)
 EXPIRES_SOON = timedelta(days=14)
+REFUSED_WITHIN = timedelta(days=1)
+USED_SINCE = timedelta(minutes=5)  # so much after a refusal; a key may have a proxy that works and one that does not
 
 
 class State(models.TextChoices):
@@ -43,11 +45,24 @@ def expires_soon(now: datetime) -> Q:
     return is_in(State.ACTIVE, now) & Q(expires_at__isnull=False, expires_at__lte=now + EXPIRES_SOON)
 
 
+def is_refused(now: datetime) -> Q:
+    """Return the condition for keys with which a proxy was refused within a day, and that were not used since."""
+    is_unused_since = Q(last_used_at=None) | Q(last_used_at__lt=F("refused_at") + USED_SINCE)
+    return Q(refused_at__gt=now - REFUSED_WITHIN) & is_unused_since
+
+
+def refuses_proxy(key: ApiKey, now: datetime) -> bool:
+    """Whether the key is one of `is_refused`."""
+    if key.refused_at is None or key.refused_at <= now - REFUSED_WITHIN:
+        return False
+    return key.last_used_at is None or key.last_used_at < key.refused_at + USED_SINCE
+
+
 def warnings_of(key: ApiKey, now: datetime) -> list[str]:
     """Return short warnings about the key."""
+    warnings = ["refused at the edge"] if refuses_proxy(key, now) else []
     if state_of(key, now) != State.ACTIVE:
-        return []
-    warnings = []
+        return warnings
     if (key.last_used_at or key.created_at) < now - UNUSED_FOR:
         warnings.append(f"not used for {UNUSED_FOR.days} days")
     if key.expires_at is not None and key.expires_at <= now + EXPIRES_SOON:

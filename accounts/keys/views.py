@@ -11,10 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys import services
-from accounts.keys.bounds import Bounds
-from accounts.keys.bulk import KeyBulk, read_rows
+from accounts.keys.bounds import Bounds, RateLimit
+from accounts.keys.bulk import KeyBulk
 from accounts.keys.models import ApiKey
-from accounts.keys.rate_limits import RateLimit
 from accounts.keys.serializers import (
     ApiKeyBulkOutcomeSerializer,
     ApiKeyBulkSerializer,
@@ -96,7 +95,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         one creates more keys. The limits of creation and change apply to each row. Outcomes are in the order of the
         rows. All rows are one transaction and count as one request.
         """
-        bulk = KeyBulk(self.account_id, read_rows(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
+        bulk = KeyBulk(self.account_id, KeyBulk.read(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
         outcomes, shown = bulk.run(), ApiKeySerializer()
 
         def show(key: ApiKey) -> Rendered:

@@ -9,17 +9,30 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 from django.db.models import Value
 from django.db.models.functions import Replace
 from msgspec import Struct
 
 from accounts.events import recording
 from accounts.events.types import LIMIT_REACHED
-from accounts.limits.models import LimitNotice
 from accounts.limits.windows import ACCOUNT, AT_EDGE, Consume
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
+
+
+class LimitNotice(models.Model):
+    """The announcement of a limit's use, once per window and share (see accounts.limits.events)."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    ends_at = models.DateTimeField()  # end of the window
+
+    class Meta:
+        app_label = "accounts"
+
+    def __str__(self) -> str:
+        return self.key
+
 
 MOST_WAITING = 10_000
 MOST_REMEMBERED = 100_000
@@ -61,21 +74,21 @@ def is_new(*key: object) -> bool:
     return True
 
 
-def note_use(consume: Consume, used: Sequence[int], now: int) -> None:
-    """Queue an event if a plan is nearly used up. Requests without a key have no plan."""
+def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
+    """Queue an event if a plan, or its meter at the edge, is nearly used up. Requests without a key have no plan."""
     kind, colon, account_id = consume.bucket.partition(":")
-    if (scope := SCOPES.get(kind + colon)) is not None:
-        for window, count in zip(consume.windows, used, strict=True):
-            if not window.part and count * 5 >= window.limit * 4:
-                note_plan(scope, account_id, window.seconds, window.limit, count, now)
-
-
-def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, now: int) -> None:
-    """Queue an event for a plan's limit, or its meter at the edge. Call it when at least four fifths are used."""
-    percent = 100 if used >= limit else 80
-    window = now // seconds
-    if is_new(scope, account_id, seconds, window, percent, limit):
-        ends, period = (window + 1) * seconds, "day" if seconds > 60 else "minute"
+    if (scope := SCOPES.get(kind + colon)) is None:
+        return
+    for window, used in zip(consume.windows, counts, strict=True):
+        limit, seconds = window.limit, window.seconds
+        percent = 100 if used >= limit else 80
+        if (
+            window.part
+            or used * 5 < limit * 4
+            or not is_new(scope, account_id, seconds, now // seconds, percent, limit)
+        ):
+            continue
+        ends, period = (now // seconds + 1) * seconds, "day" if seconds > 60 else "minute"
         data = limit_data(scope, percent, limit, used, period, ends)
         at_edge = "" if scope == PLAN else f" {scope}"
         # A plan that is changed within the window is another limit.

@@ -1,18 +1,16 @@
 """Plan limits: fixed windows counted atomically, in Redis across all processes or otherwise in this process."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import Lock
 
 from django.conf import settings
 from msgspec.structs import replace
 
-from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.events import note_use
-from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import LoopConnection, RedisCounters
-from accounts.limits.redis_faults import Fault
-from accounts.limits.windows import Consume, Group, LimitState
+from accounts.limits.redis_servers import Fault, RedisAddress
+from accounts.limits.windows import Consume, Consumed, Group, LimitState, ProcessCounters
 
 Counters = ProcessCounters | RedisCounters
 
@@ -30,12 +28,9 @@ class Limiter:
         if self.made is None:
             with self.lock:
                 if self.made is None:
-                    self.made = self.make()
+                    url = settings.REDIS_URL
+                    self.made = RedisCounters(RedisAddress(url)) if url else ProcessCounters()
         return self.made
-
-    @staticmethod
-    def make() -> Counters:
-        return RedisCounters(RedisAddress(settings.REDIS_URL)) if settings.REDIS_URL else ProcessCounters()
 
     def consume(self, consume: Consume) -> LimitState:
         """Count one request and return the state of its limit."""
@@ -44,9 +39,8 @@ class Limiter:
 
     def consume_many(self, consumes: Sequence[Consume]) -> list[LimitState]:
         """Count simultaneous requests; those with the same bucket and windows pass in the given order."""
-        now = int(time.time())
-        merged = merge(consumes)
-        return build_states(consumes, merged, self.counters.consume(merged, now), now)
+        now, merged = int(time.time()), merge(consumes)
+        return build_states(consumes, merged, self.counters.consume(list(merged.values()), now), now)
 
     def for_event_loop(self) -> Callable[[Sequence[Consume]], Awaitable[list[LimitState]]]:
         """Return `consume_many` for one event loop, which needs no threads for Redis."""
@@ -57,7 +51,8 @@ class Limiter:
             if isinstance(counters, ProcessCounters):
                 return self.consume_many(consumes)
             merged = merge(consumes)
-            return build_states(consumes, merged, await counters.count(connection, merged, now), now)
+            counted = await counters.count(connection, list(merged.values()), now)
+            return build_states(consumes, merged, counted, now)
 
         return consume_many
 
@@ -65,7 +60,7 @@ class Limiter:
         """Return the limit as this process knows it, without counting and without waiting for Redis."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
-        [state] = build_states(uncounted, uncounted, counters.consume(uncounted, now), now)
+        [state] = build_states(uncounted, merge(uncounted), counters.consume(uncounted, now), now)
         return state
 
     def look(self, consumes: Sequence[Consume]) -> list[list[int]]:
@@ -91,22 +86,21 @@ class Limiter:
         self.counters.forget_all()
 
 
-def merge(consumes: Sequence[Consume]) -> Sequence[Consume]:
+def merge(consumes: Sequence[Consume]) -> Mapping[Group, Consume]:
     """Merge those with the same bucket and windows, and add up their costs."""
-    if len(consumes) == 1:
-        return consumes
     merged: dict[Group, Consume] = {}
     for consume in consumes:
-        first = merged.get(consume.group)
-        merged[consume.group] = consume if first is None else replace(first, cost=first.cost + consume.cost)
-    return list(merged.values())
+        group = consume.group
+        first = merged.get(group)
+        merged[group] = consume if first is None else replace(first, cost=first.cost + consume.cost)
+    return merged
 
 
 def build_states(
-    consumes: Sequence[Consume], merged: Sequence[Consume], counted: Sequence[Consumed], now: int
+    consumes: Sequence[Consume], merged: Mapping[Group, Consume], counted: Sequence[Consumed], now: int
 ) -> list[LimitState]:
     """Return the state of each limit, given the counts of its whole group."""
-    by_group = {consume.group: counts for consume, counts in zip(merged, counted, strict=True)}
+    by_group = dict(zip(merged, counted, strict=True))
     served = dict.fromkeys(by_group, 0)
     states = []
     for consume in consumes:

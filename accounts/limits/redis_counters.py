@@ -19,11 +19,16 @@ from redis.asyncio.connection import AbstractConnection
 from redis.cluster import RedisCluster
 from redis.exceptions import RedisClusterException
 
-from accounts.limits.counters import Consumed, ProcessCounters
-from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_faults import Fault, find_fault_in, find_settings_fault, find_topology_fault, read_info
-from accounts.limits.redis_script import CONSUME
-from accounts.limits.windows import Consume, Group
+from accounts.limits.redis_servers import (
+    CONSUME,
+    Fault,
+    RedisAddress,
+    find_fault_in,
+    find_settings_fault,
+    find_topology_fault,
+    read_info,
+)
+from accounts.limits.windows import Consume, Consumed, Group, ProcessCounters
 from kit.http.admission import run_blocking
 from kit.telemetry.tracing import traced
 
@@ -35,6 +40,7 @@ ERRORS = (redis.RedisError, RedisClusterException, OSError)
 Client = redis.Redis | RedisCluster
 AsyncClient = AsyncRedis | AsyncRedisCluster
 AnyClient = Client | AsyncClient
+CLUSTERS = (RedisCluster, AsyncRedisCluster)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
@@ -89,6 +95,8 @@ class RedisCounters:
             return self.consume_here(consumes, now)
         try:
             client = await connection.connect()
+            if not isinstance(client, CLUSTERS):
+                return await self.count_share(connection, client, "", consumes, now)
             shares = divide(client, consumes)
         except ERRORS as error:
             self.outages.note_failure(error)
@@ -96,8 +104,6 @@ class RedisCounters:
         counted: dict[Group, Consumed] = {}
         for server, share in shares.items():
             counts = await self.count_share(connection, client, server, share, now)
-            if len(shares) == 1:
-                return counts
             counted.update(zip([consume.group for consume in share], counts, strict=True))
         return [counted[consume.group] for consume in consumes]
 
@@ -105,25 +111,24 @@ class RedisCounters:
         self, connection: "Connection", client: AnyClient, server: str, share: Sequence[Consume], now: int
     ) -> list[Consumed]:
         """Count at one server; in this process if it does not answer."""
-        if not self.outages.allows(server):
-            return self.consume_here(share, now)
         try:
-            counts = await connection.run_script(share, now)
+            if self.outages.allows(server):
+                counts = [(granted, used) for granted, used in await connection.run_script(share, now)]
+                if self.outages.since is not None:
+                    self.note_answer(client, server)
+                return counts
         except ERRORS as error:
             self.outages.note_failure(error, server)
-            return self.consume_here(share, now)
-        self.note_answer(client, server)
-        return counts
+        return self.consume_here(share, now)
 
     def consume_here(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
         fallbacks.inc(sum(consume.cost > 0 for consume in consumes))
         return self.fallback.consume(consumes, now)
 
     def note_answer(self, client: AnyClient, server: str) -> None:
-        if self.outages.since is not None:
-            if isinstance(client, RedisCluster | AsyncRedisCluster):
-                self.outages.forget_all_but({node.name for node in client.get_primaries()})
-            self.outages.note_success(server)
+        if isinstance(client, CLUSTERS):
+            self.outages.forget_all_but({node.name for node in client.get_primaries()})
+        self.outages.note_success(server)
 
     def find_fault(self) -> Fault | None:
         """Inspect the servers. Returns None if they do not answer."""
@@ -167,26 +172,18 @@ def redis_key(bucket: str, part: str = "") -> str:
 
 def build_command(consumes: Sequence[Consume], now: int) -> tuple[str | int | bytes, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
-    keys = [redis_key(consume.bucket, window.part) for consume in consumes for window in consume.windows]
-    buckets = []
+    keys, buckets = [], []
     for consume in consumes:
-        limits = [(NO_LIMIT if consume.is_meter else window.limit, window.seconds) for window in consume.windows]
+        limits = []
+        for window in consume.windows:
+            keys.append(redis_key(consume.bucket, window.part))
+            limits.append((NO_LIMIT if consume.is_meter else window.limit, window.seconds))
         buckets.append((consume.cost, consume.moment(now), limits))
     return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)
 
 
-def read_reply(reply: Sequence[tuple[int, list[int]]]) -> list[Consumed]:
-    """Read the script's reply."""
-    return [(granted, counts) for granted, counts in reply]
-
-
-def divide(client: AnyClient, consumes: Sequence[Consume]) -> Mapping[str, Sequence[Consume]]:
-    """Return what each server counts: the primaries of a Cluster by their names, any other as "".
-
-    Raises one of ERRORS if no primary has a bucket's slot.
-    """
-    if not isinstance(client, RedisCluster | AsyncRedisCluster):
-        return {"": consumes}
+def divide(client: RedisCluster | AsyncRedisCluster, consumes: Sequence[Consume]) -> Mapping[str, Sequence[Consume]]:
+    """Return what each primary of a Cluster counts, by its name. Raises one of ERRORS if none has a bucket's slot."""
     shares: dict[str, list[Consume]] = defaultdict(list)
     for consume in consumes:
         node = client.get_node_from_key(redis_key(consume.bucket))
@@ -215,14 +212,14 @@ class ThreadConnection:
         return self.client()
 
     @traced("EVAL limits", system="redis")
-    async def run_script(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+    async def run_script(self, consumes: Sequence[Consume], now: int) -> Sequence[Consumed]:
         """Run the script on the server of these buckets. Raises one of ERRORS.
 
         A Cluster runs it for each bucket. MOVED and ASK, which the client follows, have counted nothing.
         """
         client = self.client()
         calls = [[consume] for consume in consumes] if isinstance(client, RedisCluster) else [consumes]
-        return [counted for call in calls for counted in read_reply(client.execute_command(*build_command(call, now)))]
+        return [counted for call in calls for counted in client.execute_command(*build_command(call, now))]
 
 
 class LoopConnection:
@@ -237,7 +234,7 @@ class LoopConnection:
         return await self.client.initialize()
 
     @traced("EVAL limits", system="redis")
-    async def run_script(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+    async def run_script(self, consumes: Sequence[Consume], now: int) -> Sequence[Consumed]:
         """Do the same in one round trip."""
         if isinstance(self.client, AsyncRedisCluster):
             return await self.run_in_cluster(self.client, consumes, now)
@@ -246,7 +243,8 @@ class LoopConnection:
         try:
             async with asyncio.timeout(self.seconds_to_wait):
                 await connection.send_packed_command(hiredis.pack_command(command), check_health=False)
-                return read_reply(await connection.read_response())
+                reply: Sequence[Consumed] = await connection.read_response()
+                return reply
         except BaseException:
             await connection.disconnect(nowait=True)  # drop the pending reply
             raise
@@ -272,7 +270,9 @@ class LoopConnection:
             await self.kept.disconnect()
         await self.client.aclose()
 
-    async def run_in_cluster(self, client: AsyncRedisCluster, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+    async def run_in_cluster(
+        self, client: AsyncRedisCluster, consumes: Sequence[Consume], now: int
+    ) -> Sequence[Consumed]:
         pipeline = client.pipeline()
         for consume in consumes:
             pipeline.execute_command(*build_command([consume], now))
@@ -286,7 +286,7 @@ class LoopConnection:
             with suppress(*ERRORS):
                 await client.nodes_manager.initialize()
             raise
-        return [read_reply(reply)[0] for reply in replies]
+        return [reply[0] for reply in replies]
 
 
 Connection = ThreadConnection | LoopConnection

@@ -1,17 +1,19 @@
 """Which limit a request counts against, and its headers (docs/reference/api.md, Limits)."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache
+from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
-from django.http import HttpRequest
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.keys import keytext
-from accounts.keys.authentication import Grant, bearer_token, grant_of, is_within
+from accounts.keys.authentication import Grant, grant_of, is_within, name_in_cache
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
@@ -20,23 +22,29 @@ from accounts.limits.windows import (
     DAY,
     HOUR,
     MINUTE,
+    PUBLIC,
     PUBLIC_ADDRESS,
     Consume,
     LimitState,
     Window,
+    build_headers,
 )
 from kit.http.admission import done_before
-from kit.http.errors import MissingApiKey, RateLimitExceeded
+from kit.http.error_pages import error_page
+from kit.http.errors import MissingApiKey, RateLimitExceeded, error_response
 from kit.http.middleware import Address, client_network, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
 
 ANONYMOUS = (Window(60, MINUTE),)
-PUBLIC = "public"  # the part of an account's bucket that its public keys share
 PUBLIC_PER_ADDRESS = 60  # requests a minute with public keys, from one address
-NAMES = {MINUTE: '"minute"', HOUR: '"hour"', DAY: '"day"'}  # window names as structured field strings
 EACH = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
+FOR_OPERATORS = 10  # multiple of the anonymous limit
+MOST_SESSIONS = 1_000
+FREE = frozenset({"/livez", "/readyz", "/metrics"})
+
+Handler = Callable[[HttpRequest], HttpResponse]
 
 
 class CountedRequest(HttpRequest):
@@ -46,12 +54,8 @@ class CountedRequest(HttpRequest):
 
 
 def address_bucket(address: Address | None) -> str:
-    return f"{ADDRESS}{address_name(address)}"
-
-
-def address_name(address: Address | None) -> str:
-    """Return the name under which an address is counted; addresses of an IPv6 /64 share one."""
-    return "unknown" if address is None else str(client_network(address))
+    """Return the bucket of an address; addresses of an IPv6 /64 share one."""
+    return f"{ADDRESS}{'unknown' if address is None else client_network(address)}"
 
 
 @lru_cache(maxsize=10_000)
@@ -69,34 +73,23 @@ def build_consume(grant: Grant | None, address: Address | None, cost: int = 1) -
     """Return what a request consumes: of its key's limits or, without a key, of its address's."""
     if grant is None:
         return Consume(address_bucket(address), ANONYMOUS, cost)
+    per_minute, per_day = grant.limits
     if grant.is_public:
-        consume = public_consume(grant, address_name(address))
+        # Public keys have counters of their own, so that a web page's visitors take nothing from the account's secret
+        # keys: half of the plan's minute and day, and at least one request.
+        counter = f"{PUBLIC}:{address_bucket(address)}"
+        windows = (
+            Window(max(per_minute // 2, 1), MINUTE, PUBLIC),
+            Window(max(per_day // 2, 1), DAY, PUBLIC),
+            Window(PUBLIC_PER_ADDRESS, MINUTE, counter),
+        )
+        consume = Consume(f"{ACCOUNT}{grant.account_id}", windows)
     else:
-        consume = plan_consume(grant.account_id, *grant.limits)
+        consume = plan_consume(grant.account_id, per_minute, per_day)
     if grant.own_limit is not None:
         own = Window(*grant.own_limit, f"key:{grant.key_id}")
         consume = replace(consume, windows=(*consume.windows, own))
     return consume if cost == consume.cost else replace(consume, cost=cost)
-
-
-def public_consume(grant: Grant, address: str) -> Consume:
-    """Return what a request with a public key consumes.
-
-    Public keys have counters of their own, so that a web page's visitors take nothing from the account's secret keys.
-    """
-    per_minute, per_day = public_share(grant.limits)
-    windows = (
-        Window(per_minute, MINUTE, PUBLIC),
-        Window(per_day, DAY, PUBLIC),
-        Window(PUBLIC_PER_ADDRESS, MINUTE, f"{PUBLIC_ADDRESS}{address}"),
-    )
-    return Consume(f"{ACCOUNT}{grant.account_id}", windows)
-
-
-def public_share(limits: tuple[int, int]) -> tuple[int, int]:
-    """Return the share of public keys in a plan: half of its minute and of its day, at least one request."""
-    per_minute, per_day = limits
-    return max(per_minute // 2, 1), max(per_day // 2, 1)
 
 
 def refuse_beyond(state: LimitState) -> None:
@@ -120,40 +113,6 @@ def whose_limit(part: str) -> str:
     return " of this key"
 
 
-def build_headers(state: LimitState) -> dict[str, str]:
-    return {
-        "X-RateLimit-Limit": str(state.limit),
-        "X-RateLimit-Remaining": str(state.remaining),
-        "X-RateLimit-Reset": str(state.reset),
-        "RateLimit-Policy": render_policy(state.windows),
-        "RateLimit": f"{window_label(state.seconds, state.part)};r={state.remaining};t={state.seconds_left}",
-    }
-
-
-@lru_cache(maxsize=1_000)
-def render_policy(windows: tuple[Window, ...]) -> str:
-    """Return the value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)."""
-    return ", ".join(
-        f"{window_label(window.seconds, window.part)};q={window.limit};w={window.seconds}" for window in windows
-    )
-
-
-def window_label(seconds: int, part: str) -> str:
-    """Return the window's name in headers, as a structured field string. The names of a caller's windows differ."""
-    if part in ("", PUBLIC):
-        return NAMES[seconds]
-    return '"address"' if part.startswith(PUBLIC_ADDRESS) else '"key"'
-
-
-def state_for_stranger(address: Address | None) -> LimitState:
-    """Return the state for an event-loop reply made before the sender is known."""
-    return limiter.known_here(build_consume(None, address))
-
-
-def headers_for_stranger(address: Address | None) -> dict[str, str]:
-    return build_headers(state_for_stranger(address))
-
-
 class KnownKeys:
     """The limits of recently authenticated keys, as this process knows them.
 
@@ -165,10 +124,10 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by keytext.name_in_cache
+        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by name_in_cache
 
     def note(self, header: str, grant: Grant) -> None:
-        if (name := name_in_cache(header)) is None:
+        if (name := cached_name(header)) is None:
             return
         with self.lock:
             self.known[name] = grant
@@ -178,21 +137,21 @@ class KnownKeys:
 
     def find(self, header: str, address: Address | None) -> Grant | None:
         """Return the grant of an Authorization header, or None if the key is unknown or excludes the address."""
-        name = name_in_cache(header)
+        name = cached_name(header)
         grant = None if name is None else self.known.get(name)
         return grant if grant is not None and is_within(address, grant.networks) else None
 
     def forget(self, header: str) -> None:
         """Forget a key that has ended."""
-        if (name := name_in_cache(header)) is not None:
+        if (name := cached_name(header)) is not None:
             with self.lock:
                 self.known.pop(name, None)
 
 
-def name_in_cache(header: str) -> bytes | None:
+def cached_name(header: str) -> bytes | None:
     """Return the cache key of an Authorization header; None if the API key came in another header."""
     try:
-        return keytext.name_in_cache(bearer_token(header))
+        return name_in_cache(header)
     except MissingApiKey:
         return None
 
@@ -213,7 +172,10 @@ def identify_caller(header: str, address: Address | None) -> str:
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
-    """Return the state of the request's limit as this process knows it, without waiting."""
+    """Return the state of the request's limit as this process knows it, without waiting.
+
+    `header` is the Authorization header; empty if it is not known.
+    """
     return limiter.known_here(build_consume(known_keys.find(header, address), address))
 
 
@@ -243,3 +205,75 @@ class PlanThrottle(BaseThrottle):
         cast(CountedRequest, request._request).limit_state = state
         refuse_beyond(state)
         return True
+
+
+def is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/v1/") or request.path == "/v1"
+
+
+class RateLimitHeadersMiddleware:
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if is_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
+            state: LimitState | None = getattr(request, "limit_state", None)
+            if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
+                state = limiter.consume(build_consume(None, get_client_address(request), cost=0))
+            elif state is None:
+                state = count_unauthenticated(request)
+                try:
+                    refuse_beyond(state)
+                except RateLimitExceeded as error:
+                    response = error_response(error, request)
+            for name, value in build_headers(state).items():
+                response[name] = value
+        return response
+
+
+class PageLimitMiddleware:
+    """Limits requests per address outside /v1: the front page, the reference, the admin with its login.
+
+    Static files are served earlier, and probes are exempt. A signed-in operator has a separate limit, ten times as
+    large; this process recognises the session after its first page.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        self.sessions: dict[str, None] = {}
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_api(request) or request.path in FREE:
+            return self.get_response(request)
+        session = self.session_of(request)
+        try:
+            refuse_beyond(limiter.consume(self.consume_of_page(request, session)))
+        except RateLimitExceeded as error:
+            return HttpResponse(error_page(error), status=429, headers=error.headers)
+        response = self.get_response(request)
+        if response.status_code < 500:  # otherwise the session may be unreadable
+            self.learn(request, session)
+        return response
+
+    @staticmethod
+    def session_of(request: HttpRequest) -> str:
+        """Return a digest of the session cookie; empty without one."""
+        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
+
+    def consume_of_page(self, request: HttpRequest, session: str) -> Consume:
+        if session in self.sessions:
+            return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
+        address = address_bucket(get_client_address(request))
+        return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
+
+    def learn(self, request: HttpRequest, session: str) -> None:
+        """Remember an operator's session, or forget one that has ended."""
+        user = getattr(request, "user", None) if session else None
+        if user is not None and user.is_authenticated:
+            if len(self.sessions) >= MOST_SESSIONS:
+                self.sessions.clear()  # the next page of each restores it
+            self.sessions[session] = None
+        else:
+            self.sessions.pop(session, None)

@@ -1,11 +1,17 @@
 """Windows of limits and their state."""
 
+from collections.abc import Sequence
+from functools import lru_cache
+from threading import Lock
+
 from msgspec import Struct
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # Prefixes of buckets: of an account's plan, of its meter at the edge, and of an address without a key.
 ACCOUNT, AT_EDGE, ADDRESS = "account:", "edge:", "address:"
-PUBLIC_ADDRESS = "public:address:"  # prefix of the part of an account's bucket that counts an address with public keys
+PUBLIC = "public"  # the part of an account's bucket that its public keys share
+NAMES = {MINUTE: '"minute"', HOUR: '"hour"', DAY: '"day"'}  # window names as structured field strings
+PUBLIC_ADDRESS = f"{PUBLIC}:{ADDRESS}"  # prefix of the part that counts an address with public keys
 # Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
 # further ahead comes from a clock that has been set back, and would refuse requests until its time.
 MOST_AHEAD = 300
@@ -86,3 +92,79 @@ class Consume(Struct, frozen=True, gc=False):
     def room(self, window: Window, used: int) -> int:
         """Return how much more may be counted in the window."""
         return self.cost if self.is_meter else window.limit - used
+
+
+# The number of granted requests, and each window's count before.
+Consumed = tuple[int, list[int]]
+
+
+def build_headers(state: LimitState) -> dict[str, str]:
+    return {
+        "X-RateLimit-Limit": str(state.limit),
+        "X-RateLimit-Remaining": str(state.remaining),
+        "X-RateLimit-Reset": str(state.reset),
+        "RateLimit-Policy": render_policy(state.windows),
+        "RateLimit": f"{window_label(state.seconds, state.part)};r={state.remaining};t={state.seconds_left}",
+    }
+
+
+@lru_cache(maxsize=1_000)
+def render_policy(windows: tuple[Window, ...]) -> str:
+    """Return the value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)."""
+    return ", ".join(
+        f"{window_label(window.seconds, window.part)};q={window.limit};w={window.seconds}" for window in windows
+    )
+
+
+def window_label(seconds: int, part: str) -> str:
+    """Return the window's name in headers, as a structured field string. The names of a caller's windows differ."""
+    if part in ("", PUBLIC):
+        return NAMES[seconds]
+    return '"address"' if part.startswith(PUBLIC_ADDRESS) else '"key"'
+
+
+def counts_address(counter: str) -> bool:
+    """Whether the counter belongs to one client address, of which there may be any number."""
+    return counter.startswith(ADDRESS) or f":{PUBLIC_ADDRESS}" in counter
+
+
+class ProcessCounters:
+    """Counts in this process, shared by its threads."""
+
+    MAX_BUCKETS = 100_000  # beyond this, expired buckets are dropped; beyond ten times this, all anonymous ones
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.tidied_in = 0  # the minute of the last cleanup, which is too slow for every request
+        self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (counter, seconds) → (window number, count)
+
+    def consume(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+        """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
+        with self.lock:
+            if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
+                self.tidy(now)
+            return [self.consume_one(consume, now) for consume in consumes]
+
+    def tidy(self, now: int) -> None:
+        self.tidied_in = now // MINUTE
+        self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
+        if len(self.buckets) > 10 * self.MAX_BUCKETS:
+            self.buckets = {key: kept for key, kept in self.buckets.items() if not counts_address(key[0])}
+
+    def consume_one(self, consume: Consume, now: int) -> Consumed:
+        numbers, used, now = [], [], consume.moment(now)
+        for window in consume.windows:
+            number, count = self.buckets.get((consume.counter_name(window), window.seconds), (0, 0))
+            begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD
+            numbers.append(now // window.seconds if begun else number)
+            used.append(0 if begun else count)
+        room = min(consume.room(window, count) for window, count in zip(consume.windows, used, strict=True))
+        granted = max(min(consume.cost, room), 0)
+        if granted:
+            for window, number, count in zip(consume.windows, numbers, used, strict=True):
+                self.buckets[consume.counter_name(window), window.seconds] = (number, count + granted)
+        return granted, used
+
+    def forget_all(self) -> None:
+        with self.lock:
+            self.buckets = {}

@@ -21,6 +21,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.plans.models import Account, EpochChange
+from kit.storage.lock_waits import key_share
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
@@ -30,7 +31,6 @@ from kit.values import ids
 HELD = "hashtextextended({account}, 1)"
 HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
 FIND = "SELECT 1 FROM accounts_account WHERE id = %s"
-KEEP = {"postgresql": f"{FIND} FOR KEY SHARE", "sqlite": FIND}  # SQLite runs one writing transaction at a time
 EVERYTHING = None  # passed instead of names
 GONE = -1  # epoch of a deleted account; no key is valid at it
 MAX_MISSED = 1_000  # epochs whose changes are read; beyond that, dropping the whole cache is cheaper
@@ -82,7 +82,7 @@ def keep(account_id: str) -> bool:
     account do not block each other here.
     """
     with prepared_cursor() as cursor:
-        cursor.execute(KEEP[connection.vendor], [account_key(account_id)])
+        cursor.execute(FIND + key_share(), [account_key(account_id)])
         return cursor.fetchone() is not None
 
 

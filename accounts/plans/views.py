@@ -17,8 +17,8 @@ from accounts.plans.usage import WindowUse, plan_use
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, Timestamp, TimeZone
 from kit.rest.money import Currency
+from kit.rest.resources import pick_fields
 from kit.rest.serializers import StrictSerializer
-from kit.rest.sparse import pick_fields
 from kit.values.timestamps import render_timestamp
 
 

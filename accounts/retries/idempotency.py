@@ -29,6 +29,7 @@ from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
+from kit.storage.lock_waits import lock_name, try_to_lock_name, waits_at_most
 from kit.storage.reading import stored_now
 from kit.values import ids
 
@@ -112,19 +113,15 @@ def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
     now = timezone.now()
     created, oldest = map(connection.ops.adapt_datetimefield_value, (now, now - IdempotencyRecord.LIFETIME))
     account = Account._meta.pk.get_db_prep_value(account_id, connection)
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
-        try:
+    try:
+        with waits_at_most(f"{WAIT_SECONDS}s"), connection.cursor() as cursor:
             lock_key(account_id, key)
             cursor.execute(CLAIM_KEY, [account, key, digest, b"", created, oldest])
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
-                raise KeyTaken from None
-            raise
-        is_mine = cursor.fetchone() is not None
-        if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
+            is_mine = cursor.fetchone() is not None
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
+            raise KeyTaken from None
+        raise
     # PostgreSQL has locked the row, though it did not update it, so that a purge cannot delete it meanwhile.
     return None if is_mine else IdempotencyRecord.objects.get(account_id=account_id, key=key)
 
@@ -139,21 +136,10 @@ def keep_reply(
 
 def lock_key(account_id: str, key: str) -> None:
     """Lock the key until the transaction ends. Checks skip locked keys instead of waiting for the row."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [lock_name(account_id, key)])
+    lock_name(name_of_key(account_id, key))
 
 
-def try_to_lock_key(account_id: str, key: str) -> bool:
-    """Lock the key until the transaction ends. Returns False if another transaction holds it."""
-    if connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [lock_name(account_id, key)])
-        return bool(cursor.fetchone()[0])
-
-
-def lock_name(account_id: str, key: str) -> str:
+def name_of_key(account_id: str, key: str) -> str:
     return str(UUID(ids.id_to_hex("acc", account_id))) + key
 
 
@@ -201,7 +187,7 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
 
     Does not wait for another request with the key. Raises KeyTaken, IdempotencyMismatch and IdempotencyConflict.
     """
-    if not try_to_lock_key(account_id, key):
+    if not try_to_lock_name(name_of_key(account_id, key)):
         raise KeyTaken
     record = claim(account_id, key, digest)
     if record is not None:

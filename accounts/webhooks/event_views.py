@@ -8,7 +8,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
-from accounts.events.filters import EventFilters
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
 from accounts.events.types import TYPES
@@ -18,8 +17,17 @@ from accounts.webhooks.models import WebhookEndpoint
 from accounts.webhooks.readable_events import check_patterns, readable_types
 from accounts.webhooks.serializers import RedeliverySerializer
 from kit.http.errors import NotFound, ValidationFailed
+from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import find, require_resource
+
+
+class EventFilters(OperatorFilterSet):
+    operands = {
+        "type": Operand(choice(one.name for one in TYPES), index=Index.SORTS),
+        "objectId": Operand(text, "object_id", index=Index.SORTS),
+        "created": Operand(timestamp, operators=ORDER),
+    }
 
 
 class EventViewSet(AccountViewSet[Event]):

@@ -1,15 +1,13 @@
 """The webhook outbox: deliveries are written with their events."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from accounts.events.models import Event
-from accounts.webhooks import wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
-from kit.storage.columns import Columns
-from kit.storage.prepared import prepared_cursor
+from kit.storage.prepared import Columns, prepared_cursor
 
 BATCH_ROWS = 500
 # Every change reads these, so they exclude secrets and headers.
@@ -43,10 +41,23 @@ def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:
 
 def queue(deliveries: Iterable[WebhookDelivery]) -> None:
     if WebhookDelivery.objects.bulk_create(list(deliveries), batch_size=BATCH_ROWS):
-        wakeup.after_commit()
+        after_commit()
 
 
 def drop_waiting(endpoint: WebhookEndpoint) -> None:
     """Drop the endpoint's queued deliveries; `recover` and `redeliver` can restore them."""
     waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
     waiting.update(state=DeliveryState.FAILED, due_at=None)
+
+
+workers: set[Callable[[], object]] = set()  # each is thread-safe
+
+
+def wake_workers() -> None:
+    for wake in list(workers):
+        wake()
+
+
+def after_commit() -> None:
+    if workers:
+        transaction.on_commit(wake_workers, robust=True)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.events.models import Event
 from accounts.events.types import TO_BE_NAMED, covered_by
-from accounts.webhooks import wakeup
+from accounts.webhooks import outbox
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import LEASE
 from accounts.webhooks.services import lock
@@ -75,7 +75,7 @@ def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
         locked.paused_until = None
         locked.save(update_fields=["paused_until"])
     queued = replace(previewed, is_preview=False, events=queue(locked, since) if previewed.events else 0)
-    wakeup.after_commit()
+    outbox.after_commit()
     changes = {"since": None if since is None else since.isoformat(), "events": queued.events}
     audit.record("webhook_endpoint.recovered", locked, {}, changes)
     return queued

@@ -7,14 +7,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.events.types import PATTERNS
-from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
+from accounts.webhooks.models import EndpointStatus
 from kit.rest.fields import Array, Boolean, Choice, FieldOptions, Id, Integer, ParsedField, Text, Timestamp, Url
 from kit.rest.resources import id_hint
+from kit.rest.rows import RowSerializer, ShownRow
 from kit.rest.serializers import StrictSerializer
 from kit.values import ids
-from kit.values.json_values import Rendered
 from kit.values.suggestions import did_you_mean
-from kit.values.timestamps import render_timestamp
 
 MAX_PATTERNS = 50
 MAX_HEADERS = 20
@@ -142,7 +141,7 @@ class AccessFilterSerializer(StrictSerializer):
     )
 
 
-class WebhookEndpointSerializer(StrictSerializer):
+class WebhookEndpointSerializer(RowSerializer):
     """A URL that receives the account's events."""
 
     id = Id("we", read_only=True)
@@ -184,22 +183,6 @@ class WebhookEndpointSerializer(StrictSerializer):
     def validate_events(self, patterns: list[str]) -> list[str]:
         return list(dict.fromkeys(patterns))
 
-    def to_representation(self, endpoint: WebhookEndpoint) -> Rendered:
-        return {
-            "id": endpoint.pk,
-            "object": "webhook_endpoint",
-            "url": endpoint.url,
-            "events": endpoint.events,
-            "description": endpoint.description,
-            "accessFilter": endpoint.access_filter,
-            "status": str(endpoint.status),
-            "disabledReason": endpoint.disabled_reason,
-            "headerNames": endpoint.header_names,
-            "failingSince": render_timestamp(endpoint.failing_since),
-            "created": render_timestamp(endpoint.created),
-            "updated": render_timestamp(endpoint.updated),
-        }
-
 
 class SecretSerializer(WebhookEndpointSerializer):
     secret = serializers.CharField(read_only=True, help_text="Signs the deliveries. Shown only in this reply.")
@@ -221,7 +204,7 @@ class RedeliverySerializer(StrictSerializer):
     webhookId = Id("we", max_length=100, help_text="The endpoint to send the event to again.")
 
 
-class WebhookAttemptSerializer(serializers.Serializer):
+class WebhookAttemptSerializer(ShownRow):
     """One attempt to deliver an event."""
 
     id = Id("del")
@@ -238,19 +221,10 @@ class WebhookAttemptSerializer(serializers.Serializer):
     nextAttempt = Timestamp(allow_null=True, help_text="Time of the next attempt; null if none is scheduled.")
     created = Timestamp()
 
-    def to_representation(self, attempt: WebhookAttempt) -> Rendered:
-        return {
-            "id": attempt.pk,
-            "object": "webhook_delivery",
-            "webhookId": attempt.endpoint_id,
-            "eventId": attempt.event_id,
-            "eventType": attempt.event.type,
-            "attempt": attempt.number,
-            "succeeded": attempt.succeeded,
-            "status": attempt.status,
-            "error": attempt.error,
-            "response": attempt.reply,
-            "durationMs": attempt.duration_ms,
-            "nextAttempt": render_timestamp(attempt.next_attempt_at),
-            "created": render_timestamp(attempt.created),
-        }
+    attributes = {
+        "webhookId": "endpoint_id",
+        "eventType": "event.type",
+        "attempt": "number",
+        "response": "reply",
+        "nextAttempt": "next_attempt_at",
+    }

@@ -10,10 +10,10 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.events import recording
 from accounts.events.models import Event
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from accounts.events.types import PING
 from accounts.plans.models import Account
-from accounts.webhooks import outbox, secrets, wakeup
+from accounts.webhooks import outbox, secrets
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.http.errors import ValidationFailed
 from kit.outbound.destinations import DestinationRefused, check_url
@@ -159,7 +159,7 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
     if endpoint.paused_until is not None:
         endpoint.paused_until = None
         endpoint.save(update_fields=["paused_until"])
-    wakeup.after_commit()
+    outbox.after_commit()
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         event=event, endpoint=endpoint, defaults={"is_single": True, "due_at": timezone.now()}
     )

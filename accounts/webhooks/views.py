@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from accounts.events.serializers import EventSerializer
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import recovery, services
-from accounts.webhooks.filters import AttemptFilters
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.readable_events import check_patterns
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
@@ -22,6 +21,15 @@ from accounts.webhooks.serializers import (
     WebhookAttemptSerializer,
     WebhookEndpointSerializer,
 )
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, boolean, identifier, timestamp
+
+
+class AttemptFilters(OperatorFilterSet):
+    operands = {
+        "eventId": Operand(identifier("evt"), "event_id"),
+        "succeeded": Operand(boolean),
+        "created": Operand(timestamp, operators=ORDER),
+    }
 
 
 class WebhookViewSet(AccountViewSet[WebhookEndpoint]):

@@ -22,7 +22,7 @@ from prometheus_client import Counter as CountedOutcomes
 
 from accounts.events import clock
 from accounts.events.clock import Look
-from accounts.webhooks import queue, wakeup
+from accounts.webhooks import outbox, queue
 from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
@@ -81,7 +81,7 @@ class Worker:
         self.news = asyncio.Event()  # set when an attempt ends, something is queued, or the worker must stop
         loop = asyncio.get_running_loop()
         self.wake = wake = lambda: loop.call_soon_threadsafe(self.news.set)
-        wakeup.workers.add(wake)
+        outbox.workers.add(wake)
         if self.until_idle:
             await self.look_at_the_clock()
         looking = asyncio.create_task(self.keep_looking())
@@ -97,7 +97,7 @@ class Worker:
                     return
                 await self.pause(busy=began > 0)
         finally:
-            wakeup.workers.discard(wake)
+            outbox.workers.discard(wake)
             self.wake = lambda: None
             looking.cancel()
             await self.finish()

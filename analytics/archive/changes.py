@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from datetime import date
 
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.db.models import Q
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
+from kit.storage.lock_waits import lock_name
 
 LOCK = 7_202_611_046  # an arbitrary advisory lock number
 
@@ -42,17 +42,11 @@ def hold_off_copies() -> date | None:
     This makes it impossible to miss a copy that begins at the same time: either the copy begins after the change is
     committed, or its row is seen here.
     """
-    hold_lock("pg_advisory_xact_lock_shared")
+    lock_name(LOCK, shared=True)
     horizon = stored_horizon()
     return None if horizon is None else horizon.date()
 
 
 def wait_for_changes() -> None:
     """Wait until every change that has called `note_change` is committed, and hold off others until the commit."""
-    hold_lock("pg_advisory_xact_lock")
-
-
-def hold_lock(function: str) -> None:
-    if connection.vendor == "postgresql":  # SQLite has one writer anyway
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {function}(%s)", [LOCK])
+    lock_name(LOCK)

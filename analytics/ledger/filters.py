@@ -3,7 +3,7 @@
 import re
 
 from analytics.ledger.refunds import of_decisions
-from analytics.models import EntryType, LedgerEntry
+from analytics.models import EntryType
 from kit.rest.filters import ORDER, Index, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
@@ -16,10 +16,13 @@ def parse_code(value: str) -> str:
     return value
 
 
+CURRENCY = Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})
+
+
 class LedgerFilters(OperatorFilterSet):
     operands = {
         "type": Operand(choice(EntryType)),
-        "currency": Operand(Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})),
+        "currency": Operand(CURRENCY),
         "requesterId": Operand(text, "requester__requester_id", optional=True),
         "contentId": Operand(identifier("cnt"), "content_id", optional=True),
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
@@ -30,7 +33,3 @@ class LedgerFilters(OperatorFilterSet):
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),
     }
-
-    class Meta:
-        model = LedgerEntry
-        fields: list[str] = []

@@ -5,7 +5,7 @@ of that charge. All other entries of the charge, including positive adjustments,
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -20,73 +20,6 @@ from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 ZERO = Decimal(0)
-PREFIXES = {"fee": "led", "decision": "dec", "license": "lic"}  # id prefixes by kind of charge
-HINTS = {  # by kind of charge, if nothing was charged
-    "fee": "",
-    "decision": "",
-    "license": " Refund an access by its decisionId, or give a credit that names only the requesterId.",
-}
-
-
-class Charge(NamedTuple):
-    """A decision, a licence's price or a fee that was charged."""
-
-    kind: str  # a key of PREFIXES
-    id: str
-
-
-class Balance(NamedTuple):
-    """The amounts of a charge in one currency; `refunded` is positive."""
-
-    charged: Decimal = ZERO
-    refunded: Decimal = ZERO
-
-    @property
-    def refundable(self) -> Decimal:
-        return max(self.charged - self.refunded, ZERO)
-
-
-Balances = dict[Charge, dict[str, Balance]]  # by charge and currency
-
-
-def charge_of(entry: LedgerEntry) -> Charge | None:
-    """Return the charge that an entry belongs to, or None if it names neither fee nor decision nor licence."""
-    if entry.type == EntryType.FEE:
-        return Charge("fee", entry.pk)
-    if entry.fee_id is not None:
-        return Charge("fee", entry.fee_id)
-    if entry.decision_id is not None:
-        return Charge("decision", entry.decision_id)
-    return Charge("license", entry.license_id) if entry.license_id is not None else None
-
-
-def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datetime | None = None) -> Balances:
-    """Return the balances of the accounts' charges, in one query. Charges without entries are absent.
-
-    `until` limits them to entries that were recorded by then.
-    """
-    wanted = set(charges)
-    if not wanted:
-        return {}
-    decisions, licenses, fees = (
-        [charge.id for charge in wanted if charge.kind == kind] for kind in ("decision", "license", "fee")
-    )
-    entries = LedgerEntry.objects.filter(
-        of_decisions(decisions) | of_prices(licenses) | of_fees(fees), account__in=set(account_ids)
-    )
-    if until is not None:
-        entries = entries.filter(created__lte=until)
-    fee = Case(When(type=EntryType.FEE, then=F("id")), default=F("fee_id"))
-    sums = entries.order_by().annotate(of_fee=fee).values("of_fee", "decision_id", "license_id", "currency")
-    found: Balances = {}
-    for row in sums.annotate(total=Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
-        refunds = row["refunds"] or ZERO
-        ids_by_kind = {"fee": row["of_fee"], "decision": row["decision_id"], "license": row["license_id"]}
-        kind, id = next((kind, id) for kind, id in ids_by_kind.items() if id is not None)
-        of_charge = found.setdefault(Charge(kind, id), {})
-        had = of_charge.get(row["currency"], Balance())
-        of_charge[row["currency"]] = Balance(had.charged + row["total"] - refunds, had.refunded - refunds)
-    return found
 
 
 def of_decisions(decision_ids: list[str]) -> Q:
@@ -105,10 +38,92 @@ def of_fees(entry_ids: list[str]) -> Q:
     return Q(pk__in=entry_ids) | Q(fee__in=entry_ids)
 
 
+class Kind(NamedTuple):
+    """A kind of charge: the prefix of its ids, its name, the condition for entries, and a hint if it has none."""
+
+    prefix: str
+    name: str
+    entries: Callable[[list[str]], Q]
+    hint: str = ""
+
+
+NOT_A_PRICE = " Refund an access by its decisionId, or give a credit that names only the requesterId."
+KINDS = {
+    "fee": Kind("led", "Fee", of_fees),
+    "decision": Kind("dec", "Decision", of_decisions),
+    "license": Kind("lic", "The price of licence", of_prices, NOT_A_PRICE),
+}
+
+
+class Charge(NamedTuple):
+    """A decision, a licence's price or a fee that was charged."""
+
+    kind: str  # a key of KINDS
+    id: str
+
+    @property
+    def name(self) -> str:
+        return f"{KINDS[self.kind].name} {self.id}"
+
+
+class Balance(NamedTuple):
+    """The amounts of a charge in one currency; `refunded` is positive."""
+
+    charged: Decimal = ZERO
+    refunded: Decimal = ZERO
+
+    @property
+    def refundable(self) -> Decimal:
+        return max(self.charged - self.refunded, ZERO)
+
+
+Balances = dict[tuple[Charge, str], Balance]  # by charge and currency
+
+
+def charge_of(entry: LedgerEntry) -> Charge | None:
+    """Return the charge that an entry belongs to, or None if it names neither fee nor decision nor licence."""
+    fee = entry.pk if entry.type == EntryType.FEE else entry.fee_id
+    return named_first(fee, entry.decision_id, entry.license_id)
+
+
+def named_first(fee: str | None, decision: str | None, license: str | None) -> Charge | None:  # noqa: A002
+    named = {"fee": fee, "decision": decision, "license": license}
+    return next((Charge(kind, id) for kind, id in named.items() if id is not None), None)
+
+
+def booked_charge(entry: LedgerEntry) -> Charge | None:
+    """Return the charge that an entry books, or None for adjustments and other corrections."""
+    return charge_of(entry) if entry.type != EntryType.ADJUSTMENT and entry.amount > 0 else None
+
+
+def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datetime | None = None) -> Balances:
+    """Return the balances of the accounts' charges, in one query. Charges without entries are absent.
+
+    `until` limits them to entries that were recorded by then.
+    """
+    by_kind: dict[str, list[str]] = {}
+    for kind, id in set(charges):
+        by_kind.setdefault(kind, []).append(id)
+    if not by_kind:
+        return {}
+    named = Q.create([KINDS[kind].entries(named) for kind, named in by_kind.items()], connector=Q.OR)
+    entries = LedgerEntry.objects.filter(named, account__in=set(account_ids))
+    if until is not None:
+        entries = entries.filter(created__lte=until)
+    fee = Case(When(type=EntryType.FEE, then=F("id")), default=F("fee_id"))
+    groups = entries.order_by().annotate(of_fee=fee).values_list("of_fee", "decision_id", "license_id", "currency")
+    found: Balances = {}
+    for *names, currency, total, refunds in groups.annotate(Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
+        refunded = -(refunds or ZERO)
+        if (charge := named_first(*names)) is not None:
+            had = found.get((charge, currency), Balance())
+            found[charge, currency] = Balance(had.charged + total + refunded, had.refunded + refunded)
+    return found
+
+
 def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
     """Return the refunds of a charge."""
-    conditions = {"decision": of_decisions, "license": of_prices, "fee": of_fees}
-    return LedgerEntry.objects.filter(IS_REFUND, conditions[charge.kind]([charge.id]), account_id=account_id)
+    return LedgerEntry.objects.filter(IS_REFUND, KINDS[charge.kind].entries([charge.id]), account_id=account_id)
 
 
 def usage_id(decision_id: str) -> str:
@@ -118,12 +133,8 @@ def usage_id(decision_id: str) -> str:
 
 def balances_of(entries: Iterable[LedgerEntry]) -> Balances:
     """Return the balances of the charges that these entries record."""
-    booked = [(entry.account_id, charge) for entry in entries if books_charge(entry) and (charge := charge_of(entry))]
+    booked = [(entry.account_id, charge) for entry in entries if (charge := booked_charge(entry))]
     return balances({account_id for account_id, _ in booked}, [charge for _, charge in booked])
-
-
-def books_charge(entry: LedgerEntry) -> bool:
-    return entry.type != EntryType.ADJUSTMENT and entry.amount > 0
 
 
 def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | None:
@@ -131,10 +142,10 @@ def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | N
 
     After a change of price, several entries record the same licence's price and have the same balance.
     """
-    charge = charge_of(entry)
-    if charge is None or not books_charge(entry):
+    charge = booked_charge(entry)
+    if charge is None:
         return None
-    return (balances_of([entry]) if known is None else known).get(charge, {}).get(entry.currency, Balance())
+    return (balances_of([entry]) if known is None else known).get((charge, entry.currency), Balance())
 
 
 def check_refund(refund: LedgerEntry) -> None:
@@ -145,10 +156,10 @@ def check_refund(refund: LedgerEntry) -> None:
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
         return
-    known, what = charged_amounts(refund.account_id, charge), in_words(charge)
+    known = charged_amounts(refund.account_id, charge)
     if refund.currency not in known:
         raise ValidationFailed(
-            f"{what} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
+            f"{charge.name} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
         )
     balance = known[refund.currency]
     if -refund.amount > balance.refundable:
@@ -161,44 +172,39 @@ def too_much(charge: Charge, currency: str, balance: Balance) -> ValidationFaile
         in_full(amount, currency) for amount in (balance.refundable, balance.charged, balance.refunded)
     )
     return ValidationFailed(
-        f"At most {left} can be refunded. {in_words(charge)} was charged {charged}, of which {refunded} was refunded.",
+        f"At most {left} can be refunded. {charge.name} was charged {charged}, of which {refunded} was refunded.",
         param="amount",
     )
 
 
 def charged_amounts(account_id: str, charge: Charge) -> dict[str, Balance]:
     """Return a charge's balances by currency. Raises ValidationFailed if nothing was charged."""
-    known = balances([account_id], [charge]).get(charge, {})
+    known = {currency: balance for (_, currency), balance in balances([account_id], [charge]).items()}
     if not known:
         raise ValidationFailed(
-            f"{in_words(charge)} was not charged, so nothing can be refunded.{HINTS[charge.kind]}", param="amount"
+            f"{charge.name} was not charged, so nothing can be refunded.{KINDS[charge.kind].hint}", param="amount"
         )
     return known
 
 
-def charge_to_refund(account_id: str, charge: Charge) -> tuple[str, Balance]:
-    """Return the currency and balance of a charge that is refunded by its id alone.
+def charge_to_refund(account_id: str, charge: Charge, named: str | None) -> tuple[str, Decimal]:
+    """Return the currency of a charge, which an entry may have `named`, and what is left of it.
 
     Raises ValidationFailed if nothing was charged, nothing is left, or something is left in several currencies.
     """
     known = charged_amounts(account_id, charge)
-    left = {currency: balance for currency, balance in known.items() if balance.refundable}
+    left = {code: balance for code, balance in known.items() if balance.refundable and named in (None, code)}
     if len(left) > 1:
         amounts = " and ".join(in_full(balance.refundable, currency) for currency, balance in sorted(left.items()))
         raise ValidationFailed(
-            f"{in_words(charge)} was charged in several currencies: {amounts} can be refunded. Name the entry by its "
+            f"{charge.name} was charged in several currencies: {amounts} can be refunded. Name the entry by its "
             "`entryId`.",
             param=f"{charge.kind}Id",
         )
-    [(currency, balance)] = list(left.items() or known.items())[:1]
+    currency = next(iter(left), named or next(iter(known)))
     if not left:
-        raise too_much(charge, currency, balance)
-    return currency, balance
-
-
-def in_words(charge: Charge) -> str:
-    names = {"decision": "Decision", "license": "The price of licence", "fee": "Fee"}
-    return f"{names[charge.kind]} {charge.id}"
+        raise too_much(charge, currency, known[currency])
+    return currency, left[currency].refundable
 
 
 def check_prices(entries: Iterable[LedgerEntry]) -> None:
@@ -211,13 +217,13 @@ def check_prices(entries: Iterable[LedgerEntry]) -> None:
     for entry in changed:
         if (charge := charge_of(entry)) is not None:
             lowered[charge, entry.currency] -= to_millionths(entry.amount)
-    affected = {key: by for key, by in lowered.items() if by > 0}
+    affected = +lowered
     known = balances({entry.account_id for entry in changed}, [charge for charge, _ in affected])
-    for (charge, currency), by in affected.items():
-        balance = known.get(charge, {}).get(currency, Balance())
+    for key, by in affected.items():
+        balance = known.get(key, Balance())
         if balance.refunded and from_millionths(by) > balance.refundable:
             raise ValidationFailed(
-                f"{in_full(balance.refunded, currency)} of the price was refunded. "
-                f"The price in {currency} cannot fall below that amount.",
+                f"{in_full(balance.refunded, key[1])} of the price was refunded. "
+                f"The price in {key[1]} cannot fall below that amount.",
                 param="price",
             )

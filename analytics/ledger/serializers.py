@@ -6,15 +6,14 @@ from rest_framework import serializers
 
 from analytics.ledger.refunds import balance_of
 from analytics.models import EntryType, LedgerEntry
-from kit.rest.fields import Choice, Id, Text, Timestamp
+from kit.rest.fields import Choice, ExternalId, Id, Text, Timestamp
 from kit.rest.money import Amount, Currency
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 
 
-class LedgerEntrySerializer(StrictSerializer):
+class LedgerEntrySerializer(RowSerializer):
     """Revenue, or a refund if negative."""
 
     id = Id("led", read_only=True)
@@ -44,13 +43,7 @@ class LedgerEntrySerializer(StrictSerializer):
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
     requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
-    externalId = Text(
-        max_length=255,
-        required=False,
-        allow_null=True,
-        source="external_id",
-        help_text="Your own id of an adjustment. Each id is booked once.",
-    )
+    externalId = ExternalId(help_text="Your own id of an adjustment. Each id is booked once.")
     refunded = Amount(
         read_only=True,
         allow_null=True,
@@ -59,29 +52,17 @@ class LedgerEntrySerializer(StrictSerializer):
     refundable = Amount(read_only=True, allow_null=True, help_text="The amount still refundable.")
     created = Timestamp(read_only=True)
 
+    attributes = {
+        "contentTitle": "content.title",
+        "requesterId": "requester.requester_id",
+        "requesterName": "requester.name",
+        "refunded": "balance.refunded",
+        "refundable": "balance.refundable",
+    }
+
     def to_representation(self, entry: LedgerEntry) -> Rendered:
-        balance = balance_of(entry, self.context.get("balances"))
-        return {
-            "id": entry.pk,
-            "object": "ledger_entry",
-            "type": entry.type,
-            "amount": render_amount(entry.amount),
-            "currency": entry.currency,
-            "occurredAt": render_timestamp(entry.occurred_at),
-            "licenseId": entry.license_id,
-            "licenseType": entry.license_type,
-            "feeId": entry.fee_id,
-            "decisionId": entry.decision_id,
-            "contentId": entry.content_id,
-            "contentTitle": entry.content.title if entry.content else None,
-            "requesterId": entry.requester.requester_id if entry.requester else None,
-            "requesterName": entry.requester.name if entry.requester else None,
-            "description": entry.description,
-            "externalId": entry.external_id,
-            "refunded": None if balance is None else render_amount(balance.refunded),
-            "refundable": None if balance is None else render_amount(balance.refundable),
-            "created": render_timestamp(entry.created),
-        }
+        vars(entry)["balance"] = balance_of(entry, self.context.get("balances"))
+        return super().to_representation(entry)
 
 
 class AdjustmentSerializer(LedgerEntrySerializer):
@@ -105,13 +86,7 @@ class RefundSerializer(StrictSerializer):
         more_than=0, required=False, allow_null=True, help_text="In the charge's currency. Default: all that is left."
     )
     reason = Text(max_length=500, required=False, allow_null=True, help_text="Becomes the entry's `description`.")
-    externalId = Text(
-        max_length=255,
-        required=False,
-        allow_null=True,
-        source="external_id",
-        help_text="Your own id. Each id is booked once.",
-    )
+    externalId = ExternalId(help_text="Your own id. Each id is booked once.")
 
     def validate(self, fields: dict[str, object]) -> dict[str, object]:
         named = [name for name in ("entry_id", "license_id", "decision_id") if fields.get(name) is not None]

@@ -18,9 +18,7 @@ from analytics.ledger.refunds import (
     balances,
     charge_of,
     charge_to_refund,
-    charged_amounts,
     check_refund,
-    too_much,
     usage_id,
 )
 from analytics.models import AccessEvent, EntryType, LedgerEntry
@@ -102,7 +100,7 @@ def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
             raise another_body(known)
         amount = -known.amount if amount is None else amount
     elif currency is None or amount is None:
-        currency, left = left_to_refund(account_id, charge, currency)
+        currency, left = charge_to_refund(account_id, charge, currency)
         amount = left if amount is None else amount
     adjustment: dict[str, object] = {
         f"{charge.kind}_id": charge.id,
@@ -135,21 +133,10 @@ def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, st
     return charge, entry.currency
 
 
-def left_to_refund(account_id: str, charge: Charge, currency: str | None) -> tuple[str, Decimal]:
-    """Return the currency of a charge and what is left of it. Raises ValidationFailed if nothing is left."""
-    if currency is None:
-        currency, balance = charge_to_refund(account_id, charge)
-    else:
-        balance = charged_amounts(account_id, charge)[currency]
-    if not balance.refundable:
-        raise too_much(charge, currency, balance)
-    return currency, balance.refundable
-
-
 def refunded_all(known: LedgerEntry, charge: Charge) -> bool:
     """Whether nothing of the charge was left after this adjustment."""
-    after = balances([known.account_id], [charge], until=known.created).get(charge, {})
-    return known.amount < 0 and not after.get(known.currency, Balance()).refundable
+    after = balances([known.account_id], [charge], until=known.created)
+    return known.amount < 0 and not after.get((charge, known.currency), Balance()).refundable
 
 
 def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | None:
@@ -165,24 +152,18 @@ def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
 
     A field that was not sent matches whatever the charge filled in.
     """
-    is_default_moment = known.occurred_at == known.created
     names_charge = any(fields.get(name) is not None for name in ("fee_id", "decision_id", "license_id"))
-    same = [
-        fields["amount"] == known.amount,
-        fields["currency"] == known.currency,
-        fields.get("description") == known.description,
-        fields.get("decision_id") == known.decision_id,
-        is_default_moment if fields.get("occurred_at") is None else fields["occurred_at"] == known.occurred_at,
-    ]
+    sent = {name: fields.get(name) for name in ("amount", "currency", "description", "decision_id")}
+    sent["occurred_at"] = fields.get("occurred_at") or known.created
     for name in ("fee_id", "license_id", "license_type", "content_id"):
-        is_filled_in = fields.get(name) is None and names_charge
-        same.append(is_filled_in or fields.get(name) == getattr(known, name))
+        if fields.get(name) is not None or not names_charge:
+            sent[name] = fields.get(name)
+    is_same = all(getattr(known, name) == value for name, value in sent.items())
     if fields.get("requester_id") is not None:
-        requester = find_named(known.account_id, "requester", fields)
-        same.append(current(requester) == current(known.requester))
-    else:
-        same.append(names_charge or known.requester is None)
-    if not all(same):
+        is_same &= current(find_named(known.account_id, "requester", fields)) == current(known.requester)
+    elif not names_charge:
+        is_same &= known.requester is None
+    if not is_same:
         raise another_body(known)
 
 

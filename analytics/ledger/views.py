@@ -85,11 +85,8 @@ class RefundViewSet(AccountViewSet[LedgerEntry]):
         the body differs.
         """
         entry, is_new = refund(self.account_id, self.validated(RefundSerializer))
-        reply = self.with_tag(LedgerEntrySerializer(entry).data, 200)
-        if is_new:
-            reply.status_code = 201
-            reply.headers["Location"] = reverse("ledgerentry-detail", args=[entry.pk])
-        return reply
+        location = reverse("ledgerentry-detail", args=[entry.pk])
+        return self.with_tag(LedgerEntrySerializer(entry).data, 201 if is_new else 200, location=location)
 
 
 def render_entries(rows: Iterable[LedgerEntry]) -> list[Rendered]:

@@ -6,6 +6,7 @@ from django.db import models
 
 from accounts.models import Account
 from kit.storage.loading import QuicklyLoaded, QuicklyReadJSONField
+from kit.storage.references import Reference
 from kit.values.ids import IdField
 
 
@@ -19,17 +20,9 @@ class AccessEvent(QuicklyLoaded, models.Model):
 
     id = IdField("dec", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    requester = models.ForeignKey(
-        "licensing.Requester",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        verbose_name="customer",
-    )
-    policy = models.ForeignKey(
-        "licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    content = Reference("licensing.Content", models.DO_NOTHING)
+    requester = Reference("licensing.Requester", models.DO_NOTHING, verbose_name="customer")
+    policy = Reference("licensing.Policy", models.DO_NOTHING, null=True)
     policy_version = models.PositiveIntegerField(null=True)
     allowed = models.BooleanField()
     reason = models.CharField(max_length=30, null=True)  # null if allowed
@@ -67,10 +60,8 @@ class EventHorizon(models.Model):
 class RuleUsage(models.Model):
     """How much of a rule's rate limit a requester has used since `window_start`."""
 
-    requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
-    )
-    policy = models.ForeignKey("licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    requester = Reference("licensing.Requester", models.DO_NOTHING)
+    policy = Reference("licensing.Policy", models.DO_NOTHING)
     rule = models.BinaryField(max_length=16)  # the rule's fingerprint
     window_start = models.BigIntegerField()  # Unix seconds
     used = models.BigIntegerField()

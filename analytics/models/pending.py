@@ -11,13 +11,14 @@ from django.db import models
 from django.db.models.functions import Now
 
 from accounts.models import Account
+from kit.storage.references import Reference
 from kit.values.ids import IdField
 
 
 class Pending(models.Model):
     """Decisions of one account in one UTC hour, as parallel lists."""
 
-    account = models.ForeignKey(Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    account = Reference(Account, models.DO_NOTHING)
     hour = models.DateTimeField()
     recorded = models.DateTimeField(db_default=Now())
     contents = ArrayField(IdField("cnt"))

@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import Account
 from analytics.models.usage import MONTHS, OfContent, OfRequester, add_counts
 from kit.storage.loading import QuicklyLoaded
+from kit.storage.references import Reference
 from kit.values.amounts import AmountField, TotalField, plain
 from kit.values.currencies import in_full
 from kit.values.ids import IdField
@@ -40,26 +41,13 @@ class LedgerEntry(QuicklyLoaded, models.Model):
     amount = AmountField()
     currency = models.CharField(max_length=3)  # ISO 4217
     occurred_at = models.DateTimeField()  # reports use this day and its exchange rate
-    license = models.ForeignKey(
-        "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    license = Reference("licensing.License", models.DO_NOTHING, null=True)
     license_type = models.CharField("licence type", max_length=100, null=True)  # at the time
-    decision = models.ForeignKey(
-        "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
-    content = models.ForeignKey(
-        "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
-    requester = models.ForeignKey(
-        "licensing.Requester",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        verbose_name="customer",
-    )
+    decision = Reference("analytics.AccessEvent", models.DO_NOTHING, null=True)
+    content = Reference("licensing.Content", models.DO_NOTHING, null=True)
+    requester = Reference("licensing.Requester", models.DO_NOTHING, null=True, verbose_name="customer")
     # The fee that an adjustment refunds.
-    fee = models.ForeignKey("self", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True)
+    fee = Reference("self", models.DO_NOTHING, null=True)
     description = models.CharField(max_length=500, null=True)
     external_id = models.CharField(max_length=255, null=True)  # of an adjustment; unique (analytics.ledger.services)
     created = models.DateTimeField(default=timezone.now)
@@ -136,9 +124,7 @@ class TierRevenue(DailyRevenue):
 
 
 class RequesterRevenue(DailyRevenue):
-    requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING)
 
     class Meta:
         constraints = [
@@ -150,7 +136,7 @@ class RequesterRevenue(DailyRevenue):
 
 
 class ContentRevenue(DailyRevenue):
-    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    content = Reference("licensing.Content", models.DO_NOTHING)
 
     class Meta:
         constraints = [

@@ -6,6 +6,7 @@ ledger when read. `Statement` and `StatementLine` are views of both (analytics.s
 """
 
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from django.db import models
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models.revenue import EntryType
+from kit.storage.references import Reference
 from kit.values.amounts import TotalField, plain
 from kit.values.ids import DerivedIdField, IdField, decode, encode
 
@@ -56,14 +58,7 @@ class OfMonth(models.Model):
     """Columns of one requester (or of entries without one), month and currency."""
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, db_constraint=False, db_index=False)
-    requester = models.ForeignKey(
-        "licensing.Requester",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        verbose_name="customer",
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING, null=True, verbose_name="customer")
     month = models.DateField()  # its first day
     currency = models.CharField(max_length=6)  # or ACCESS
 
@@ -111,6 +106,16 @@ class StatementFigures(OfMonth):
         return "closed" if self.closed_at else "open"
 
     @property
+    def charges(self) -> Decimal:
+        return self.total + self.refunds
+
+    @property
+    def credits(self) -> dict[str, Decimal]:
+        """What changed the wallets in its unit; empty without a wallet."""
+        names = ("opening", "granted", "spent", "expired", "refunded", "closing") if self.has_wallet else ()
+        return {name: getattr(self, f"credit_{name}") for name in names}
+
+    @property
     def requester_name(self) -> str | None:
         """The requester's name; of a closed statement the name when it was closed. Prefetch HOLDER for many."""
         if self.requester is None or self.closed_at is None:
@@ -123,13 +128,9 @@ class LineFigures(OfMonth):
 
     id = IdField("led", primary_key=True)  # of its first entry
     type = models.CharField(max_length=10, choices=EntryType.choices)
-    license = models.ForeignKey(
-        "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    license = Reference("licensing.License", models.DO_NOTHING, null=True)
     license_type = models.CharField("licence type", max_length=100, null=True)
-    content = models.ForeignKey(
-        "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    content = Reference("licensing.Content", models.DO_NOTHING, null=True)
     amount = TotalField()
     entries = models.BigIntegerField()
     description = models.CharField(max_length=500, null=True)

@@ -11,6 +11,7 @@ column to the last one used, and windows up to now use the last days.
 from django.db import models
 
 from accounts.models import Account
+from kit.storage.references import Reference
 
 MONTHS = [f"m{month}" for month in range(1, 13)]
 DAYS = [f"d{day}" for day in range(1, 32)]
@@ -67,16 +68,14 @@ add_counts(Monthly, DAYS, models.IntegerField)
 
 
 class OfContent(models.Model):
-    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    content = Reference("licensing.Content", models.DO_NOTHING)
 
     class Meta:
         abstract = True
 
 
 class OfRequester(models.Model):
-    requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING)
 
     class Meta:
         abstract = True

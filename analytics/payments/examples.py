@@ -1,12 +1,7 @@
 """OpenAPI examples of payments."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_page, more
 
-MORE: dict[str, object] = {
-    "hasMore": True,
-    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
-    "totalCount": 31,
-}
 NEW_PAYMENT: dict[str, object] = {
     "requesterId": "org_acme",
     "kind": "payment",
@@ -34,7 +29,7 @@ VOIDED: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/payments": Operation("listPayments", example_page(PAYMENT, **MORE)),
+    "GET /v1/payments": Operation("listPayments", example_page(PAYMENT, **more(31))),
     "POST /v1/payments": Operation("createPayment", PAYMENT, NEW_PAYMENT, ("resource_already_exists",)),
     "GET /v1/payments/{id}": Operation("getPayment", PAYMENT),
     "POST /v1/payments/{id}/void": Operation(

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.plans.models import Account
+from kit.storage.references import Reference
 from kit.values.amounts import AmountField, plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
@@ -29,13 +30,7 @@ class Payment(models.Model):
 
     id = IdField("pay", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    requester = models.ForeignKey(
-        "licensing.Requester",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        verbose_name="customer",
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING, verbose_name="customer")
     kind = models.CharField(max_length=7, choices=PaymentKind.choices, db_default=PaymentKind.PAYMENT)
     amount = AmountField()
     currency = models.CharField(max_length=3)
@@ -43,14 +38,7 @@ class Payment(models.Model):
     external_id = models.CharField(max_length=255, null=True)
     note = models.CharField(max_length=500, null=True)
     # The credit that it paid for. Such a payment settles no charge.
-    grant = models.ForeignKey(
-        "analytics.Grant",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        related_name="payments",
-    )
+    grant = Reference("analytics.Grant", models.DO_NOTHING, null=True, related_name="payments")
     # The payment that this row voids.
     reverses = models.OneToOneField(
         "self", on_delete=models.DO_NOTHING, db_constraint=False, null=True, related_name="void"

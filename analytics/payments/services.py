@@ -9,10 +9,9 @@ from django.db import IntegrityError, transaction
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
 from analytics.payments.models import Payment, PaymentKind
-from analytics.wallets.holders import unknown_requester
+from analytics.wallets.holders import lock_requester
 from analytics.wallets.models import Grant
 from kit.http.errors import AlreadyExists
-from kit.rest.resources import referred_model
 from kit.storage.reading import stored_now
 
 
@@ -41,21 +40,14 @@ def record_payment(account_id: str, fields: PaymentFields, now: datetime | None 
     Returns it and True, or the existing one and False if its `external_id` is known.
     Raises ValidationFailed, and AlreadyExists if the existing one was recorded with other fields.
     """
-    rows = referred_model(Payment, "requester")._default_manager.select_for_update(no_key=True)
-    requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
-    if requester is None:
-        raise unknown_requester(fields["requester_id"])
+    requester = lock_requester(account_id, fields["requester_id"])
     now = now or stored_now()
     payment = Payment(
-        **{name: fields[name] for name in ("id",) if name in fields},
+        **{name: fields[name] for name in ("id", "amount", "currency", "external_id", "note") if name in fields},
         account_id=account_id,
         requester_id=requester.pk,
         kind=fields.get("kind") or PaymentKind.PAYMENT,
-        amount=fields["amount"],
-        currency=fields["currency"],
         received_at=checked_moment(fields.get("received_at"), now, "receivedAt"),
-        external_id=fields.get("external_id"),
-        note=fields.get("note"),
         created=now,
     )
     try:

@@ -80,7 +80,7 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
             cursor.execute(
                 "INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes) "
                 "VALUES (%s, %s, %s::uuid[], %s, array_fill(''::text, ARRAY[%s]))",
-                [account.hex(), hour, uuid_array(contents), requesters, len(contents)],
+                [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
             )
     else:
         insert(cursor, "accessevent", COLUMNS, [row(one) for one in new])

@@ -14,7 +14,7 @@ from analytics.recording.batch import Batch
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import RECORDED_WITHIN, RETRY, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
-from kit.storage.postgresql.async_postgres import Parameter, Sessions
+from kit.storage.postgresql.async_postgres import Parameter
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
@@ -67,21 +67,3 @@ def run_prepared(statement: str, parameters: Sequence[Parameter]) -> tuple[objec
         cursor.execute(statement, parameters)
         row: tuple[object, ...] = cursor.fetchone()
     return row
-
-
-class AsyncRecorder:
-    """Records on the event loop, on PostgreSQL: the same statement, without threads."""
-
-    def __init__(self) -> None:
-        self.sessions = Sessions()
-
-    @traced("INSERT decisions", system="postgresql")
-    async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
-        """Write the decisions in one transaction.
-
-        Raises Django's OperationalError; then no decision may be returned.
-        """
-        async with self.sessions.one() as session:
-            batch = Batch(entries, RECORDED_WITHIN)  # not before, because connecting may take longer
-            [row] = await session.run(*batch.statement())
-        return batch.read_row(row)

@@ -16,15 +16,15 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
-from analytics.models import ContentRevenue, RequesterRevenue
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.bounds import LONG, candidates
 from analytics.revenue.spans import WEIGHT_PLACES, Group, Span, Weights, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt
-from analytics.usage.in_zone import RANGE, as_moment
+from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
+from analytics.usage.in_zone import sums_of_parts
 from analytics.usage.report import in_memory
-from analytics.windows import Window, midnight
+from analytics.windows import DAY, Window, midnight
 from kit.rest.resources import referred_model
 from kit.storage.replica import reading_connection
 from kit.values import ids
@@ -39,33 +39,57 @@ ROLLUPS: dict[str, type[Model]] = {"content": ContentRevenue, "requester": Reque
 SUM_PLACES = WEIGHT_PLACES // 2  # hides the rounding of the weights
 
 
-def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
+def rows_of(name: str, accounts: Sequence[str], span: Span, key: Key | None = None) -> tuple[str, list[Parameter]]:
     """Return SQL for a rollup's rows, pending rows and entries at the edges, and its parameters.
 
-    Columns: key, day, currency, amount in millionths.
+    Columns: key, day, currency, amount in millionths. With `key`, only its rows.
     """
-    key = REVENUE_KEYS[name]
+    column = REVENUE_KEYS[name]
     condition, owners = accounts_condition(accounts)
+    in_span, days = "day >= %s AND day < %s", list[Parameter](span.days)
+    if key is not None:
+        condition, owners = f"{condition} AND {column} = %s", [*owners, prepare(LedgerEntry, column, key)]
+        in_span, days = days_and_currencies(accounts, span)
     selects = [
-        f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
-        f" WHERE {condition} AND day >= %s AND day < %s"
+        f"SELECT {column} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
+        f" WHERE {condition} AND {in_span}"
     ]
-    parameters: list[Parameter] = [*owners, *span.days]
-    if connection.vendor == "postgresql":
+    parameters: list[Parameter] = [*owners, *days]
+    is_postgresql = connection.vendor == "postgresql"
+    if is_postgresql:
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
-            f"SELECT {key}, {date_}, currency, amount FROM {PENDING_REVENUE}"  # noqa: S608
+            f"SELECT {column}, {date_}, currency, amount FROM {PENDING_REVENUE}"  # noqa: S608
             f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
         )
         parameters += [*owners, *span.days]
     for start, end in span.parts:
-        day = "%s::date" if connection.vendor == "postgresql" else "%s"
         selects.append(
-            f"SELECT {key}, {day}, currency, amount FROM analytics_ledgerentry"  # noqa: S608 - made of constants
-            f" WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
+            f"SELECT {column}, %s{'::date' if is_postgresql else ''}, currency, amount"  # noqa: S608
+            f" FROM analytics_ledgerentry WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
         )
         parameters += [start.date(), *owners, start, end]
     return " UNION ALL ".join(selects), [adapt(value) for value in parameters]
+
+
+def days_and_currencies(accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
+    """Return a condition for the days of a span, and its parameters. An index finds each row of a key by it."""
+    first, after = span.days
+    known = TierRevenue.objects.filter(account_id__in=accounts, day__gte=first, day__lt=after)
+    currencies = list(known.order_by().values_list("currency", flat=True).distinct())
+    if not currencies:
+        return "1 = 0", []
+    days = [first + number * DAY for number in range((after - first).days)]
+    marks = (", ".join(["%s"] * len(values)) for values in (days, currencies))
+    return "day IN ({}) AND currency IN ({})".format(*marks), [*days, *currencies]
+
+
+def sums_of_one(name: str, account_id: str, key: Key, window: Window) -> dict[str, Decimal]:
+    """Return what an item or requester earned, by currency; currencies without entries are absent."""
+    rows, parameters = rows_of(name, [account_id], Span(window.start, window.end), key)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1 ORDER BY 1", parameters)  # noqa: S608
+        return {code: from_millionths(sum_) for code, sum_ in cursor.fetchall()}
 
 
 def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
@@ -87,20 +111,8 @@ def sums_before_buckets(accounts: Sequence[str], window: Window) -> list[tuple[d
         for bucket in window.buckets()
         if bucket != midnight(bucket) and window.start < bucket < window.end
     }
-    if not begins:
-        return []
-    condition, owners = accounts_condition(accounts)
-    ranges = ", ".join([RANGE[connection.vendor]] * len(begins))
-    statement = f"""WITH part (first, after) AS (VALUES {ranges})
-        SELECT part.after, entry.currency, sum(entry.amount)
-        FROM part JOIN (SELECT occurred_at, currency, amount FROM analytics_ledgerentry WHERE {condition}) entry
-          ON entry.occurred_at >= part.first AND entry.occurred_at < part.after
-        GROUP BY part.after, entry.currency"""  # noqa: S608 - made of constants
-    edges: list[Parameter] = [moment for pair in begins.items() for moment in pair]
-    with reading_connection().cursor() as cursor:
-        cursor.execute(statement, [*map(adapt, edges), *owners])
-        rows = [(as_moment(after), code, from_millionths(sum_)) for after, code, sum_ in cursor.fetchall()]
-    return [(bucket, midnight(bucket).date(), code, amount) for bucket, code, amount in rows]
+    rows = sums_of_parts(accounts, begins, "analytics_ledgerentry", "occurred_at", "sum(amount)", "currency, ")
+    return [(bucket, midnight(bucket).date(), code, from_millionths(sum_)) for bucket, code, sum_ in rows]
 
 
 def count_entries(

@@ -9,11 +9,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Case, Exists, ExpressionWrapper, F, Model, OuterRef, Q, QuerySet, Sum, When
+from django.db.models import Exists, ExpressionWrapper, F, Model, OuterRef, Q, QuerySet, Sum
 from msgspec import Struct
 
 from accounts.models import Account
-from analytics.ledger.refunds import IS_REFUND
+from analytics.ledger.refunds import IS_REFUND, balances, charge_of
 from analytics.models import (
     EntryType,
     Grant,
@@ -35,6 +35,7 @@ from kit.values.amounts import AmountField, from_millionths, plain
 
 ZERO = Decimal(0)
 ONE_ACCESS = Decimal(1)
+CHARGES = 500  # of a query
 SHORTEST_PERIOD = timedelta(days=26)  # of a fee: February, less a change of time zone
 Key = tuple[object, object, object]  # account, subject (such as a wallet's id) and unit
 Sums = dict[Key, Decimal]
@@ -110,19 +111,14 @@ def check_spends() -> Missing:
 
 def check_refunds() -> Missing:
     """Refunds do not exceed their charge: a decision, a licence's price or a fee."""
-    entries = LedgerEntry.objects.order_by()
-    refunded = LedgerEntry.objects.filter(IS_REFUND, decision__isnull=False).values("decision_id")
-    prices = entries.filter(decision__isnull=True, fee__isnull=True, license__isnull=False).exclude(type=EntryType.FEE)
-    fees = entries.filter(Q(type=EntryType.FEE) | Q(fee__isnull=False))
-    fee = Case(When(type=EntryType.FEE, then=F("pk")), default=F("fee_id"))
-    for rows, charge in (
-        (entries.filter(decision_id__in=refunded), F("decision_id")),
-        (prices, F("license_id")),
-        (fees, fee),
-    ):
-        groups = rows.values_list("account_id", charge, "currency").annotate(left=Sum("amount"))
-        for account, subject, currency, left in groups.filter(left__lt=0):
-            yield (account, subject, currency), left
+    refunds = LedgerEntry.objects.filter(IS_REFUND).iterator()
+    accounts = {charge: entry.account_id for entry in refunds if (charge := charge_of(entry)) is not None}
+    charges = list(accounts)
+    for first in range(0, len(charges), CHARGES):
+        known = balances(accounts.values(), charges[first : first + CHARGES])
+        for (charge, currency), balance in known.items():
+            if balance.refunded > balance.charged:
+                yield (accounts[charge], charge.id, currency), balance.charged - balance.refunded
 
 
 def check_fees() -> Missing:

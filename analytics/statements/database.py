@@ -83,47 +83,53 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# Monthly figures from the ledger, payments and wallets, each with the columns of all three.
-SOURCES = """
-    SELECT account_id, requester_id, month, currency,
-      coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
-      coalesce(sum(amount) FILTER (WHERE type = 'fee'), 0) AS fees,
-      coalesce(sum(amount) FILTER (WHERE type = 'usage'), 0) AS usage,
-      coalesce(sum(amount) FILTER (WHERE type = 'adjustment'), 0) AS adjustments,
-      sum(amount) AS total,
-      coalesce(-sum(amount) FILTER (WHERE type = 'adjustment' AND amount < 0), 0) AS refunds,
-      coalesce(sum(entries) FILTER (WHERE type = 'usage'), 0) AS decisions,
-      count(*) AS lines,
-      0 AS payments, 0 AS payouts, 0 AS paid_for_credit,
-      0 AS granted, 0 AS spent, 0 AS expired, 0 AS refunded, 0 AS wallets
-    FROM analytics_openline GROUP BY account_id, requester_id, month, currency
+# Lines of the ledger, payments and changes of wallets in open months, each with its kind. No two tables share one.
+ENTRIES = """
+    SELECT account_id, requester_id, month, currency, type AS kind, amount, entries, 1 AS lines FROM analytics_openline
     UNION ALL
     SELECT account.id, entry.requester_id, {month}, entry.currency,
-      0, 0, 0, 0, 0, 0, 0, 0,
-      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NULL), 0),
-      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payout'), 0),
-      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NOT NULL), 0),
-      0, 0, 0, 0, 0
+      CASE WHEN entry.grant_id IS NULL THEN entry.kind ELSE 'credit' END, sum(entry.amount), 0, 0
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
     JOIN analytics_payment entry
       ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
-    GROUP BY account.id, entry.requester_id, {month}, entry.currency
+    GROUP BY 1, 2, 3, 4, 5
     UNION ALL
-    SELECT account.id, entry.requester_id, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-      coalesce(sum(entry.amount) FILTER (WHERE entry.type IN ('grant', 'carry')), 0),
-      coalesce(-sum(entry.amount) FILTER (WHERE entry.type = 'spend'), 0),
-      coalesce(-sum(entry.amount) FILTER (WHERE entry.type IN ('expire', 'void')), 0),
-      coalesce(sum(entry.amount) FILTER (WHERE entry.type = 'refund'), 0),
-      1
+    SELECT account.id, entry.requester_id, {month}, wallet.unit, entry.type, sum(entry.amount), 0, 0
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
     JOIN analytics_wallet wallet ON wallet.account_id = account.id
     JOIN analytics_walletentry entry
       ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {never})
-    GROUP BY account.id, entry.requester_id, {month}, wallet.unit"""
+    GROUP BY 1, 2, 3, 4, 5"""
+CHARGES = "'license', 'fee', 'usage', 'adjustment'"
+CREDIT = "'grant', 'carry', 'spend', 'expire', 'void', 'refund'"
+# Each figure of a month is a sum over kinds.
+FIGURES = {
+    "licenses": "sum(amount) FILTER (WHERE kind = 'license')",
+    "fees": "sum(amount) FILTER (WHERE kind = 'fee')",
+    "usage": "sum(amount) FILTER (WHERE kind = 'usage')",
+    "adjustments": "sum(amount) FILTER (WHERE kind = 'adjustment')",
+    "total": f"sum(amount) FILTER (WHERE kind IN ({CHARGES}))",
+    "refunds": "-sum(amount) FILTER (WHERE kind = 'adjustment' AND amount < 0)",
+    "payments": "sum(amount) FILTER (WHERE kind = 'payment')",
+    "payouts": "sum(amount) FILTER (WHERE kind = 'payout')",
+    "paid_for_credit": "sum(amount) FILTER (WHERE kind = 'credit')",
+    "granted": "sum(amount) FILTER (WHERE kind IN ('grant', 'carry'))",
+    "spent": "-sum(amount) FILTER (WHERE kind = 'spend')",
+    "expired": "-sum(amount) FILTER (WHERE kind IN ('expire', 'void'))",
+    "refunded": "sum(amount) FILTER (WHERE kind = 'refund')",
+    "wallets": f"count(*) FILTER (WHERE kind IN ({CREDIT}))",
+    "decisions": "sum(entries) FILTER (WHERE kind = 'usage')",
+    "lines": "sum(lines)",
+}
+SUMS = ", ".join(f"coalesce({sum_}, 0) AS {name}" for name, sum_ in FIGURES.items())
 SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
+FORMER = """coalesce((
+      SELECT {0} FROM analytics_closedstatement former
+      WHERE former.account_id = figures.account_id AND former.currency = figures.currency
+        AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
+      ORDER BY former.month DESC LIMIT 1), 0)"""
 OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS
 SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, fees,
@@ -132,31 +138,17 @@ SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before
   credit_before + credit_earlier AS credit_opening, granted AS credit_granted, spent AS credit_spent,
   expired AS credit_expired, refunded AS credit_refunded,
   credit_before + credit_earlier + granted - spent - expired + refunded AS credit_closing,
-  wallets + credit_before + credit_earlier <> 0 AS has_wallet, decisions, lines
+  wallets + credit_before + credit_earlier <> 0 AS has_wallet,
+  decisions{{count}} AS decisions, lines{{count}} AS lines
 FROM (
-  SELECT figures.*,
-    coalesce((
-      SELECT closing FROM analytics_closedstatement former
-      WHERE former.account_id = figures.account_id AND former.currency = figures.currency
-        AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
-      ORDER BY former.month DESC LIMIT 1), 0) AS before,
-    coalesce((
-      SELECT credit_closing FROM analytics_closedstatement former
-      WHERE former.account_id = figures.account_id AND former.currency = figures.currency
-        AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
-      ORDER BY former.month DESC LIMIT 1), 0) AS credit_before,
+  SELECT figures.*, {FORMER.format("closing")} AS before, {FORMER.format("credit_closing")} AS credit_before,
     sum(total - payments + payouts) OVER ({SAME}) - total + payments - payouts AS earlier,
     sum(granted - spent - expired + refunded) OVER ({SAME})
       - granted + spent + expired - refunded AS credit_earlier
   FROM (
-    SELECT account_id, requester_id, month, currency, sum(licenses) AS licenses, sum(fees) AS fees,
-      sum(usage) AS usage,
-      sum(adjustments) AS adjustments, sum(total) AS total, sum(refunds) AS refunds, sum(payments) AS payments,
-      sum(payouts) AS payouts, sum(paid_for_credit) AS paid_for_credit, sum(granted) AS granted,
-      sum(spent) AS spent, sum(expired) AS expired, sum(refunded) AS refunded,
-      sum(wallets) AS wallets, sum(decisions){{count}} AS decisions, sum(lines){{count}} AS lines
-    FROM ({SOURCES}
-    ) sources
+    SELECT account_id, requester_id, month, currency, {SUMS}
+    FROM ({ENTRIES}
+    ) entries
     GROUP BY account_id, requester_id, month, currency
   ) figures
 ) balanced"""  # noqa: S608 - made of constants

@@ -3,7 +3,6 @@
 import re
 from datetime import date
 
-from analytics.models import Statement
 from analytics.wallets.filters import UNIT
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, text
 
@@ -35,7 +34,3 @@ class StatementFilters(OperatorFilterSet):
         "currency": Operand(UNIT),
         "status": Operand(STATUS, "closed_at", lookup="isnull"),
     }
-
-    class Meta:
-        model = Statement
-        fields: list[str] = []

@@ -22,16 +22,8 @@ def is_quota(statement: Statement) -> bool:
 
 def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
-    if not statement.has_wallet:
-        return []
-    amounts = {
-        "opening": statement.credit_opening,
-        "granted": statement.credit_granted,
-        "spent": 0 - statement.credit_spent,
-        "expired": 0 - statement.credit_expired,
-        "refunded": statement.credit_refunded,
-        "closing": statement.credit_closing,
-    }
+    used = {"spent", "expired"}
+    amounts = {name: 0 - amount if name in used else amount for name, amount in statement.credits.items()}
     return [(name, statement_amount(amount, statement)) for name, amount in amounts.items()]
 
 

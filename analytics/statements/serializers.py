@@ -2,12 +2,14 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+
+from orjson import Fragment
 
 from analytics.models import EntryType, Payment, Statement, StatementLine
 from analytics.payments.models import PaymentKind
 from kit.rest.fields import Choice, Id, Integer, Text, Timestamp
 from kit.rest.money import Amount
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
@@ -25,7 +27,7 @@ class StatementCreditsSerializer(StrictSerializer):
     closing = Amount(help_text="`opening` + `granted` - `spent` - `expired` + `refunded`.")
 
 
-class StatementSerializer(StrictSerializer):
+class StatementSerializer(RowSerializer):
     """A requester's charges, payments and credit movements of one month, in one currency."""
 
     id = Id("stm")
@@ -56,46 +58,16 @@ class StatementSerializer(StrictSerializer):
     lines = Integer(min_value=0, help_text="Number of ledger lines in the statement.")
     closedAt = Timestamp(allow_null=True, help_text="When the month was closed; null while it is open.")
 
-    def to_representation(self, statement: Statement) -> dict[str, Any]:
-        requester = statement.requester
-        return {
-            "id": statement.pk,
-            "object": "statement",
-            "requesterId": requester.requester_id if requester else None,
-            "requesterName": statement.requester_name,
-            "month": f"{statement.month:%Y-%m}",
-            "currency": statement.currency,
-            "status": statement.status,
-            "opening": render_amount(statement.opening),
-            "licenses": render_amount(statement.licenses),
-            "fees": render_amount(statement.fees or ZERO),
-            "usage": render_amount(statement.usage),
-            "adjustments": render_amount(statement.adjustments),
-            "total": render_amount(statement.total),
-            "charges": render_amount(statement.total + statement.refunds),
-            "refunds": render_amount(statement.refunds),
-            "payments": render_amount(statement.payments),
-            "payouts": render_amount(statement.payouts or ZERO),
-            "paidForCredit": render_amount(statement.paid_for_credit or ZERO),
-            "closing": render_amount(statement.closing),
-            "credits": credits_of(statement),
-            "decisions": statement.decisions,
-            "lines": statement.lines,
-            "closedAt": render_timestamp(statement.closed_at),
-        }
+    attributes = {"requesterId": "requester.requester_id"}
+
+    def show_month(self, statement: Statement) -> str:
+        return f"{statement.month:%Y-%m}"
+
+    def show_credits(self, statement: Statement) -> Rendered | None:
+        return {name: render_amount(amount) for name, amount in statement.credits.items()} or None
 
 
-ZERO = Decimal(0)
-CREDITS = ("opening", "granted", "spent", "expired", "refunded", "closing")
-
-
-def credits_of(statement: Statement) -> dict[str, object] | None:
-    if not statement.has_wallet:
-        return None
-    return {name: render_amount(getattr(statement, f"credit_{name}")) for name in CREDITS}
-
-
-class StatementLineSerializer(StrictSerializer):
+class StatementLineSerializer(RowSerializer):
     """A licence's price, a fee, an adjustment, or all charges of the month for one licence and item."""
 
     id = Id("led", help_text="The line's ledger entry; of charges the first one.")
@@ -113,26 +85,13 @@ class StatementLineSerializer(StrictSerializer):
     created = Timestamp(help_text="When the entry was recorded; for charges, the first one.")
     latest = Timestamp(help_text="When the last entry was recorded.")
 
-    def to_representation(self, line: StatementLine) -> dict[str, Any]:
-        return {
-            "id": line.pk,
-            "object": "statement_line",
-            "type": line.type,
-            "amount": render_amount(line.amount),
-            "currency": line.currency,
-            "decisions": line.entries if line.type == EntryType.USAGE else 0,
-            "licenseId": line.license_id,
-            "licenseType": line.license_type,
-            "contentId": line.content_id,
-            "contentTitle": line.content.title if line.content else None,
-            "description": line.description,
-            "occurredAt": render_timestamp(line.occurred_at),
-            "created": render_timestamp(line.created),
-            "latest": render_timestamp(line.latest),
-        }
+    attributes = {"contentTitle": "content.title"}
+
+    def show_decisions(self, line: StatementLine) -> int:
+        return line.entries if line.type == EntryType.USAGE else 0
 
 
-class StatementPaymentSerializer(StrictSerializer):
+class StatementPaymentSerializer(RowSerializer):
     """A payment, payout or void that a statement counts."""
 
     id = Id("pay")
@@ -149,22 +108,15 @@ class StatementPaymentSerializer(StrictSerializer):
     created = Timestamp(help_text="When it was recorded.")
     voidedAt = Timestamp(allow_null=True, help_text="Null if it was not voided by the end of the month.")
 
-    def to_representation(self, payment: Payment) -> Rendered:
+    def show_voided_at(self, payment: Payment) -> str | None:
+        return render_timestamp(voided_by(payment, self.context["month"][1]))
+
+    def show_counted(self, payment: Payment) -> Fragment:
         begin, end = self.context["month"]
-        voided_at = voided_by(payment, end)
-        return {
-            "id": payment.pk,
-            "object": "statement_payment",
-            "kind": payment.kind,
-            "amount": render_amount(payment.amount),
-            "counted": render_amount(counted_amount(payment, begin, voided_at)),
-            "currency": payment.currency,
-            "receivedAt": render_timestamp(payment.received_at),
-            "externalId": payment.external_id,
-            "grantId": payment.grant_id,
-            "created": render_timestamp(payment.created),
-            "voidedAt": render_timestamp(voided_at),
-        }
+        return render_amount(counted_amount(payment, begin, voided_by(payment, end)))
+
+
+ZERO = Decimal(0)
 
 
 def voided_by(payment: Payment, end: datetime) -> datetime | None:

@@ -1,8 +1,9 @@
 """Usage by the days of a time zone: hours of UTC are added up, and hours in which a bucket begins are divided."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -38,19 +39,28 @@ def counts_before(accounts: Sequence[str], window: Window) -> dict[datetime, Cou
         for bucket in window.buckets()
         if bucket.minute and window.start < bucket < window.end
     }
-    if not begins:
-        return {}
+    counts = "count(*), sum(CASE coalesce(reason, '') WHEN '' THEN 1 ELSE 0 END)"
+    rows = sums_of_parts(accounts, begins, "analytics_accessevent", "created", counts)
+    return {after: (int(requests), int(allowed)) for after, requests, allowed in rows}
+
+
+def sums_of_parts(
+    accounts: Sequence[str], parts: Mapping[datetime, datetime], table: str, moment: str, sums: str, group: str = ""
+) -> list[tuple[datetime, Any, Any]]:
+    """Return the sums over the rows of each part of time, which has its end by its beginning, by `group` if given."""
+    if not parts:
+        return []
     condition, owners = accounts_condition(accounts)
-    ranges = ", ".join([RANGE[connection.vendor]] * len(begins))
-    edges: list[Parameter] = [moment for pair in begins.items() for moment in pair]
+    ranges = ", ".join([RANGE[connection.vendor]] * len(parts))
+    edges: list[Parameter] = [edge for pair in parts.items() for edge in pair]
     statement = f"""WITH part (first, after) AS (VALUES {ranges})
-        SELECT part.after, count(*), sum(CASE coalesce(event.reason, '') WHEN '' THEN 1 ELSE 0 END)
-        FROM part JOIN (SELECT created, reason FROM analytics_accessevent WHERE {condition}) event
-          ON event.created >= part.first AND event.created < part.after
-        GROUP BY part.after"""  # noqa: S608 - made of constants
+        SELECT part.after, {group}{sums}
+        FROM part JOIN (SELECT * FROM {table} WHERE {condition}) entry
+          ON entry.{moment} >= part.first AND entry.{moment} < part.after
+        GROUP BY {group}part.after"""  # noqa: S608 - made of constants
     with reading_connection().cursor() as cursor:
         cursor.execute(statement, [*map(adapt, edges), *owners])
-        return {as_moment(after): (int(requests), int(allowed)) for after, requests, allowed in cursor.fetchall()}
+        return [(as_moment(after), first, second) for after, first, second in cursor.fetchall()]
 
 
 def as_moment(stored: datetime | str) -> datetime:

@@ -17,7 +17,7 @@ from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
-from analytics.usage.pending import ARRAY_TYPES, One
+from analytics.usage.report import ARRAY_TYPES, One
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
 

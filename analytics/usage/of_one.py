@@ -18,7 +18,7 @@ from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
 from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
-from analytics.usage.pending import One, pending_decisions
+from analytics.usage.report import One, pending_decisions
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.values import ids
 

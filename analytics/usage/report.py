@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from django.db import connection
 from django.db.models import Max, Min
@@ -14,9 +14,9 @@ from analytics.archive.lookup import last_archived
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
+from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.in_zone import add_up
-from analytics.usage.pending import One, pending_decisions
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
@@ -25,6 +25,21 @@ from kit.storage.reading import read_snapshot
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
+
+One = Literal["content", "requester"]
+ARRAY_TYPES = {"content": "uuid[]", "requester": "bigint[]"}  # of the lists in pending rows
+
+
+def pending_decisions(one: One) -> str:
+    """Return a subquery with `hour` and `outcome` of each decision. Its parameters: the account, and the key twice.
+
+    Skips lists without the key before expanding any.
+    """
+    return f"""(SELECT hour, outcome FROM (
+      SELECT * FROM analytics_recentusage
+      WHERE account_id = %s AND {one}s @> ARRAY[%s]::{ARRAY_TYPES[one]} OFFSET 0) pending, {USAGE_LISTS}
+    WHERE {one}_id = %s) decision"""  # noqa: S608 - made of constants
+
 
 IN_MEMORY: ContextVar[str] = ContextVar("in_memory", default="")  # the alias whose transaction has the settings
 # A merge join would first sort a year's rows by day, on disk.

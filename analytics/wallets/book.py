@@ -94,6 +94,11 @@ class Book:
 
     # --- What happens ------------------------------------------------------------------------------------------------
 
+    def make_grant(self, amount: Decimal, now: datetime, **fields: object) -> Grant:
+        """Return a new grant, which is not part of the balance yet. It is effective from now, unless given."""
+        fields = {"account_id": self.wallet.account_id, "effective_at": now, "created": now, **fields}
+        return Grant(wallet=self.wallet, amount=amount, remaining=amount, **fields)
+
     def add(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
         """Add a grant and start it: its amount counts from now on."""
         self.grants.append(grant)
@@ -175,16 +180,8 @@ class Book:
         anchor = wallet.refill_anchor or moment
         wallet.next_refill_at = period_after(anchor, wallet.refill_every or "", moment, wallet.zone)
         amount = wallet.refill_amount or ZERO
-        grant = Grant(
-            account_id=wallet.account_id,
-            wallet=wallet,
-            amount=amount + carried,
-            remaining=amount + carried,
-            kind=GrantKind.REFILL,
-            effective_at=moment,
-            expires_at=wallet.next_refill_at,
-            started=True,
-            created=moment,
+        grant = self.make_grant(
+            amount + carried, moment, kind=GrantKind.REFILL, expires_at=wallet.next_refill_at, started=True
         )
         self.grants.append(grant)
         self.touch(grant)

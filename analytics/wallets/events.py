@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from accounts.events import recording
 from accounts.events.models import Event
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from analytics.wallets.models import Wallet
 from kit.values.amounts import MILLIONTH, render_amount
 

@@ -1,12 +1,7 @@
 """Examples of wallets for the OpenAPI document."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_page, more
 
-MORE: dict[str, object] = {
-    "hasMore": True,
-    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
-    "totalCount": 214,
-}
 CREATED = "2026-01-02T08:15:00.000000Z"
 NEW_WALLET: dict[str, object] = {
     "requesterId": "org_acme",
@@ -63,15 +58,15 @@ ENTRY: dict[str, object] = {
 }
 
 OPERATIONS = {
-    "GET /v1/wallets": Operation("listWallets", example_page(WALLET, **MORE)),
+    "GET /v1/wallets": Operation("listWallets", example_page(WALLET, **more(214))),
     "POST /v1/wallets": Operation("createWallet", WALLET, NEW_WALLET, ("resource_already_exists",)),
     "GET /v1/wallets/{id}": Operation("getWallet", WALLET),
     "PATCH /v1/wallets/{id}": Operation("updateWallet", {**WALLET, "floor": -100}, {"floor": -100}),
-    "GET /v1/wallets/{id}/grants": Operation("listGrants", example_page(GRANT, **MORE)),
+    "GET /v1/wallets/{id}/grants": Operation("listGrants", example_page(GRANT, **more(214))),
     "POST /v1/wallets/{id}/grants": Operation("createGrant", GRANT, NEW_GRANT, ("resource_already_exists",)),
     "GET /v1/wallets/{id}/grants/{grant_id}": Operation("getGrant", GRANT),
     "POST /v1/wallets/{id}/grants/{grant_id}/void": Operation("voidGrant", VOIDED),
-    "GET /v1/wallets/{id}/entries": Operation("listWalletEntries", example_page(ENTRY, **MORE)),
+    "GET /v1/wallets/{id}/entries": Operation("listWalletEntries", example_page(ENTRY, **more(214))),
     "GET /v1/wallets/{id}/access": Operation(
         "getWalletAccess", {"hasAccess": True, "balance": 10500, "available": 10500}
     ),

@@ -1,7 +1,6 @@
 """Filters of the list of wallets."""
 
 from analytics.ledger.filters import IS_CODE
-from analytics.wallets.models import Wallet
 from analytics.wallets.units import ACCESS
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, identifier, text, timestamp
 
@@ -23,7 +22,3 @@ class WalletFilters(OperatorFilterSet):
         "unit": Operand(UNIT),
         "created": Operand(timestamp, operators=ORDER),
     }
-
-    class Meta:
-        model = Wallet
-        fields: list[str] = []

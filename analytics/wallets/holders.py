@@ -15,15 +15,13 @@ def unknown_requester(requester_id: str) -> ValidationFailed:
     )
 
 
-def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
-    """The requester's number, and what checks know of its wallets; its row stays locked."""
+def lock_requester(account_id: str, requester_id: str) -> Any:
+    """Return the requester, whose row stays locked. Raises ValidationFailed."""
     rows = referred_model(Wallet, "requester")._default_manager.select_for_update(no_key=True)
-    found: Any = rows.filter(account_id=account_id, requester_id=requester_id).first()
+    found = rows.filter(account_id=account_id, requester_id=requester_id).first()
     if found is None:
         raise unknown_requester(requester_id)
-    if found.merged_into_id is not None:
-        found = rows.get(pk=found.merged_into_id)
-    return found.pk, found.wallets
+    return found
 
 
 def find_license(account_id: str, requester: int, license_id: str | None) -> str | None:

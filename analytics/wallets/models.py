@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.plans.models import Account
+from kit.storage.references import Reference
 from kit.values.amounts import AmountField, plain
 from kit.values.calendar import zone_named
 from kit.values.ids import IdField
@@ -56,16 +57,8 @@ class Wallet(models.Model):
 
     id = IdField("wal", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
-    requester = models.ForeignKey(
-        "licensing.Requester",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        verbose_name="customer",
-    )
-    license = models.ForeignKey(
-        "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING, verbose_name="customer")
+    license = Reference("licensing.License", models.DO_NOTHING, null=True)
     unit = models.CharField(max_length=6)  # ISO 4217, or ACCESS
     balance = AmountField(default=Decimal(0))
     floor = AmountField(default=Decimal(0))
@@ -106,6 +99,10 @@ class Wallet(models.Model):
     def available(self) -> Decimal:
         """The credit that can be spent, down to the floor."""
         return max(self.balance - self.floor, Decimal(0))
+
+    def covers(self, amount: Decimal) -> bool:
+        """Whether the credit pays an amount. Nothing is due (analytics.recording.spending.COVERS)."""
+        return self.balance - amount >= self.floor
 
     @property
     def zone(self) -> tzinfo:
@@ -198,15 +195,11 @@ class WalletEntry(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     # Null only in what an earlier version is writing: a trigger of migration 0036 fills it.
-    requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    requester = Reference("licensing.Requester", models.DO_NOTHING, null=True)
     type = models.CharField(max_length=6, choices=WalletEntryType.choices)
     amount = AmountField()
-    grant = models.ForeignKey(Grant, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True)
-    decision = models.ForeignKey(
-        "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
-    )
+    grant = Reference(Grant, models.DO_NOTHING, null=True)
+    decision = Reference("analytics.AccessEvent", models.DO_NOTHING, null=True)
     created = models.DateTimeField()  # when it took effect
 
     class Meta:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from django.db.models import Sum
 
 from analytics.models.revenue import LedgerEntry
-from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
+from analytics.wallets.models import GrantKind, WalletEntry, WalletEntryType
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, lock_book
 from kit.storage.reading import stored_now
@@ -34,15 +34,7 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     now = stored_now()
     book = lock_book(current_wallet(spend.wallet))
     book.roll_to(now)
-    grant = Grant(
-        account_id=book.wallet.account_id,
-        wallet=book.wallet,
-        amount=amount,
-        remaining=amount,
-        kind=GrantKind.REFUND,
-        effective_at=now,
-        created=now,
-    )
+    grant = book.make_grant(amount, now, kind=GrantKind.REFUND)
     grant.save(force_insert=True)
     book.add(grant, WalletEntryType.REFUND)
     book.entries[-1].decision_id = refund.decision_id

@@ -1,5 +1,6 @@
 """Rows of wallets: locking, storing and reading them as they are at a moment."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from copy import copy
 from datetime import datetime
@@ -29,9 +30,19 @@ def lock_book(wallet: Wallet) -> Book:
     return Book(row, open_grants([row]))
 
 
-def open_grants(wallets: Sequence[Wallet]) -> list[Grant]:
+def open_grants(wallets: Iterable[Wallet]) -> list[Grant]:
     grants = Grant.objects.filter(wallet__in=[wallet.pk for wallet in wallets], ended_at__isnull=True)
     return list(grants.order_by("created", "pk"))
+
+
+def open_books(wallets: Iterable[Wallet], with_grants: Sequence[Wallet] | None = None) -> list[Book]:
+    """Return wallets with their open grants, or only those of some wallets. One query at most."""
+    rows = list(wallets)
+    grants: defaultdict[str, list[Grant]] = defaultdict(list)
+    read = rows if with_grants is None else with_grants
+    for grant in open_grants(read) if read else []:
+        grants[grant.wallet_id].append(grant)
+    return [Book(wallet, grants[wallet.pk]) for wallet in rows]
 
 
 def keep(book: Book, now: datetime) -> None:
@@ -55,12 +66,9 @@ def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
     """Return wallets as of a time, for reading: due changes are not stored. One query at most."""
     rows = list(wallets)
     due = [wallet for wallet in rows if wallet.next_change_at is not None and wallet.next_change_at <= now]
-    grants: dict[str, list[Grant]] = {}
-    for grant in open_grants(due) if due else []:
-        grants.setdefault(grant.wallet_id, []).append(grant)
-    books = [Book(wallet, grants.get(wallet.pk, [])) for wallet in rows]
+    books = open_books(rows, with_grants=due)
     for book in books:
-        if book.grants or book.wallet in due:
+        if book.wallet in due:
             book.roll_to(now)
     return books
 

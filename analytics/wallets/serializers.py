@@ -15,12 +15,12 @@ from analytics.wallets.models import (
     Grant,
     GrantKind,
     Wallet,
-    WalletEntry,
     WalletEntryType,
 )
 from analytics.wallets.units import ACCESS, UNITS
-from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
+from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import plain, render_amount
 from kit.values.json_values import Rendered
@@ -89,7 +89,7 @@ class ThresholdSerializer(StrictSerializer):
         return {name: plain(one) if isinstance(one, Decimal) else one for name, one in fields.items()}
 
 
-class WalletChangeSerializer(StrictSerializer):
+class WalletChangeSerializer(RowSerializer):
     """The fields of a wallet that can be changed, and those that must stay as they were read."""
 
     id = Id("wal", read_only=True)
@@ -112,24 +112,22 @@ class WalletChangeSerializer(StrictSerializer):
     never_null = frozenset({"requesterId", "unit"})
     beside_state = frozenset({"balance", "nextRefillAt"})
 
-    def to_representation(self, wallet: Wallet) -> Rendered:
+    attributes = {"requesterId": "requester.requester_id", "requesterName": "requester.name"}
+
+    def show_thresholds(self, wallet: Wallet) -> list[Rendered]:
+        return [
+            {name: render_amount(Decimal(one)) if name == "value" else one for name, one in threshold.items()}
+            for threshold in wallet.thresholds
+        ]
+
+    def show_refill(self, wallet: Wallet) -> Rendered | None:
+        if wallet.refill_amount is None:
+            return None
         return {
-            "id": wallet.pk,
-            "object": "wallet",
-            "requesterId": wallet.requester.requester_id,
-            "requesterName": wallet.requester.name,
-            "licenseId": wallet.license_id,
-            "unit": wallet.unit,
-            "balance": render_amount(wallet.balance),
-            "floor": render_amount(wallet.floor),
-            "thresholds": [
-                {name: render_amount(Decimal(one)) if name == "value" else one for name, one in threshold.items()}
-                for threshold in wallet.thresholds
-            ],
-            "refill": refill_of(wallet),
-            "nextRefillAt": render_timestamp(wallet.next_refill_at),
-            "created": render_timestamp(wallet.created),
-            "updated": render_timestamp(wallet.updated),
+            "amount": render_amount(wallet.refill_amount),
+            "every": wallet.refill_every,
+            "anchor": render_timestamp(wallet.refill_anchor),
+            "rollover": {"min": render_amount(wallet.rollover_min), "max": render_amount(wallet.rollover_max)},
         }
 
 
@@ -139,17 +137,6 @@ class WalletSerializer(WalletChangeSerializer):
     requesterId = Text(max_length=255, source="requester_id")
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
     unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")
-
-
-def refill_of(wallet: Wallet) -> Rendered | None:
-    if wallet.refill_amount is None:
-        return None
-    return {
-        "amount": render_amount(wallet.refill_amount),
-        "every": wallet.refill_every,
-        "anchor": render_timestamp(wallet.refill_anchor),
-        "rollover": {"min": render_amount(wallet.rollover_min), "max": render_amount(wallet.rollover_max)},
-    }
 
 
 class GrantKindField(Choice):
@@ -167,7 +154,7 @@ class Price(Money):
     amount = Amount(more_than=0)
 
 
-class GrantSerializer(StrictSerializer):
+class GrantSerializer(RowSerializer):
     """Credit that was added to a wallet."""
 
     id = Id("grt", read_only=True)
@@ -180,7 +167,7 @@ class GrantSerializer(StrictSerializer):
     status = Choice(choices=GRANT_STATES, read_only=True)
     effectiveAt = Timestamp(required=False, allow_null=True, source="effective_at")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
-    externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
+    externalId = ExternalId()
     paid = Price(
         required=False,
         allow_null=True,
@@ -189,25 +176,7 @@ class GrantSerializer(StrictSerializer):
     voidedAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)
 
-    def to_representation(self, grant: Grant) -> Rendered:
-        return {
-            "id": grant.pk,
-            "object": "grant",
-            "walletId": grant.wallet_id,
-            "amount": render_amount(grant.amount),
-            "remaining": render_amount(grant.remaining),
-            "kind": grant.kind,
-            "priority": grant.priority,
-            "status": grant.status,
-            "effectiveAt": render_timestamp(grant.effective_at),
-            "expiresAt": render_timestamp(grant.expires_at),
-            "externalId": grant.external_id,
-            "paid": self.price_of(grant),
-            "voidedAt": render_timestamp(grant.voided_at),
-            "created": render_timestamp(grant.created),
-        }
-
-    def price_of(self, grant: Grant) -> Rendered | None:
+    def show_paid(self, grant: Grant) -> Rendered | None:
         """Return what was paid for the grant; from the context, if that has the prices of a page."""
         prices = self.context.get("prices")
         if prices is not None:
@@ -228,7 +197,7 @@ def prices_of(grants: Iterable[Grant]) -> dict[str, Rendered | None]:
     return {pk: Money.shown(values["paid_amount"], values["paid_currency"]) for pk, values in found}
 
 
-class WalletEntrySerializer(StrictSerializer):
+class WalletEntrySerializer(RowSerializer):
     """A change of a wallet's balance."""
 
     id = Id("wen")
@@ -239,18 +208,6 @@ class WalletEntrySerializer(StrictSerializer):
     grantId = Id("grt", allow_null=True)
     decisionId = Id("dec", allow_null=True)
     created = Timestamp(help_text="When the entry took effect.")
-
-    def to_representation(self, entry: WalletEntry) -> Rendered:
-        return {
-            "id": entry.pk,
-            "object": "wallet_entry",
-            "walletId": entry.wallet_id,
-            "type": entry.type,
-            "amount": render_amount(entry.amount),
-            "grantId": entry.grant_id,
-            "decisionId": entry.decision_id,
-            "created": render_timestamp(entry.created),
-        }
 
 
 class CreditAccessSerializer(serializers.Serializer):
@@ -263,7 +220,7 @@ class CreditAccessSerializer(serializers.Serializer):
     def to_representation(self, answer: tuple[Wallet, Decimal]) -> Rendered:
         wallet, amount = answer
         return {
-            "hasAccess": wallet.balance - amount >= wallet.floor,
+            "hasAccess": wallet.covers(amount),
             "balance": render_amount(wallet.balance),
             "available": render_amount(wallet.available),
         }

@@ -15,13 +15,12 @@ from accounts.models import Account
 from accounts.plans import epochs
 from analytics.payments.services import Price, record_price_of_grant
 from analytics.wallets.book import Book, period_after
-from analytics.wallets.holders import check_identity, find_license, find_requester
-from analytics.wallets.models import DEFAULT_PRIORITY, Grant, GrantKind, Wallet
+from analytics.wallets.holders import check_identity, find_license, lock_requester
+from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
-from kit.rest.resources import referred_model
 from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
@@ -70,25 +69,25 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
     """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists."""
     epochs.hold(account_id)
     now = now or stored_now()
-    requester, known = find_requester(account_id, fields["requester_id"])
-    held = find_license(account_id, requester, fields.get("license_id"))
-    wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"])
-    wallet.created = wallet.updated = now
-    if "id" in fields:
-        wallet.id = fields["id"]
+    requester = lock_requester(account_id, fields["requester_id"]).current
+    held = find_license(account_id, requester.pk, fields.get("license_id"))
+    given = {name: fields[name] for name in ("id", "unit") if name in fields}
+    wallet = Wallet(
+        **given, account_id=account_id, requester_id=requester.pk, license_id=held, created=now, updated=now
+    )
     set_terms(wallet, fields, now)
     try:
         with transaction.atomic():
             wallet.save(force_insert=True)
     except IntegrityError:
         whose = f"The licence {held}" if held else f"The requester {fields['requester_id'][:100]!r}"
-        held_by = Wallet.objects.get(account=account_id, requester=requester, license=held, unit=wallet.unit)
+        held_by = Wallet.objects.get(account=account_id, requester=requester.pk, license=held, unit=wallet.unit)
         raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already: {held_by.pk}.", param="unit") from None
     keep(Book(wallet, []), now)
     audit.record("wallet.created", wallet, {})
-    rows = referred_model(Wallet, "requester")._default_manager.filter(pk=requester)
-    rows.update(wallets=[*(known or []), name_of(wallet)])
-    epochs.bump(account_id, {str(requester)})
+    requester.wallets = [*(requester.wallets or []), name_of(wallet)]
+    requester.save(update_fields=["wallets"])
+    epochs.bump(account_id, {str(requester.pk)})
     return wallet
 
 
@@ -249,20 +248,8 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
     held = sum((one.remaining for one in book.grants), Decimal(0))
     if held + amount > LARGEST:
         raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
-    named = {"id": fields["id"]} if "id" in fields else {}
-    return Grant(
-        **named,
-        account_id=wallet.account_id,
-        wallet=wallet,
-        amount=amount,
-        remaining=amount,
-        kind=fields["kind"],
-        priority=fields.get("priority", DEFAULT_PRIORITY),
-        effective_at=max(effective_at, now),
-        expires_at=expires_at,
-        external_id=fields.get("external_id"),
-        created=now,
-    )
+    given = {name: fields[name] for name in ("id", "kind", "priority", "external_id") if name in fields}
+    return book.make_grant(amount, now, effective_at=max(effective_at, now), expires_at=expires_at, **given)
 
 
 @transaction.atomic

@@ -1,6 +1,5 @@
 """Spending from wallets, under the locks of their rows, in the transaction that records the decisions."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -9,10 +8,9 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from analytics.recording.spending import Spend
-from analytics.wallets.book import Book
 from analytics.wallets.events import announce, next_notice
-from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.rows import keep, open_grants
+from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.rows import keep, open_books
 from kit.storage import clocks
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
@@ -24,11 +22,7 @@ class Purses:
 
     def __init__(self, wallets: Iterable[Wallet], now: datetime) -> None:
         self.now = now
-        rows = list(wallets)
-        grants: defaultdict[str, list[Grant]] = defaultdict(list)
-        for grant in open_grants(rows) if rows else []:
-            grants[grant.wallet_id].append(grant)
-        self.books = {ids.id_to_hex("wal", row.pk): Book(row, grants[row.pk]) for row in rows}
+        self.books = {ids.id_to_hex("wal", book.wallet.pk): book for book in open_books(wallets)}
         for book in self.books.values():
             book.roll_to(now)
 
@@ -57,7 +51,7 @@ class Purses:
 
     def covers(self, spend: Spend) -> bool:
         book = self.books.get(spend.wallet)
-        return book is not None and book.wallet.balance - from_millionths(spend.amount) >= book.wallet.floor
+        return book is not None and book.wallet.covers(from_millionths(spend.amount))
 
     def pay(self, spends: Sequence[Spend], decision_id: str) -> None:
         for spend in spends:

@@ -125,11 +125,8 @@ class WalletViewSet(AccountViewSet[Wallet]):
         if fields.get("paid") is not None:
             require(self.grant, "revenue:write")
         grant, is_new = services.add_grant(self.wallet, fields)
-        reply = self.with_tag(GrantSerializer(grant).data, 200)
-        if is_new:
-            reply.status_code = 201
-            reply.headers["Location"] = reverse("wallet-get-grant", args=[id, grant.pk])
-        return reply
+        location = reverse("wallet-get-grant", args=[id, grant.pk])
+        return self.with_tag(GrantSerializer(grant).data, 201 if is_new else 200, location=location)
 
     @extend_schema(summary="Get a grant", responses=GrantSerializer)
     @action(detail=True, url_path="grants/<str:grant_id>", serializer_class=GrantSerializer, filterset_class=None)

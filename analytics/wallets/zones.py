@@ -5,7 +5,7 @@ from datetime import datetime
 from accounts.models import Account
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import keep, lock_book, open_grants
+from analytics.wallets.rows import keep, lock_book, open_books
 from kit.storage.reading import stored_now
 from kit.values.calendar import add_months
 
@@ -19,14 +19,10 @@ def follow_zone(account: Account) -> None:
     refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)
     for wallet in refilled.filter(next_change_at__lte=now).order_by("pk"):
         keep(lock_book(wallet), now)
-    wallets = list(refilled.select_for_update().order_by("pk"))
-    grants: dict[str, list[Grant]] = {}
-    for grant in open_grants(wallets):
-        grants.setdefault(grant.wallet_id, []).append(grant)
-    books = [Book(wallet, grants.get(wallet.pk, [])) for wallet in wallets]
+    books = open_books(refilled.select_for_update().order_by("pk"))
     for book in books:
         move_refill(book, account, now)
-    Wallet.objects.bulk_update(wallets, MOVED, batch_size=AT_ONCE)
+    Wallet.objects.bulk_update([book.wallet for book in books], MOVED, batch_size=AT_ONCE)
     extended = [grant for book in books for grant in book.touched.values()]
     Grant.objects.bulk_update(extended, ["expires_at"], batch_size=AT_ONCE)
 

@@ -33,7 +33,7 @@ const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
 const PAUSED = 'content_licensing_paused'; // transient
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
-const DOUBTFUL = '#[%;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
+const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const TERMS_SECONDS = 300; // that robots.txt is kept
 
 /** The status and headers of a refusal, its body, and what the site learns about a visitor who is allowed. */
@@ -187,15 +187,15 @@ function decide(string $url, string $method): Verdict
     }
     $answer = ask('/v1/access/middleware', $asked);
     $status = is_wp_error($answer) ? 0 : (int) wp_remote_retrieve_response_code($answer);
+    $said = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
     if ($status === 0 || $status >= 500) {
-        $why = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status";
+        $why = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status $said";
         error_log("The licensing service cannot be reached: $why");
-        return stays_open() ? new Verdict(null) : undecided();
+        return stays_open($url) ? new Verdict(null) : undecided();
     }
     $is_allowed = $status >= 200 && $status < 300;
     $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
-        $said = substr(wp_remote_retrieve_body($answer), 0, 300);
         error_log("The licensing service did not decide about $url: $status $said");
         return observes() ? new Verdict(null) : undecided();
     }
@@ -226,6 +226,7 @@ function question(string $url, string $method): array
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
     $asked += [
         'x-licensing-key' => CONTENT_LICENSING_KEY,
+        'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
         'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($found) => rawurlencode($found[0]), $url),
         'x-licensing-requester' => rawurlencode((string) apply_filters('content_licensing_requester', '')),
@@ -274,15 +275,15 @@ function observes(): bool
     return !defined('CONTENT_LICENSING_OPEN_PATHS');
 }
 
-function stays_open(): bool
+/** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
+function stays_open(string $url): bool
 {
     if (observes()) {
         return true;
     }
-    $path = (string) strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
+    $path = preg_replace('#^[^:]*://[^/?]*|\?.*$#s', '', $url) ?: '/';
     return !preg_match(DOUBTFUL, $path)
-        && preg_match('#^(?:' . str_replace('#', '\#', CONTENT_LICENSING_OPEN_PATHS) . ')$#D', $path) === 1
-        && empty($_GET) && empty($_POST); // WordPress reads queries from both
+        && preg_match('#^(?:' . str_replace('#', '\#', CONTENT_LICENSING_OPEN_PATHS) . ')$#D', $path) === 1;
 }
 
 function undecided(): Verdict

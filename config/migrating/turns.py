@@ -8,6 +8,8 @@ from time import sleep
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.migrations import executor
+from django.db.migrations.loader import MigrationLoader
 
 from kit.storage.postgresql.poolers import connection_string, keeps_no_session_state
 
@@ -68,3 +70,25 @@ def turn_on_postgresql(database: str) -> Iterator[Callable[[], bool]]:
         raise OperationalError(str(error)) from error
     with session:
         yield lambda: session.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() == (True,)
+
+
+class EachMigrationLoader(MigrationLoader):
+    """Load migrations without the squashed ones."""
+
+    def load_disk(self) -> None:
+        super().load_disk()
+        self.disk_migrations = {
+            key: migration for key, migration in self.disk_migrations.items() if not migration.replaces
+        }
+
+
+@contextmanager
+def replaced_migrations() -> Iterator[None]:
+    """Let `migrate` know the replaced migrations, to which a database can then be brought by name."""
+    names = vars(executor)
+    usual = names["MigrationLoader"]
+    names["MigrationLoader"] = EachMigrationLoader
+    try:
+        yield
+    finally:
+        names["MigrationLoader"] = usual

@@ -1,26 +1,60 @@
 """The Prometheus endpoint `/metrics`, and who may read it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Max, Min
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from accounts.auditing.models import AuditEntry
 from accounts.events.models import Event
 from accounts.retries.models import IdempotencyRecord
-from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
+from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from analytics.archive.models import ArchivedMonth
 from analytics.events import partitions
+from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, LedgerEntry, RecentUsage
-from config.monitoring.database_figures import database_figures
 from kit.http.middleware import TrustedProxies, get_client_address
+from kit.storage.reading import stored_now
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
 from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent counts them, every worker shows them
 from kit.version import VERSION
 from licensing.visits.models import EdgeUsage, Page
+
+
+def database_figures() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "licensing_webhook_backlog_age_seconds",
+        "How long the oldest delivery has been due that no worker has begun; 0 if none is.",
+        value=backlog_age(),
+    )
+    if (end := archived_until()) is not None:
+        yield GaugeMetricFamily(
+            "licensing_archive_end_timestamp_seconds",
+            "End of the newest month in the archive, in Unix seconds.",
+            value=end.timestamp(),
+        )
+
+
+def backlog_age() -> float:
+    """Endpoints that are paused or disabled do not count."""
+    now = stored_now()
+    endpoints = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED).exclude(paused_until__gt=now)
+    due = WebhookDelivery.objects.filter(endpoint__in=endpoints).aggregate(first=Min("due_at"))["first"]
+    return 0.0 if due is None else max((now - due).total_seconds(), 0.0)
+
+
+def archived_until() -> datetime | None:
+    """Return the end of the newest archived month; None without an archive."""
+    month = ArchivedMonth.objects.filter(rows__isnull=False).aggregate(last=Max("month"))["last"]
+    return None if month is None else month_after(datetime(month.year, month.month, 1, tzinfo=UTC))
+
 
 # docs/reference/observability.md says what bounds each of them.
 GROWING_TABLES = (

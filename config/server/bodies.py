@@ -50,10 +50,6 @@ class Body:
         self.length, self.data, self.file = length, data, file
 
     @property
-    def size_in_memory(self) -> int:
-        return len(self.data)
-
-    @property
     def input(self) -> BinaryIO:
         """Return the body as a file, to be read in a thread."""
         return BytesIO(self.data) if self.file is None else self.file
@@ -72,13 +68,12 @@ async def take_body(scope: Scope, receive: Receive) -> Body:
         most = MAX_BYTES if has_key(scope) else SMALL
         data = await read_body(scope, receive, most)
         return Body(len(data), data) if len(data) <= most else Body(MAX_BYTES + 1)
-    declared = declared_length(scope)
-    if declared is None or declared <= SMALL:
+    data = b""
+    if (declared_length(scope) or 0) <= SMALL:
         data = await read_body(scope, receive, SMALL)
         if len(data) <= SMALL:
             return Body(len(data), data)
-        return await keep_on_disk(scope, receive, data)
-    return await keep_on_disk(scope, receive, b"")
+    return await keep_on_disk(scope, receive, data)
 
 
 def has_key(scope: Scope) -> bool:

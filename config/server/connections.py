@@ -9,16 +9,42 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from uvicorn.server import ServerState
 
-from config.server.body_memory import BodyMemory
-from config.server.open_files import connections_at_most
 from kit.http.middleware import TrustedProxies, client_network, parse_address
 from kit.storage.light_tasks import LightTasks
+
+
+class BodyMemory:
+    """Counts the bytes of bodies in memory. Use only on the server's event loop."""
+
+    def __init__(self) -> None:
+        self.most = settings.MAX_BODY_MEMORY_MIB * 1024 * 1024
+        self.held = 0
+        self.held_by_client: Counter[str] = Counter()
+
+    def hold(self, size: int, client: str | None) -> bool:
+        """Count bytes kept in memory; return whether there is room for them. A single client may use a quarter."""
+        if not size:
+            return True
+        self.held += size
+        if client is None:
+            return self.held <= self.most
+        self.held_by_client[client] += size
+        return self.held <= self.most and self.held_by_client[client] <= self.most // 4
+
+    def let_go(self, size: int, client: str | None) -> None:
+        self.held -= size
+        if client is not None:
+            self.held_by_client[client] -= size
+            if self.held_by_client[client] <= 0:
+                del self.held_by_client[client]
+
 
 logger = logging.getLogger(__name__)
 
@@ -167,3 +193,29 @@ def connections_of(state: ServerState) -> Connections:
     if state not in of_server:
         of_server[state] = Connections(state)
     return of_server[state]
+
+
+logger = logging.getLogger(__name__)
+
+SPARE_FILES = 256  # descriptors for databases, files and listening sockets
+
+
+def connections_at_most(wanted: int) -> int:
+    """Return `wanted`, or fewer if this process may not open that many files."""
+    soft, _ = getrlimit(RLIMIT_NOFILE)
+    return wanted if soft == RLIM_INFINITY else max(1, min(wanted, soft - SPARE_FILES))
+
+
+def allow_connections(wanted: int) -> None:
+    """Raise the limit on open files of this process and its children as far as `wanted` connections need."""
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    files = wanted + SPARE_FILES if hard == RLIM_INFINITY else min(wanted + SPARE_FILES, hard)
+    if soft != RLIM_INFINITY and soft < files:
+        setrlimit(RLIMIT_NOFILE, (files, hard))
+    possible = connections_at_most(wanted)
+    if possible < wanted:
+        logger.warning(
+            "Each process takes %d connections, not %d: it may have %d files open "
+            "(LimitNOFILE, docs/guides/deployment.md).",
+            *(possible, wanted, possible + SPARE_FILES),
+        )

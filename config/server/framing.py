@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from config.server.whole_request import Cycle
 from kit.http.errors import InvalidRequest, UnknownTransferCoding
-from kit.http.headers import LIMITS, MAX_TARGET
+from kit.http.middleware import LIMITS, MAX_TARGET
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope

@@ -10,8 +10,8 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from config.server import framing
 from config.server.connections import Wait, Watch, connections_of
 from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, PARSED_AT_ONCE, TOO_LARGE
-from config.server.last_requests import StoppingProtocol
 from config.server.refusals import cut_short, no_room, refusal, unreadable
+from config.server.stopping import StoppingProtocol
 from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest, is_connected
 from kit.http.errors import ApiError, InvalidRequest
 

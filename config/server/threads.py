@@ -122,7 +122,8 @@ class Threads:
             await asyncio.wait({mine.turn, left}, timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not mine.turn.done():
-                self.step_out(caller, mine)
+                self.waiting[caller].remove(mine)
+                self.forget(caller, mine)
         if mine.turn.done():
             return
         if left.done():
@@ -142,10 +143,6 @@ class Threads:
         self.waiting.setdefault(caller, deque()).append(mine)
         self.bytes_waiting[caller] += size
         return mine
-
-    def step_out(self, caller: str, waiting: Waiting) -> None:
-        self.waiting[caller].remove(waiting)
-        self.forget(caller, waiting)
 
     def forget(self, caller: str, waiting: Waiting) -> None:
         self.bytes_waiting[caller] -= waiting.size

@@ -1,11 +1,17 @@
-"""HTML error pages, for browsers outside /v1."""
+"""HTML error pages, for browsers outside /v1; and answers for unknown paths."""
 
+import re
+from collections.abc import Iterator
+from functools import cache
 from html import escape
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils.cache import patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
 
-from kit.http.errors import ApiError, error_response
+from kit.http.errors import ApiError, NotFound, error_response
+from kit.values.suggestions import did_you_mean
 
 TITLES = {
     400: "The request cannot be read",
@@ -36,3 +42,46 @@ def error_page(error: ApiError) -> bytes:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f"<h1>{title}</h1><p>{escape(error.message)}</p></html>\n"
     ).encode()
+
+
+IS_ID = re.compile(r"[a-z]{2,5}_[0-9a-zA-Z]{10,}").fullmatch
+MAX_PATH = 200  # characters of a path in an error
+
+
+@csrf_exempt
+def unknown_path(request: HttpRequest, rest: str | None = None) -> HttpResponse:
+    """Return 404 for any path under /v1 without an endpoint, before asking for a key."""
+    return error_response(nothing_at(request.path), request)
+
+
+def nothing_at(path: str) -> NotFound:
+    """Return the error for an unknown path, with the most similar path of the API if there is one."""
+    hint = suggested_path(path) or " /docs/api/ lists all endpoints."
+    return NotFound(f"There is nothing at {path[:MAX_PATH]}.{hint}")
+
+
+def suggested_path(path: str) -> str:
+    """Return " Did you mean `/v1/content/{id}`?", or nothing if no path is similar.
+
+    Shows ids as `{id}`. Takes about a millisecond for paths of up to MAX_TEXT characters.
+    """
+    parts = [part for part in path.split("/") if part]
+    if parts[:1] != ["v1"]:
+        parts = ["v1", *parts]
+    named = ["{id}" if IS_ID(part) else part for part in parts]
+    return did_you_mean("/" + "/".join(named), api_paths())
+
+
+@cache
+def api_paths() -> tuple[str, ...]:
+    """Return all paths under /v1, with `{id}` for each parameter."""
+    return tuple(sorted({path for path in routes(get_resolver()) if path.startswith("/v1/")}))
+
+
+def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
+    for pattern in resolver.url_patterns:
+        path = prefix + re.sub(r"<[^>]+>", "{id}", str(pattern.pattern))
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern, path)
+        elif isinstance(pattern, URLPattern) and pattern.callback is not unknown_path:
+            yield path

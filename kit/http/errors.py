@@ -14,9 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kit import statements
-from kit.http.error_docs import ErrorExample, ErrorOptions, doc_url
 from kit.http.field_errors import all_errors
-from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
+from kit.http.problems import JSON, PROBLEM, ErrorExample, ErrorOptions, as_problem, doc_url, prefers_problem
 from kit.http.rendering import render_json
 from kit.storage.outages import outages
 from kit.values.faults import MAX_FAULTS, Fault, FaultKind

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kit.http.error_docs import doc_url
 from kit.http.errors import ApiError
+from kit.http.problems import doc_url
 
 DESCRIPTIONS = {
     400: "The request is malformed: its body, a query parameter, a header or the cursor.",

@@ -16,3 +16,9 @@ class Operation:
 def example_page(*rows: dict[str, object], **further: object) -> dict[str, object]:
     """Build a list reply; `further` adds members such as `nextCursor`."""
     return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows), **further}
+
+
+def more(total: int) -> dict[str, object]:
+    """Return the members of the first page of a longer list."""
+    cursor = "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx"
+    return {"hasMore": True, "nextCursor": cursor, "totalCount": total}

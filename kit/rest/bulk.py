@@ -4,12 +4,12 @@ Rows take effect in order, in memory, and are written together; the number of st
 of rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from django.db.models import Model, Q
+from django.db.models import Model
 from drf_spectacular.utils import inline_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -94,11 +94,14 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
     )
 
 
+Fields = Mapping[str, Any]  # validated fields by Python name
+
+
 @dataclass(slots=True)
 class Row:
     """A row: its fields by Python name, the id of the resource it changes, if any, and its index in the request."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
     id: str | None = None
     error: ApiError | None = None  # why the row alone is invalid
     index: int = 0
@@ -113,47 +116,49 @@ class Outcome(Generic[M]):
     error: ApiError | None = None
 
 
-@dataclass(slots=True)
-class Kind:
-    """The kind of resource that rows are about: its id prefix, and its short name."""
-
-    prefix: str
-    short: str
-
-    def unknown(self, named: object) -> ValidationFailed:
-        return ValidationFailed(unknown(self.prefix, str(named)), param="id")
-
-    def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
-        """Read rows that may change a resource, by `id` or `externalId`, with `partial`; others with `new`."""
-        rows = [self.read_row(body, new, partial) for body in bodies]
-        for index, row in enumerate(rows):
-            row.index = index
-        return rows
-
-    def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
-        if isinstance(body, RefusedRow):
-            return Row(error=body.error)
-        named, external_id = (body.get("id"), body.get("externalId")) if isinstance(body, dict) else (None, None)
-        try:
-            fields = (new if named is None and external_id is None else partial).run_validation(body)
-            if named is not None and ids.decode(self.prefix, named) is None:
-                raise self.unknown(named)
-        except (ApiError, ValidationError) as error:
-            return Row(error=as_api_error(error))
-        return Row(fields, named)
-
-
 class Bulk(Generic[M]):
     """One attempt at writing the rows, in a transaction.
 
     `earlier` has the resources that rows of earlier transactions of the request are about, with the rows' indexes.
     """
 
-    kind: ClassVar[Kind]
+    prefix: ClassVar[str]  # of the resources' ids
+    short_name: ClassVar[str]
 
     def __init__(self, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING) -> None:
         self.rows = rows
         self.row_of = dict(earlier)  # the row that created or changed a resource, by primary key
+
+    @classmethod
+    def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
+        """Return the serializers of a row that creates a resource, and of one that changes one."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, bodies: Sequence[object]) -> list[Row]:
+        """Read rows: those with `id` or `externalId` may change a resource."""
+        new, partial = cls.serializers()  # for all rows: creating them costs more than a row
+        rows = [cls.read_row(body, new, partial) for body in bodies]
+        for index, row in enumerate(rows):
+            row.index = index
+        return rows
+
+    @classmethod
+    def read_row(cls, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
+        if isinstance(body, RefusedRow):
+            return Row(error=body.error)
+        named, external_id = (body.get("id"), body.get("externalId")) if isinstance(body, dict) else (None, None)
+        try:
+            fields = (new if named is None and external_id is None else partial).run_validation(body)
+            if named is not None and ids.decode(cls.prefix, named) is None:
+                raise cls.unknown(named)
+        except (ApiError, ValidationError) as error:
+            return Row(error=as_api_error(error))
+        return Row(fields, named)
+
+    @classmethod
+    def unknown(cls, named: object) -> ValidationFailed:
+        return ValidationFailed(unknown(cls.prefix, str(named)), param="id")
 
     def outcomes(self) -> list[Outcome[M]]:
         """Return the outcome of each row, in order. Changes memory only; nothing is written yet."""
@@ -180,68 +185,14 @@ class Bulk(Generic[M]):
         """
         resource = found.get(row.id or "")
         if resource is None:
-            raise self.kind.unknown(row.id)
+            raise self.unknown(row.id)
         self.check_first(resource)
         return resource
 
     def check_first(self, resource: M, param: str = "id") -> None:
         if resource.pk in self.row_of:
             earlier = self.row_of[resource.pk]
-            raise AlreadyExists(f"Row {earlier} is about the same {self.kind.short}.", param=param)
-
-
-def named_by(rows: Sequence[Row]) -> Q:
-    """Return the filter for the resources that rows name by id or externalId."""
-    by_id = Q(pk__in={row.id for row in rows} - {None})
-    return by_id | Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
-
-
-class BulkByExternalId(Bulk[M]):
-    """Each row changes the resource with its `id` or `externalId`, or else creates one.
-
-    `named` are the resources that rows name (`named_by`).
-    """
-
-    def __init__(self, rows: Sequence[Row], named: Iterable[M], earlier: Mapping[object, int] = NOTHING) -> None:
-        super().__init__(rows, earlier)
-        self.by_id: dict[str, M] = {}
-        self.by_external_id: dict[str, M] = {}
-        for resource in named:
-            self.remember(resource)
-
-    def remember(self, resource: M) -> None:
-        """Let later rows find the resource as this row leaves it."""
-        former, external_id = self.by_id.get(resource.pk), external_id_of(resource)
-        if former is not None:
-            self.by_external_id.pop(external_id_of(former) or "", None)
-        self.by_id[resource.pk] = resource
-        if external_id is not None:
-            self.by_external_id[external_id] = resource
-
-    def found(self, row: Row) -> M | None:
-        """Return the resource that the row changes, or None if it creates one.
-
-        Raises ValidationFailed and AlreadyExists like `named`, and `taken` for another resource's externalId.
-        """
-        external_id: str | None = row.fields.get("external_id")
-        holder = None if external_id is None else self.by_external_id.get(external_id)
-        resource = holder
-        if row.id is not None:
-            resource = self.named(row, self.by_id)
-        elif resource is not None:
-            self.check_first(resource, "externalId")
-        if holder is not None and holder is not resource:
-            raise self.taken(str(external_id), holder.pk)
-        return resource
-
-    def taken(self, external_id: str, holder: str) -> ApiError:
-        """Return the error for an externalId that the resource `holder` has."""
-        raise NotImplementedError
-
-
-def external_id_of(resource: Any) -> str | None:
-    external_id: str | None = resource.external_id
-    return external_id
+            raise AlreadyExists(f"Row {earlier} is about the same {self.short_name}.", param=param)
 
 
 def bulk_response(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:

@@ -30,7 +30,8 @@ def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str
     for name, value in shown.items():
         if name not in beside_state:
             state[name] = value
-        elif says_something(value):
+        # An unused resource has the same tag with and without its statistics.
+        elif any(value.values()) if isinstance(value, dict) else value is not None:
             rest[name] = value
     return f'"{digest(state)}-{digest(rest)}"' if rest else f'"{digest(state)}"'
 
@@ -38,11 +39,6 @@ def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str
 def digest(value: object) -> str:
     # Databases may reorder the members of a JSON object.
     return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=12).hexdigest()
-
-
-def says_something(value: object) -> bool:
-    """Whether a field has a value: an unused resource has the same tag with and without its statistics."""
-    return any(value.values()) if isinstance(value, dict) else value is not None
 
 
 def tags_in(header: str, value: str) -> list[str]:

@@ -67,6 +67,13 @@ class Text(serializers.CharField):
         return data
 
 
+class ExternalId(Text):
+    """The caller's own id of an object."""
+
+    def __init__(self, help_text: str = "") -> None:
+        super().__init__(max_length=255, required=False, allow_null=True, source="external_id", help_text=help_text)
+
+
 def is_http_url(text: str) -> bool:
     """Whether the text is an absolute http(s) URL without white space."""
     try:

@@ -23,8 +23,8 @@ from kit.openapi.error_examples import documented_errors
 from kit.openapi.errors import EVERY_RESPONSE, error_response, error_schemas, response_name
 from kit.openapi.examples import Operation
 from kit.openapi.headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
-from kit.rest import sparse
 from kit.rest.export import CSV, FORMATS, JSONL
+from kit.rest.resources import fields_parameter
 from kit.rest.serializers import StrictSerializer
 from kit.rest.views import ApiViewSet
 
@@ -130,7 +130,7 @@ class ApiSchema(AutoSchema):
             (BOM, view.action in view.exportable and view.action in view.listing),
         ]
         taken = [parameter for parameter, is_taken in further if is_taken]
-        return [*taken, sparse.parameter(view.serializer_class)] if is_read and view.has_fields() else taken
+        return [*taken, fields_parameter(view.serializer_class)] if is_read and view.has_fields() else taken
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, object]:
         # drf-spectacular assumes that DELETE returns no body; here it returns the result.

@@ -21,7 +21,7 @@ from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.owned import check_owned
 from kit.rest.pagination import KeysetPagination
-from kit.rest.sparse import pick_fields
+from kit.rest.resources import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
 
@@ -134,20 +134,15 @@ class ApiViewSet(ListMixin[M]):
         except Exception as exc:  # one handler answers all errors and logs unexpected ones
             response = self.handle_exception(exc)
             forget_frames(exc)
-        return self.let_go(self.finalize_response(wrapped, response, *args, **kwargs))
-
-    def let_go(self, response: HttpResponse) -> HttpResponse:
-        """Drop the references to the request's body and rows now, and to the reply's after rendering.
-
-        View, request, parser context, renderer context and Django's messages form cycles, which would stay in memory
-        until the next garbage collection.
-        """
-        self.request._request._body = b""
-        self.request.parser_context.clear()
+        finalized = self.finalize_response(wrapped, response, *args, **kwargs)
+        # View, request, parser context, renderer context and Django's messages form cycles, which would keep the
+        # request's body and rows, and the reply's, in memory until the next garbage collection.
+        request._body = b""
+        wrapped.parser_context.clear()
         del self.request
-        if isinstance(response, Response):
-            response.add_post_render_callback(forget_renderer_context)
-        return response
+        if isinstance(finalized, Response):
+            finalized.add_post_render_callback(forget_renderer_context)
+        return finalized
 
     def describe_options(self) -> HttpResponse:
         """Return the methods and media types of this path; needs no key."""
@@ -274,11 +269,15 @@ class ApiViewSet(ListMixin[M]):
         return self.with_tag(self.serializer_class(resource, context=context).data, status)
 
     def with_tag(
-        self, shown: Mapping[str, object], status: int, once: Mapping[str, object] | None = None
+        self,
+        shown: Mapping[str, object],
+        status: int,
+        once: Mapping[str, object] | None = None,
+        location: str | None = None,
     ) -> HttpResponse:
         """Return a rendered resource with its ETag, `Location` if it is new, or a 304 if the client has it.
 
-        `once` adds fields that only this reply shows.
+        `once` adds fields that only this reply shows. `location` replaces the address of this endpoint's resource.
         """
         fields = self.fields_to_show()
         headers = {"ETag": self.tag_of(shown)}
@@ -286,6 +285,6 @@ class ApiViewSet(ListMixin[M]):
         if known is not None and is_known(known, headers["ETag"]):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
-            headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
+            headers["Location"] = location or reverse(f"{self.basename}-detail", args=[shown["id"]])
         every = {**shown, **(once or {})}
         return Response(every if fields is None else pick_fields(every, fields), status=status, headers=headers)

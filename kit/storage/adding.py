@@ -40,7 +40,7 @@ def add_numbers(
         for start in range(0, len(rows), ROWS):
             some = [column[start : start + ROWS] for column in prepared]
             if is_postgresql:
-                cursor.execute(statement, some)
+                cursor.execute(statement, list(map(array_literal, some)))
             else:
                 cursor.executemany(statement, list(zip(*some, strict=True)))
 
@@ -49,3 +49,9 @@ def prepared_values(field: "Field[object, object]", values: Sequence[object]) ->
     """Return the values as the database takes them. Each is prepared once, because many rows share them."""
     known = {value: field.get_db_prep_save(value, connection) for value in set(values)}
     return [known[value] for value in values]
+
+
+def array_literal(values: Sequence[object]) -> str:
+    """Return values without None as PostgreSQL writes an array. psycopg takes several times as long for it."""
+    known = {value: '"' + str(value).replace("\\", r"\\").replace('"', r"\"") + '"' for value in set(values)}
+    return "{" + ",".join([known[value] for value in values]) + "}"

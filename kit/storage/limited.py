@@ -1,15 +1,15 @@
 """Statements with their own time limit, below the request's (kit.statements)."""
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 
 from kit import statements
-from kit.storage.postgresql.planning import with_settings
 
 if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters
@@ -66,3 +66,28 @@ def rows_with_timeout(
         for _ in ("statement_timeout", *settings):
             cursor.nextset()
         return list(cursor.fetchall())
+
+
+R = TypeVar("R")
+
+
+def with_settings(sql: str, settings: Mapping[str, str]) -> str:
+    """Return a message that runs a statement with PostgreSQL's settings. Its rows follow a result for each setting."""
+    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
+    return begin + sql + "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)
+
+
+def planned(using: BaseDatabaseWrapper, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Let PostgreSQL plan the block's statements with these settings. Does nothing on SQLite."""
+    if using.vendor != "postgresql":
+        return nullcontext()
+
+    def set_locally(
+        execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
+    ) -> R:
+        result = execute(with_settings(sql, settings), params, many, context)
+        for _ in settings:
+            cast(CursorWrapper, context["cursor"]).cursor.nextset()
+        return result
+
+    return using.execute_wrapper(set_locally)

@@ -2,6 +2,8 @@
 
 A statement that changes a table needs it for itself. While it waits for a transaction that uses the table, PostgreSQL
 lets no other statement pass it. So it gives up after MILLISECONDS, lets the others pass, and tries again.
+
+Also locks by name, which a transaction holds until it ends.
 """
 
 import logging
@@ -75,6 +77,46 @@ def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
             yield
     finally:
         set_lock_timeout(connection, None)
+
+
+@contextmanager
+def waits_at_most(timeout: str) -> Iterator[None]:
+    """Within the block, limit the transaction's waits for locks on PostgreSQL. After an error, roll it back."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{timeout}'")
+        yield
+        cursor.execute("SET LOCAL lock_timeout = DEFAULT")
+
+
+def lock_name(name: int | str, *, shared: bool = False) -> None:
+    """Take PostgreSQL's advisory lock of this name until the transaction ends. SQLite has one writer anyway."""
+    if connection.vendor == "postgresql":
+        run_lock(f"pg_advisory_xact_lock{'_shared' if shared else ''}", name)
+
+
+def try_to_lock_name(name: int | str) -> bool:
+    """Take the lock like `lock_name` if it is free. Returns False if another transaction holds it."""
+    return connection.vendor != "postgresql" or run_lock("pg_try_advisory_xact_lock", name) is True
+
+
+def key_share() -> str:
+    """Return the end of a SELECT that keeps its rows from being deleted until the transaction ends.
+
+    On PostgreSQL it conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the
+    row.
+    """
+    return " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+
+
+def run_lock(function: str, name: int | str) -> object:
+    number = "hashtextextended(%s, 0)" if isinstance(name, str) else "%s"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}({number})", [name])
+        [taken] = cursor.fetchone()
+    return taken
 
 
 @contextmanager

@@ -1,15 +1,14 @@
 """Name why the database does not answer, for probes, and log an outage once a minute."""
 
 import logging
-from threading import Lock
 from time import monotonic
 
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 from kit.storage.postgresql.timelines import Promoted
+from kit.telemetry.repeated_log import SILENT_SECONDS, RepeatedLog
 
-SILENT_SECONDS = 60.0
 DISK_FULL_SECONDS = 15.0  # how long probes report a write that failed: a full disk still answers reads
 SCHEMA_DIFFERS = "schema_differs"
 DISK_FULL = "disk_full"
@@ -84,9 +83,7 @@ class OutageLog:
     """Logs an outage when it begins and once a minute while it lasts, however many requests it fails."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
-        self.logged: dict[str, float] = {}  # when each cause was logged last
-        self.silent: dict[str, int] = {}  # failures since then
+        self.repeated = RepeatedLog()
         self.pool: tuple[str, float] | None = None  # why the pool could not connect, and when
         self.disk_full_at: float | None = None  # when a write last failed for want of space
 
@@ -98,17 +95,12 @@ class OutageLog:
         self.log_cause(logger, TIMEOUT, describe(TIMEOUT, details))
 
     def log_cause(self, logger: logging.Logger, cause: str, message: str) -> None:
-        now = monotonic()
         if cause == DISK_FULL:
-            self.disk_full_at = now
-        with self.lock:
-            if cause != FAILED and now - self.logged.get(cause, -SILENT_SECONDS) < SILENT_SECONDS:
-                self.silent[cause] = self.silent.get(cause, 0) + 1
-                return
-            self.logged[cause] = now
-            before = self.silent.pop(cause, 0)
-        more = f" ({before:,} more failures since this was last logged)" if before else ""
-        logger.error("%s%s", message, more)
+            self.disk_full_at = monotonic()
+        if cause == FAILED:  # errors of statements differ
+            logger.error("%s", message)
+        else:
+            self.repeated.log(logger, logging.ERROR, cause, message)
 
     def is_disk_full(self) -> bool:
         """Whether a write failed within the last DISK_FULL_SECONDS because the database's disk was full."""

@@ -1,9 +1,12 @@
 """Prepared statements for queries that nearly every request runs, where planning costs more than execution."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import Model
 
 from kit.storage.postgresql.poolers import keeps_no_session_state
 
@@ -21,3 +24,38 @@ def prepared_cursor() -> Any:
     own.ensure_connection()
     own.connection.prepare_threshold = 0
     return own.make_cursor(psycopg.Cursor(own.connection))
+
+
+M = TypeVar("M", bound=Model)
+
+
+class Columns(Generic[M]):
+    """Model columns for handwritten SQL, with values converted as the ORM would.
+
+    They are those of the named fields, by default of all; `table` is the table's alias in the statement. The ORM takes
+    ten times as long to build a statement as PostgreSQL to run it.
+    """
+
+    def __init__(self, model: type[M], table: str, *names: str) -> None:
+        self.model = model
+        fields: list[Any] = [field for field in model._meta.concrete_fields if field.name in names or not names]
+        self.fields = fields
+        self.names = [field.attname for field in fields]
+        self.sql = ", ".join(f"{table}.{field.column}" for field in fields)
+
+    @cached_property
+    def converters(self) -> list[tuple[int, Any, Any]]:
+        """Return (column index, converter, column) for every column whose values need converting."""
+        found = []
+        for place, field in enumerate(self.fields):
+            column = field.get_col(field.model._meta.db_table)
+            for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection)):
+                found.append((place, convert, column))
+        return found
+
+    def instance(self, row: Sequence[Any]) -> M:
+        """Return a model instance with only these columns loaded."""
+        values = list(row)
+        for place, convert, column in self.converters:
+            values[place] = convert(values[place], column, connection)
+        return self.model.from_db(connection.alias, self.names, values)

@@ -10,8 +10,9 @@ import os
 from abc import abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import accumulate, product
 from mmap import mmap
 from pathlib import Path
@@ -19,13 +20,39 @@ from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
 from django.conf import settings
-from prometheus_client import REGISTRY, CollectorRegistry, disable_created_metrics, multiprocess
+from prometheus_client import REGISTRY, ProcessCollector, disable_created_metrics, multiprocess
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
-from kit.telemetry.processes import Workers
 from kit.telemetry.reserved_files import report, reserve
+
+LEAST = {"process_start_time_seconds", "process_max_fds"}  # others are added up
+
+
+class Workers(Collector):
+    """The metrics of ProcessCollector, summed over the processes with these ids; of the oldest its start."""
+
+    def __init__(self, numbers: Collection[int]) -> None:
+        self.numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        merged: dict[str, Metric] = {}
+        for number in self.numbers:
+            collector = ProcessCollector(pid=partial(int, number), registry=CollectorRegistry())
+            for metric in collector.collect():
+                if (known := merged.get(metric.name)) is None:
+                    merged[metric.name] = metric
+                else:
+                    add(known, metric)
+        yield from merged.values()
+
+
+def add(known: Metric, other: Metric) -> None:
+    [one], [two] = known.samples, other.samples
+    value = min(one.value, two.value) if known.name in LEAST else one.value + two.value
+    known.samples = [one._replace(value=value)]
+
 
 SUFFIX = ".cells"
 M = TypeVar("M", bound=Metric)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import Histogram
 
-from kit.http.unknown import unknown_path
+from kit.http.error_pages import unknown_path
 from kit.telemetry.metrics import Counter
 from kit.telemetry.tracing import traced
 

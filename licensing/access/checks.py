@@ -21,13 +21,13 @@ from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.charging.paying import record_spending, rehearse_observed
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupResult
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, find_requesters, requesters_to_write
+from licensing.access.subjects import LookupResult
 from licensing.requesters.numbers import reserve
 
 

@@ -1,21 +1,77 @@
-"""Decide checks on facts that are already looked up."""
+"""Decide checks on facts that are already looked up: the answers, before rendering."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from analytics.recording.entries import Entry
+from analytics.recording.outcomes import LimitResult
+from kit.http.errors import NotFound
+from kit.rest.resources import id_hint
 from kit.telemetry.tracing import traced
+from kit.values import ids
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check, EdgeTerms, Payer
 from licensing.access.facts import facts_of
-from licensing.access.lookup.request import LookupResult
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupResult, RequesterSnapshot
 from licensing.policies import rate_limits
-from licensing.policies.decision import Decision, asking_for, decide
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, asking_for, decide, deny_by_rate_limit
 from licensing.policies.facts import Facts
 from licensing.policies.offers import also_allowed, offers, pay
+
+
+class Answer(Struct, frozen=True, gc=False):
+    """A decision and everything its reply shows.
+
+    `gc=False`: no answer is part of a reference cycle, so the garbage collector can skip the thousands that wait for
+    their commit.
+    """
+
+    id: str | None  # None for a dry run, which is not recorded
+    decision: Decision
+    content_id: str
+    requester_id: str
+    requester_name: str | None
+    policy: CompiledPolicy | None
+    facts: Facts
+    created: str  # ISO 8601
+    rate_remaining: int | None = None
+    rate_reset: int | None = None  # Unix seconds
+    dry_run: bool = False
+    credits: dict[str, object] | None = None  # the wallet that pays, or whose balance is too low
+    payer_unknown: bool = False  # whether the visitor's payment was ignored, because the requester is no customer
+    shared: "SharedDecision | None" = (
+        None  # the decision shared with other items; None once this answer has its own count
+    )
+
+
+class SharedDecision(Struct, eq=False, gc=False):
+    """A decision for one item, or for all items of a request that have the same policy and facts."""
+
+    answer: Answer  # a template: its id and content id are replaced for each item
+    entry: Entry
+    counts: bool  # whether it uses up a rule's rate limit
+    places: list[int] = []  # indexes of its answers within the request
+
+
+def not_found(check: Check, *, takes_external_id: bool = True) -> NotFound:
+    name, value = check.selector
+    is_id, hint = ids.decode("cnt", value) is not None, ""
+    if name == "contentId" and not is_id:
+        hint = id_hint("cnt", value) + (" Send your own identifier as `externalId`." if takes_external_id else "")
+    elif name == "externalId" and is_id:
+        hint = " Send an id as `contentId`."
+    return NotFound(f"There is no content item with the {name} {value[:200]!r}.{hint}", param=name)
+
+
+def settle(answer: Answer, counted: LimitResult) -> Answer:
+    """Apply the rate limit's count: a used-up limit denies, and no further rule is evaluated."""
+    decision = answer.decision if counted.granted else deny_by_rate_limit(answer.decision)
+    return replace(answer, decision=decision, rate_remaining=counted.remaining, shared=None)
 
 
 def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
@@ -101,3 +157,24 @@ def admit_payer(check: Check) -> Check:
     if check.edge is None or check.edge.payer != Payer.UNLISTED:
         return check
     return replace(check, edge=replace(check.edge, payer=Payer.KNOWN))
+
+
+def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
+    """Return the check with current requester ids. A name given with a merged id is dropped."""
+    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
+    if check.edge is not None and other is not None:
+        check = replace(check, edge=replace(check.edge, and_requester_id=other))
+    if check.requester_id not in current:
+        return check
+    return replace(check, requester_id=current[check.requester_id], requester_name=None)
+
+
+def by_current_ids(
+    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
+) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
+    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
+    current = {known: row.current_id for known, row in requesters.items() if row.current_id is not None}
+    if not current:
+        return checks, requesters
+    merged = {new: dataclasses.replace(requesters[former], current_id=None) for former, new in current.items()}
+    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}

@@ -18,14 +18,19 @@ from kit.values import ids
 from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
 from licensing.access import deciding
-from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.charging.credits import build_charge, rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import admit_payer, strictest_page
+from licensing.access.deciding import (
+    Answer,
+    SharedDecision,
+    admit_payer,
+    by_current_ids,
+    not_found,
+    settle,
+    strictest_page,
+)
 from licensing.access.facts import recorded_facts
-from licensing.access.lookup.request import LookupResult
-from licensing.access.lookup.requesters import by_current_ids
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupResult, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
 
@@ -83,14 +88,9 @@ class Decisions(Struct, frozen=True, gc=False):
                 if isinstance(answer, Answer):
                     answers[place] = answer = settle(answer, outcome.counted(count))
                     if answer.rate_remaining == 0:
-                        self.note_limit(answer)
+                        rule, requester_id = answer.decision.rule, answer.facts.requester_id
+                        rate_limits.note_used_up(self.account, answer.policy, rule, answer.rate_reset, requester_id)
         return answers
-
-    def note_limit(self, answer: Answer) -> None:
-        """Emit the event of a rate limit that this decision has used up."""
-        rate_limits.note_used_up(
-            self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
-        )
 
 
 class Deciding:
@@ -116,20 +116,6 @@ class Deciding:
         self.rehearsals: dict[int, tuple[Spend, ...]] = {}
         self.unwritten: dict[str, RequesterSnapshot] = {}
         self.also = [] if self.key_id is None else [self.key_id]  # further dependencies (accounts.plans.epochs)
-
-    def decisions(self, answers: Sequence[Answer | ApiError]) -> Decisions:
-        """Return the decisions with these answers to all checks."""
-        return Decisions(
-            self.account,
-            self.now,
-            answers,
-            self.named_entries() if self.unwritten else self.entries,
-            self.shared,
-            self.claims,
-            self.spends,
-            self.rehearsals,
-            self.unwritten,
-        )
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
         """Decide the check at this index, and add its entry under this id unless it is a dry run."""
@@ -292,4 +278,14 @@ def decide_checks(
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.to_nanoseconds(now))
     answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
-    return making.decisions(answers)
+    return Decisions(
+        account,
+        now,
+        answers,
+        making.named_entries() if making.unwritten else making.entries,
+        making.shared,
+        making.claims,
+        making.spends,
+        making.rehearsals,
+        making.unwritten,
+    )

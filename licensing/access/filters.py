@@ -6,7 +6,6 @@ from django.db.models import Q
 from django.db.models.fields.json import KT
 from django.db.models.lookups import In
 
-from analytics.models import AccessEvent
 from kit.rest.filters import (
     ORDER,
     Index,
@@ -56,7 +55,3 @@ class DecisionFilters(OperatorFilterSet):
         "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded_fact("identifiedBy")),
         "referrer": Operand(text, operators=ONE_OF, any_of=recorded_fact("referrer")),
     }
-
-    class Meta:
-        model = AccessEvent
-        fields: list[str] = []

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from kit.values.amounts import from_millionths
 from kit.values.currencies import in_full
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.rendering import present
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS

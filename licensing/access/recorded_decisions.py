@@ -8,9 +8,9 @@ import msgspec
 
 from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.facts import facts_of_event
-from licensing.access.lookup.policies import Revision, compiled_policies, read_policies
+from licensing.access.lookup.pages import Revision, compiled_policies, read_policies
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import Decision, Reason, decisive_license, effective_mode
 from licensing.policies.facts import NOTES, Facts

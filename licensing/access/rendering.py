@@ -1,21 +1,24 @@
-"""Render decisions as JSON objects."""
+"""Render decisions as JSON objects, and how long they may be cached: until a schedule, a date or a licence ends it."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from orjson import Fragment
 
 from analytics.ledger.refunds import Balance, Charge, balances
 from analytics.models import AccessEvent
+from kit.hot_settings import hot_setting
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer, SharedDecision
 from licensing.access.check_values import Check
-from licensing.access.lifetimes import cache_seconds
-from licensing.policies.decision import Decision
-from licensing.policies.facts import OF_VISIT, shown_facts
+from licensing.access.deciding import Answer, SharedDecision
+from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.decision import Decision, Reason
+from licensing.policies.facts import OF_VISIT, Facts, shown_facts
 from licensing.policies.matching.tracing import trace
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
@@ -108,7 +111,7 @@ def present_refunds(event: AccessEvent, answer: Answer) -> dict[str, object] | N
     if shown is None:
         return None
     charge = Charge("decision", event.pk)
-    balance = balances([event.account_id], [charge]).get(charge, {}).get(str(shown["currency"]), Balance())
+    balance = balances([event.account_id], [charge]).get((charge, str(shown["currency"])), Balance())
     refunds = {"refunded": render_amount(balance.refunded), "refundable": render_amount(balance.refundable)}
     return {**shown, **refunds}
 
@@ -125,14 +128,6 @@ def present_rate(answer: Answer) -> dict[str, object] | None:
         "reset": reset,
         "retryAfter": retry_after,
     }
-
-
-def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, object]:
-    """Return the reply to a check. `sign` is given if its decision is to be signed."""
-    shown = present(answer, explain=check.explain)
-    if check.sign and sign is not None:
-        shown["token"] = sign(answer)
-    return shown
 
 
 def present_batch(
@@ -165,13 +160,16 @@ def present_batch(
 def render_reply(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None, *, is_batch: bool
 ) -> bytes:
-    """Render the body of the reply. Raises the error of a single check."""
+    """Render the body of the reply. Raises the error of a single check. `sign` signs decisions."""
     if is_batch:
         return render_json(present_batch(answers, checks, sign))
     [answer], [check] = answers, checks
     if isinstance(answer, ApiError):
         raise answer
-    return render_json(present_check(answer, check, sign))
+    shown = present(answer, explain=check.explain)
+    if check.sign and sign is not None:
+        shown["token"] = sign(answer)
+    return render_json(shown)
 
 
 class Template:
@@ -195,3 +193,47 @@ def members(fields: Iterable[tuple[str, object]]) -> str:
     """Render the members of a JSON object, each followed by a comma."""
     text = render_json(dict(fields)).decode()[1:-1]
     return f"{text}," if text else ""
+
+
+LEAST_TOKEN_SECONDS = 5  # for answers that may not be cached: enough to deliver the token to its verifier
+
+
+def next_change(policy: CompiledPolicy | None, facts: Facts) -> datetime | None:
+    """Return when time alone may change the answer: a schedule or time condition, or the end of a licence."""
+    boundaries, schedules = (policy.boundaries, policy.schedules) if policy else ((), ())
+    if not boundaries and not schedules and not facts.licenses:
+        return None
+    ends = [held.expires_at for held in facts.licenses if held.expires_at is not None]
+    if boundaries:
+        ends += boundaries[bisect_right(boundaries, facts.now) :][:1]
+    for next_change_of in schedules:
+        if (change := next_change_of(facts.now)) is not None:
+            ends.append(change)
+    return min(ends) if ends else None
+
+
+def seconds_until_change(policy: CompiledPolicy | None, facts: Facts, most: int) -> int:
+    """Return whole seconds until the answer may change, from 0 to `most`."""
+    end = next_change(policy, facts)
+    return most if end is None else max(0, min(most, int((end - facts.now).total_seconds())))
+
+
+def is_counted(decision: Decision) -> bool:
+    """Return whether each access counts, because it has a price or its rule a rate limit."""
+    rule = decision.rule
+    if rule is not None and rule.rate_limit is not None and decision.reason in (None, Reason.RATE_LIMIT_EXCEEDED):
+        return True
+    return decision.price is not None
+
+
+def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts, *, spends: bool) -> int:
+    """Return how long the answer may be cached; 0 if each access must be checked. `spends`: whether a wallet pays."""
+    if spends or is_counted(decision):
+        return 0
+    return seconds_until_change(policy, facts, hot_setting("DECISION_CACHE_SECONDS"))
+
+
+def token_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts, *, spends: bool) -> int:
+    """Return how long the answer's token is valid: its cache lifetime, or the time to deliver it."""
+    seconds = cache_seconds(decision, policy, facts, spends=spends)
+    return seconds or max(1, seconds_until_change(policy, facts, LEAST_TOKEN_SECONDS))

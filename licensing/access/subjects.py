@@ -1,10 +1,12 @@
-"""Items and requesters in the form that checks use."""
+"""Items and requesters in the form that checks use, and the requests that look them up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
+
+from msgspec import Struct
 
 from kit.values import ids
 from licensing.content.models import Content, Status
@@ -151,3 +153,23 @@ def stored_facts(columns: Sequence[object]) -> Values:
         return ()
     known = zip(STORED, columns, strict=True)
     return tuple(fact.load(value) if value else DEFAULTS[fact.attribute] for fact, value in known)
+
+
+# `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.
+Selector = tuple[str, str]
+
+
+class LookupRequest(Struct, frozen=True, gc=False):
+    """The items and requesters to look up for one request."""
+
+    account_id: str
+    selectors: set[Selector]
+    requesters: set[str]
+
+
+class LookupResult(Struct, frozen=True, gc=False):
+    """The items and requesters that were found, at least as new as `epoch`. Unknown requesters have no `pk`."""
+
+    epoch: int
+    items: dict[Selector, Item]
+    requesters: dict[str, RequesterSnapshot]

@@ -22,13 +22,13 @@ from kit.rest.filters import OperatorFilter
 from kit.rest.lists.counting import CountMode, Total
 from kit.rest.lists.mixin import Given
 from kit.rest.pagination import KeysetPagination
-from kit.rest.sparse import pick_fields, requested_fields
+from kit.rest.resources import pick_fields, requested_fields
 from kit.rest.views import Handler
 from kit.storage.limited import TookTooLong
 from kit.storage.loading import join
 from kit.values.json_values import Rendered
 from licensing.access.bodies import POLICIES_READ, BatchBody, CheckBody
-from licensing.access.event_loop.in_thread import answer_in_thread
+from licensing.access.event_loop.in_thread import answer_check
 from licensing.access.filters import DecisionFilters
 from licensing.access.history.lists import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.recorded_decisions import recorded_answers
@@ -62,7 +62,7 @@ class AccessViewSet(AccountViewSet):
         """Check whether a requester may access an item. Returns 200 for allow and for deny, once the decision is
         stored.
         """
-        return answer_in_thread(request)
+        return answer_check(request)
 
     @extend_schema(
         summary="Check access to many items",
@@ -80,7 +80,7 @@ class AccessViewSet(AccountViewSet):
     @action(detail=False, methods=["post"], url_path="check/batch")
     def check_batch(self, request: HttpRequest) -> HttpResponse:
         """A batch counts as one request for the plan limit. Decisions come in the order of `checks`."""
-        return answer_in_thread(request)
+        return answer_check(request)
 
 
 EXPAND = OpenApiParameter(

@@ -1,17 +1,14 @@
 """Serializers for licence clients."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.fields import Choice, Id, Integer, Text, Timestamp
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
-from kit.values.timestamps import render_timestamp
-from licensing.clients.models import LicenseClient
 
 
-class LicenseClientSerializer(StrictSerializer):
+class LicenseClientSerializer(RowSerializer):
     """A requester's credentials at the licence server; `id` is the client_id."""
 
     id = Id("cli", read_only=True, help_text="The client_id.")
@@ -38,19 +35,11 @@ class LicenseClientSerializer(StrictSerializer):
     owned = frozenset({"secret"})
     beside_state = frozenset({"lastUsedAt"})
 
-    def to_representation(self, client: LicenseClient) -> dict[str, Any]:
-        return {
-            "id": client.pk,
-            "object": "license_client",
-            "requesterId": client.requester.requester_id,
-            "requesterName": client.requester.name,
-            "name": client.name,
-            "prefix": client.prefix,
-            "formerSecretUntil": render_timestamp(client.former_until),
-            "revokedAt": render_timestamp(client.revoked_at),
-            "lastUsedAt": render_timestamp(client.last_used_at),
-            "created": render_timestamp(client.created),
-        }
+    attributes = {
+        "requesterId": "requester.requester_id",
+        "requesterName": "requester.name",
+        "formerSecretUntil": "former_until",
+    }
 
 
 class LicenseClientWithSecretSerializer(LicenseClientSerializer):

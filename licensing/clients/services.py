@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.keys import keytext
-from accounts.keys.authentication import LAST_USED_PRECISION
+from accounts.keys.uses import PRECISION
 from accounts.plans import epochs
 from kit.http.errors import Revoked
 from kit.values import ids
@@ -108,5 +108,5 @@ def store_anew(client: LicenseClient, former: bytes, digest: bytes) -> None:
 
 def note_use(client: LicenseClient, now: datetime) -> None:
     """Update `lastUsedAt`, at most once a minute."""
-    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - PRECISION)
     LicenseClient.objects.filter(stale, pk=client.pk).update(last_used_at=now)

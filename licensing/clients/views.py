@@ -8,14 +8,24 @@ from rest_framework.request import Request
 
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
 from licensing.clients import services
-from licensing.clients.filters import LicenseClientFilters
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import (
     LicenseClientSerializer,
     LicenseClientWithSecretSerializer,
     SecretRotationSerializer,
 )
+
+
+class LicenseClientFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("cli")),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "name": Operand(text),
+        "revokedAt": Operand(timestamp, "revoked_at", ORDER, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+    }
 
 
 class LicenseClientViewSet(AccountViewSet):

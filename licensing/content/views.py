@@ -1,8 +1,10 @@
 """Endpoints under /v1/content."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.lookups import In
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -13,17 +15,67 @@ from rest_framework.response import Response
 from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
 from analytics.usage.report import build_stats, content_counts, content_stats
-from kit.rest.bulk import Outcome, Row, outcomes_serializer
+from kit.rest.bulk import outcomes_serializer
+from kit.rest.fields import is_http_url
+from kit.rest.filters import (
+    ORDER,
+    PREFIX,
+    Index,
+    Operand,
+    OperatorFilterSet,
+    choice,
+    day,
+    identifier,
+    integer,
+    text,
+    timestamp,
+)
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
+from kit.storage.code_points import by_code_point
 from licensing.content import services
-from licensing.content.filters import ContentFilters
-from licensing.content.models import Content
+from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
+from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
-from licensing.content.upserts import read_rows, upsert
+from licensing.content.upserts import ContentBulk
+from licensing.content.url_key import source_key
 from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.policies.facts import ContentType
 from licensing.policies.serializers import PolicySerializer
+
+
+def build_operand(attribute: Attribute) -> Operand:
+    if attribute.kind == Kind.TEXT:
+        return Operand(text, attribute.column, optional=True)
+    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER, optional=True)
+
+
+def key_of_url(value: str) -> bytes | None:
+    """Return the source key of a URL, or a key that matches no item if the text is not an http(s) URL."""
+    return source_key(value) if is_http_url(value) else b""
+
+
+def has_title(titles: list[str]) -> Q:
+    """Return the condition that the title is one of these, compared as in the index of titles."""
+    return Q(In(by_code_point("title"), titles))
+
+
+class ContentFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("cnt"), index=Index.FINDS),
+        "type": Operand(choice(ContentType)),
+        "status": Operand(choice(Status)),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True, index=Index.FINDS),
+        "policyId": Operand(identifier("pol"), "policy_id", optional=True),
+        "title": Operand(text, operators=PREFIX, any_of=has_title),
+        "source": Operand(replace(text, parse=key_of_url), "source_key", optional=True, index=Index.FINDS),
+        "tags": Operand(text, lookup="has", optional=True, absent=[]),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+        **{f"metadata.{one.name}": build_operand(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
+    }
+
 
 EXPAND = OpenApiParameter(
     "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
@@ -48,7 +100,7 @@ class ContentViewSet(BulkViewSet[Content]):
         "bulk": "content:write",
     }
     exportable = {"list": "content"}
-    bulk_name = "content"
+    bulk_class, bulk_serializer, bulk_name = ContentBulk, BulkSerializer, "content"
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
@@ -98,12 +150,6 @@ class ContentViewSet(BulkViewSet[Content]):
         create an item. Outcomes are in the order of the rows. The request counts as one towards the plan's limits.
         """
         return self.write_bulk()
-
-    def read_rows(self) -> Sequence[Row]:
-        return read_rows(self.validated(BulkSerializer)["items"])
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[Content]]:
-        return upsert(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

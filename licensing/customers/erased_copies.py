@@ -23,8 +23,7 @@ from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment, Wallet
 from kit.storage.sqlite_turns import part_of_a_write
 from licensing.clients.models import LicenseClient
-from licensing.customers.personal_members import erased_changes, erased_object, path_of_id
-from licensing.customers.redaction import ErasedIds
+from licensing.customers.personal_members import ErasedIds, erased_changes, erased_object, path_of_id
 from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision

@@ -15,17 +15,27 @@ from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import requester_stats
 from kit.http.errors import NotFound
+from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
 from kit.rest.views import Handler
 from licensing.customers import erasure, merging
 from licensing.deletion import ErasedSerializer
 from licensing.requesters import services
-from licensing.requesters.filters import RequesterFilters
 from licensing.requesters.models import OWNER, Requester
 from licensing.requesters.serializers import (
     MergeSerializer,
     RequesterProfileChangeSerializer,
     RequesterProfileSerializer,
 )
+
+
+class RequesterFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(text, "requester_id", PREFIX),
+        "name": Operand(text, operators=PREFIX, optional=True),
+        "email": Operand(text, operators=EQUALITY, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER, optional=True),
+    }
 
 
 class RequesterPathViewSet(AccountViewSet[Requester]):

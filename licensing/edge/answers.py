@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
 from kit.values.timestamps import parse_timestamp
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original

@@ -29,9 +29,9 @@ from kit.http.middleware import request_id, valid_request_id
 from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
-from licensing.access.answers import Answer
+from kit.telemetry.repeated_log import RepeatedLog
 from licensing.access.check_values import Check, EdgeTerms
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -96,7 +96,6 @@ class Edge(Sender):
         super().__init__(callers, f"Bearer {key}" if key else "", peer_address(head))
         # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
         self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
-        self.is_admitted = False
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def count(self) -> None:
@@ -129,6 +128,7 @@ class ForwardApplication(CheckApplication):
         super().__init__(gateway)
         self.signatures = Signatures(self.gateway.callers, directories)
         self.names = names or AddressNames()
+        self.faults = RepeatedLog()
 
     def serves(self, scope: Scope) -> bool:
         return scope["type"] == "http" and is_question(scope["path"])
@@ -144,9 +144,12 @@ class ForwardApplication(CheckApplication):
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
                 status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
-                if head.header(ERRORS_HEADER) == "503" and edge.is_at_fault(error):
-                    log.warning("A proxy could not ask about a page (%s): %s", error.code, error.message)
-                    status = 503
+                if edge.is_at_fault(error):
+                    edge.note_refusal(error, moment())
+                    if head.header(ERRORS_HEADER) == "503":
+                        fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
+                        self.faults.log(log, logging.WARNING, error.code, fault)
+                        status = 503
                 answer = EdgeAnswer(status, headers, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if has_option(head, DENY_403):
@@ -175,29 +178,26 @@ class ForwardApplication(CheckApplication):
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
-        edge.is_admitted = True
-        now = moment()
         original = read_original(head, self.proxies)
         if (cookie := read_cookie(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
-        reply = await self.answer_visit(head, edge, original, now)
+        reply = await self.answer_visit(head, edge, original, moment())
         if reply.status == 200 or not wants_page(head.header(b"accept")):
             return reply
-        return reply.as_page(await self.texts_of(edge, original), original.host)
+        return reply.as_page(await self.refusal_texts(edge, original), original.host)
 
-    async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
+    async def refusal_texts(self, edge: Edge, original: Original) -> RefusalTexts:
         """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
-        facts = await self.gateway.facts.look_up(edge.grant.account_id, [check])
-        item = facts.items.get(check.selector)
+        item = (await self.gateway.facts.look_up(edge.grant.account_id, [check])).items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
         """Decide about the visitor's request."""
+        user_agent = head.header(b"user-agent")
         try:
             await self.check_host(edge, original.host)
         except HostNotAllowed as refusal:
-            user_agent = head.header(b"user-agent")
             check = Visitor(ANONYMOUS, None).check(original, user_agent)
             is_person = current_table.get().claimed_by(user_agent) is None
             check = replace(check, selector=("elsewhere", original.url), edge=EdgeTerms(is_person=is_person))
@@ -205,13 +205,11 @@ class ForwardApplication(CheckApplication):
             return refused_host(refusal, answer, original)
         if original.is_public:
             return open_page(original)
-        user_agent = head.header(b"user-agent")
         visitor = None
         try:
             if edge.signed is UNSEEN:  # once per request, even if it is admitted again, because a nonce is valid once
                 edge.signed = await self.signatures.signer(head, original)
-            account_id = edge.grant.account_id
-            visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
+            visitor = await identify(head, self.gateway, edge.signed, self.names, edge.grant.account_id, original, now)
             payment = read_payment(head, visitor.covered)
             answer = await self.decide_page(edge, visitor.check(original, user_agent, payment), now)
             if isinstance(answer, InvalidToken):  # its licence has ended

@@ -19,14 +19,6 @@ AUDIENCES = {
     "archive": "Archives",
 }
 MAX_PATTERNS = 5  # named per outcome
-OPEN, LICENSED, SOME, REFUSED, UNKNOWN = "open", "licensed", "some", "refused", "unknown"
-PHRASES = {
-    OPEN: "may use {}",
-    LICENSED: "need a licence for {}",
-    SOME: "may use {} under conditions",
-    REFUSED: "are refused at {}",
-    UNKNOWN: "get the answer for unknown pages at {}",
-}
 
 
 def sentences(rules: Sequence[tuple[str, CompiledPolicy | None]], *, denies_unknown: bool) -> list[tuple[str, str]]:
@@ -48,15 +40,15 @@ def outcomes(rules: Sequence[tuple[str, CompiledPolicy | None]], use: str, *, de
 def phrase_outcome(policy: CompiledPolicy | None, use: str) -> str:
     """Return the phrase for what the policy lets everybody do with a page; `{}` stands for the pages."""
     if policy is None:
-        return PHRASES[UNKNOWN]
+        return "get the answer for unknown pages at {}"
     if always_allows(policy, use):  # they are verified, so what readers may do does not matter
-        return PHRASES[OPEN]
+        return "may use {}"
     price = quote_price(policy, use)
     if price is not None:
         return f"pay {in_full(from_millionths(price.amount), price.currency)} for each access to {{}}"
     if is_open_to_licensees(policy, Facts(ANY_TIME, "anonymous", use, identified_by=Identification.ADDRESS)):
-        return PHRASES[LICENSED]
-    return PHRASES[SOME] if any(opening_rules(policy, use)) else PHRASES[REFUSED]
+        return "need a licence for {}"
+    return "may use {} under conditions" if any(opening_rules(policy, use)) else "are refused at {}"
 
 
 def named(patterns: Sequence[str]) -> str:

@@ -8,9 +8,9 @@ signature or on a price are not cached. Neither are those that count or cost som
 import re
 
 from kit.hot_settings import hot_setting
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.event_loop.head import Head
-from licensing.access.lifetimes import is_counted, seconds_until_change
+from licensing.access.rendering import is_counted, seconds_until_change
 from licensing.edge.answers import offers_for
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option

@@ -12,7 +12,7 @@ from struct import Struct as Packing
 from django.core.signing import BadSignature, Signer
 from msgspec import Struct
 
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.event_loop.head import Head
 from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, cookie_mark, window
 

@@ -80,10 +80,7 @@ class CrawlerViewSet(AccountViewSet):
     filter_backends = ()
     pagination_class = None
 
-    @extend_schema(
-        summary="List known crawlers",
-        responses=CrawlerTableSerializer,
-    )
+    @extend_schema(summary="List known crawlers", responses=CrawlerTableSerializer)
     def list(self, request: Request) -> Response:
         """Returns the whole table and its date.
 
@@ -92,13 +89,7 @@ class CrawlerViewSet(AccountViewSet):
         """
         table = current_table.get()
         data = [shown(crawler) for crawler in table.crawlers]
-        return Response(
-            {
-                "object": "crawler_table",
-                "date": table.date.isoformat(),
-                "data": data,
-            }
-        )
+        return Response({"object": "crawler_table", "date": table.date.isoformat(), "data": data})
 
 
 def shown(crawler: Crawler) -> dict[str, object]:

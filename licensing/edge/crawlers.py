@@ -5,6 +5,7 @@ their files are loaded separately (licensing.edge.verification.published_address
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property, lru_cache
@@ -138,22 +139,18 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def claims(self) -> Callable[[str], Crawler | None]:
-        """`find_claim` with a cache, because User-Agents repeat and the search takes as long as a decision."""
-        return lru_cache(maxsize=MAX_CACHED_AGENTS)(self.find_claim)
+        """The search for tokens with a cache: User-Agents repeat, and the search takes as long as a decision."""
 
-    def find_claim(self, user_agent: str) -> Crawler | None:
-        if not self.by_token:
-            return None
-        match = self.tokens.search(user_agent.lower())
-        return self.by_token[match[0]] if match else None
+        def find_claim(user_agent: str) -> Crawler | None:
+            match = self.tokens.search(user_agent.lower()) if self.by_token else None
+            return self.by_token[match[0]] if match else None
+
+        return lru_cache(maxsize=MAX_CACHED_AGENTS)(find_claim)
 
     @cached_property
     def by_directory(self) -> dict[str, Crawler]:
+        """The crawlers by the hosts where their keys are published."""
         return {one.signature_agent.lower(): one for one in self.crawlers if one.signature_agent is not None}
-
-    def signing_as(self, host: str) -> Crawler | None:
-        """Return the crawler whose keys are published at this host."""
-        return self.by_directory.get(host)
 
     def is_at(self, crawler: Crawler, address: str | None) -> bool:
         """Whether the address is in a range that the crawler's operator publishes."""
@@ -180,11 +177,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def hosts(self) -> frozenset[str]:
+        """The domains of the DNS names of all crawlers' addresses."""
         return frozenset(host for one in self.crawlers for host in one.hosts)
-
-    def has_host(self, name: str) -> bool:
-        """Return whether a DNS name lies in a domain of some crawler's addresses."""
-        return lies_below(name, self.hosts)
 
     def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
         """Return the table with additional addresses, given by crawler key."""
@@ -200,13 +194,12 @@ def parse_table(data: bytes) -> Table:
     table = msgspec.json.decode(data, type=Table)
     if len(table.crawlers) > MAX_CRAWLERS:
         raise ValueError(f"It has {len(table.crawlers):,} crawlers. At most {MAX_CRAWLERS:,} are possible.")
-    repeated = first_repeated([crawler.key for crawler in table.crawlers])
-    if repeated is None:
-        repeated = first_repeated([one.user_agent.lower() for one in table.crawlers if one.user_agent is not None])
-    if repeated is None:
-        repeated = first_repeated([host for one in table.referrers for host in one.hosts])
-    if repeated is not None:
-        raise ValueError(f"{repeated} is there twice.")
+    keys = [crawler.key for crawler in table.crawlers]
+    tokens = [crawler.user_agent.lower() for crawler in table.crawlers if crawler.user_agent is not None]
+    hosts = [host for referrer in table.referrers for host in referrer.hosts]
+    for values in (keys, tokens, hosts):
+        if repeated := [value for value, number in Counter(values).items() if number > 1]:
+            raise ValueError(f"{repeated[0]} is there twice.")
     unnamed = [one.name for one in table.crawlers if one.user_agent is None and one.robots_token is None]
     if unnamed:
         raise ValueError(f"{unnamed[0]} has neither userAgent nor robotsToken.")
@@ -223,12 +216,3 @@ def compile_host(host: str) -> re.Pattern[str]:
     """Compile a host of the table of referrers."""
     name = re.escape(host).replace(r"\*\.", r"[a-z0-9-]+\.")
     return re.compile(r"(?:www\.)?" + name.replace(r"\.\*", rf"\.{COUNTRY}"))
-
-
-def first_repeated(values: Iterable[str]) -> str | None:
-    seen = set[str]()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None

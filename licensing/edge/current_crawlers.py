@@ -8,7 +8,7 @@ from time import monotonic
 from django.conf import settings
 from msgspec.structs import replace
 
-from licensing.edge.crawlers import SHIPPED, Referrer, Table, parse_table
+from licensing.edge.crawlers import SHIPPED, Table, parse_table
 from licensing.edge.publishing.promises import CRAWLED
 from licensing.edge.publishing.publication import Agents
 from licensing.edge.verification import published_addresses
@@ -65,15 +65,10 @@ def read_table(path: Path, changed: int, addresses: int, lists: int) -> Table:
     """Read a table with loaded and fetched addresses. The numbers identify versions for the cache."""
     table = parse_table(path.read_bytes())
     if not table.referrers:  # of an update that lists only crawlers
-        table = replace(table, referrers=shipped_referrers())
+        table = replace(table, referrers=parse_table(SHIPPED.read_bytes()).referrers)
     if addresses:
         table = table.with_addresses(published_addresses.read())
     return table.with_addresses(addresses_of_lists(table)) if lists else table
-
-
-@lru_cache(maxsize=1)
-def shipped_referrers() -> tuple[Referrer, ...]:
-    return parse_table(SHIPPED.read_bytes()).referrers
 
 
 def addresses_of_lists(table: Table) -> dict[str, frozenset[str]]:

@@ -1,4 +1,4 @@
-"""Serves sites' documents under the sites' own hosts, which need not be in ALLOWED_HOSTS."""
+"""Serves documents of sites under their own hosts, which need not be in ALLOWED_HOSTS, and answers their proxies."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,10 @@ from kit.http.errors import ApiError
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
+from licensing.access.event_loop.in_thread import Exchange, answer, gateway_of_request
+from licensing.edge.application import ForwardApplication
 from licensing.edge.current_crawlers import agents_for_robots
+from licensing.edge.original import is_question
 from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
 from licensing.edge.publishing.publication import Publication
 
@@ -86,3 +89,15 @@ def license_server(request: HttpRequest) -> str | None:
         return f"{request.scheme}://{request.get_host()}{OLP}"
     except DisallowedHost:
         return None
+
+
+class ProxyQuestions:
+    """Middleware that answers proxies' questions, and passes on all other requests."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_question(request.path):
+            return self.get_response(request)
+        return answer(ForwardApplication(gateway_of_request()), Exchange(request))

@@ -18,7 +18,6 @@ from django.db.models.lookups import Exact
 from accounts.plans.models import UnlistedSigners
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
-from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
@@ -65,16 +64,17 @@ def observed_report(events: HistoryQuerySet) -> ObservedFigures:
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])
     payers = payers_among([key for key in requesters if isinstance(key, int)])
-    report = ObservedFigures(
+    prices = price_denials(events.filter(requester_id__in=payers), MOST_PRICED)
+    return ObservedFigures(
         total=reasons.total(),
         payable=sum(requesters[pk] for pk in payers),
-        priced=0,
+        priced=prices.denials,
         reasons=sorted(((str(reason), count) for reason, count in reasons.items()), key=lambda one: (-one[1], one[0])),
         requesters=top(requesters, Requester, ("requester_id", "name")),
         items=top(items, Content, ("id", "title")),
+        at_stake=added_up(prices.by_requester.values()),
+        by_requester=prices.by_requester,
     )
-    add_prices(report, events.filter(requester_id__in=payers))
-    return report
 
 
 def top(counts: Counter[object], model: type[Model], names: tuple[str, str]) -> list[Row]:
@@ -91,13 +91,6 @@ def payers_among(requesters: Sequence[int]) -> list[int]:
     known = known.exclude(requester_id__startswith=UNVERIFIED)
     unlisted = Q(requester_id__startswith=AGENT, account__unlisted_signers=UnlistedSigners.DENY)
     return list(known.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
-
-
-def add_prices(report: ObservedFigures, events: HistoryQuerySet) -> None:
-    """Add the revenue at stake: for each denial the price of its first offer."""
-    prices = price_denials(events, MOST_PRICED)
-    report.by_requester, report.priced = prices.by_requester, prices.denials
-    report.at_stake = added_up(report.by_requester.values())
 
 
 class DenialPrices(NamedTuple):
@@ -127,30 +120,6 @@ def added_up(several: Iterable[Sums]) -> Sums:
         for currency, amount in sums.items():
             total[currency] += amount
     return dict(total)
-
-
-def present_observed(report: ObservedFigures, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
-    """Return the observed_report object. `last` is the last moment of the period."""
-    return {
-        "object": "observed_report",
-        "siteId": site.pk if site else None,
-        "startDate": render_timestamp(start),
-        "endDate": render_timestamp(last),
-        "total": report.total,
-        "truncated": report.priced < report.payable,
-        "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
-        "byRequester": [
-            {
-                "id": row["requester_id"],
-                "name": row["name"],
-                "requests": row["count"],
-                "revenueAtStake": shown(report.by_requester.get(row["requester_id"], {})),
-            }
-            for row in report.requesters
-        ],
-        "byContent": [{"id": row["id"], "title": row["title"], "requests": row["count"]} for row in report.items],
-        "revenueAtStake": shown(report.at_stake),
-    }
 
 
 def shown(sums: Sums) -> list[dict[str, Any]]:

@@ -1,21 +1,17 @@
 """Endpoint /v1/analytics/observed."""
 
-from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.viewsets import AccountViewSet
-from analytics.usage.report import first_event
-from analytics.windows import MICROSECOND, USAGE
 from kit.rest.export import json_report
 from kit.rest.fields import Choice, Id, Timestamp
 from licensing.access.serializers import ChargeShown
-from licensing.edge.observed import observed_denials, observed_report, present_observed
+from licensing.edge.observed import ObservedFigures, observed_denials, observed_report, shown
 from licensing.policies.decision import Reason
-from licensing.sites.named import SITE_ID, site_named
+from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SITE, SiteReportViewSet, present_period
 
 
 class ObservedReason(serializers.Serializer):
@@ -53,28 +49,39 @@ class ObservedReport(serializers.Serializer):
     revenueAtStake = ChargeShown(many=True, help_text="The prices of the denied accesses, by currency.")
 
 
-class ObservedViewSet(AccountViewSet):
+class ObservedViewSet(SiteReportViewSet):
     permissions_required = {"observed": "analytics:read"}
     heavy = frozenset({"observed"})
-    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone", "siteId"})
+    query_parameters = PERIOD_NAMES | {"siteId"}
 
-    @extend_schema(
-        summary="Get observed denials",
-        parameters=[
-            *(one for one in USAGE.documented() if one.name != "groupBy"),
-            OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
-        ],
-        responses=ObservedReport,
-    )
+    @extend_schema(summary="Get observed denials", parameters=[*PERIOD, SITE], responses=ObservedReport)
     @action(detail=False)
     def observed(self, request: Request) -> Response:
         """Denials that were observed instead of enforced, with the price that each would have been offered."""
-        accounts = [self.account_id]
-        window = USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
-        site = site_named(self.account_id, request.query_params.get("siteId"))
+        window, site = self.parse_window(), self.find_site()
 
         def report() -> dict[str, object]:
-            report = observed_report(observed_denials(self.account_id, window.start, window.end, site))
-            return present_observed(report, window.start, window.end - MICROSECOND, site)
+            figures = observed_report(observed_denials(self.account_id, window.start, window.end, site))
+            site_id = None if site is None else site.pk
+            return {"object": "observed_report", "siteId": site_id, **present_period(window), **present(figures)}
 
         return json_report(report)
+
+
+def present(report: ObservedFigures) -> dict[str, object]:
+    return {
+        "total": report.total,
+        "truncated": report.priced < report.payable,
+        "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
+        "byRequester": [
+            {
+                "id": row["requester_id"],
+                "name": row["name"],
+                "requests": row["count"],
+                "revenueAtStake": shown(report.by_requester.get(row["requester_id"], {})),
+            }
+            for row in report.requesters
+        ],
+        "byContent": [{"id": row["id"], "title": row["title"], "requests": row["count"]} for row in report.items],
+        "revenueAtStake": shown(report.at_stake),
+    }

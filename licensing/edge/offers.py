@@ -20,13 +20,12 @@ from kit.rest.serializers import StrictSerializer
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
-from licensing.access.answers import Answer, not_found
 from licensing.access.charging.credits import rehearse_all
 from licensing.access.check_values import Check
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import Answer, by_current_ids, decide_check, not_found, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.requesters import by_current_ids, find_requesters
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown
 from licensing.edge.answers import offers_for

@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.http.errors import InvalidRequest
-from kit.http.headers import check_lengths
-from kit.http.middleware import Address, TrustedProxies, parse_address
+from kit.http.middleware import Address, TrustedProxies, check_lengths, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.paths import read_once
 from licensing.access.event_loop.head import Head
@@ -247,7 +246,7 @@ def decode_host(url: str) -> str:
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
         raise UntrustedProxy(
-            "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
+            f"{header} counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
             param=header,
         )
 

@@ -16,8 +16,8 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint
 from licensing.policies.modes import Mode
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site
-from licensing.sites.own_hosts import is_own_host
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
 OF_POLICIES = frozenset(
@@ -32,8 +32,8 @@ class Finding(Struct, frozen=True):
 
     level: str
     code: str
-    pattern: str
     message: str
+    pattern: str = ""
 
 
 def lint_site(site: Site) -> list[Finding]:
@@ -43,51 +43,35 @@ def lint_site(site: Site) -> list[Finding]:
 
 def lint_whole_site(site: Site) -> Iterator[Finding]:
     if is_own_host(site.host):
-        yield Finding(
-            "warning",
-            "own_host",
-            "",
-            "This is a host of the service (ALLOWED_HOSTS, BASE_URL), so nothing is published for it. "
-            "Change the site's host.",
-        )
+        own = "This is a host of the service (ALLOWED_HOSTS, BASE_URL), so nothing is published for it."
+        yield Finding("warning", "own_host", f"{own} Change the site's host.")
     elif Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
-        yield Finding(
-            "warning",
-            "host_shared",
-            "",
+        message = (
             "Another account has a site for this host: without the edge's key this site's documents are not served, "
-            "and until the host is verified no licence tokens are issued. Verify the host.",
+            "and until the host is verified no licence tokens are issued. Verify the host."
         )
+        yield Finding("warning", "host_shared", message)
     shared = [alias for alias in site.shown_aliases if site.is_shared(alias)]
     if shared:
-        yield Finding(
-            "warning",
-            "alias_shared",
-            "",
+        message = (
             f"Another account has a site for {', '.join(shared)}: without the edge's key this site's documents are "
-            "not served there, and licence tokens do not name it.",
+            "not served there, and licence tokens do not name it."
         )
+        yield Finding("warning", "alias_shared", message)
     if not any(rule.policy for rule in site.ordered_rules):
-        yield Finding("warning", "no_terms", "", "No pattern has a policy, so the documents license nothing.")
+        yield Finding("warning", "no_terms", "No pattern has a policy, so the documents license nothing.")
     if site.mode != Mode.ENFORCE:
-        yield Finding(
-            "note", "not_enforced", "", f"The documents tell of the policies, and the site is in the mode {site.mode}."
-        )
+        message = f"The documents tell of the policies, and the site is in the mode {site.mode}."
+        yield Finding("note", "not_enforced", message)
     if settings.BASE_URL.startswith("http://"):
-        yield Finding(
-            "warning",
-            "insecure_base_url",
-            "",
+        message = (
             "BASE_URL begins with http: crawlers request tokens, and read the documents, over https alone. "
-            "Set it to the service's https address.",
+            "Set it to the service's https address."
         )
+        yield Finding("warning", "insecure_base_url", message)
     if not settings.BASE_URL:
-        yield Finding(
-            "note",
-            "no_base_url",
-            "",
-            "BASE_URL is not set: license.xml names a licence server only under hosts of ALLOWED_HOSTS.",
-        )
+        message = "BASE_URL is not set: license.xml names a licence server only under hosts of ALLOWED_HOSTS."
+        yield Finding("note", "no_base_url", message)
 
 
 def lint_rules(site: Site) -> Iterator[Finding]:
@@ -98,31 +82,27 @@ def lint_rules(site: Site) -> Iterator[Finding]:
         url = pattern_spellings(rule.pattern)[0]
         if policy is not None and url not in terms:
             message = "This pattern decides no page, because a longer one matches every page."
-            yield Finding("warning", "pattern_never_decides", rule.pattern, message)
+            yield Finding("warning", "pattern_never_decides", message, rule.pattern)
             continue
         stated = terms.get(url, Terms(url))
         own, published = promised_uses(policy), stated.uses
         if not published <= own:  # terms_of prevents this; checked all the same
-            yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
+            yield Finding("warning", "laxer_than_policy", "The documents permit more than the policy.", rule.pattern)
         if own - published:
-            yield Finding(
-                "note",
-                "narrowed",
-                rule.pattern,
+            message = (
                 f"The policy allows {list_uses(own - published)} to everybody, and the documents do not say so: "
-                "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
+                "crawlers may take this pattern for pages of a stricter pattern or item that is not longer."
             )
+            yield Finding("note", "narrowed", message, rule.pattern)
         if policy is not None:
             yield from lint_policy(rule.pattern, policy, linted.findings(policy))
         unsaid = allowed_to_some(policy) - own - stated.prices.keys()
         if unsaid:
-            yield Finding(
-                "note",
-                "stricter_than_policy",
-                rule.pattern,
+            message = (
                 f"The policy allows {list_uses(unsaid)} to some, at a price or within a limit, "
-                "which the documents leave out.",
+                "which the documents leave out."
             )
+            yield Finding("note", "stricter_than_policy", message, rule.pattern)
 
 
 class LintedPolicies:
@@ -146,17 +126,17 @@ def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFindi
     """Yield the rules that never match, in general or at a site, and the prices that nobody is offered."""
     if findings is None:
         message = "The site's policies have too many rules to look for rules that never match. Open the policy."
-        yield Finding("note", "policy_not_linted", pattern, message)
+        yield Finding("note", "policy_not_linted", message, pattern)
     for one in findings or ():
         if one.code in OF_POLICIES:
-            yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
+            yield Finding("warning", one.code, f"{one.path}: {one.message}", pattern)
     for rule in policy.rules:
         wanted = rule.wanted_permissions
         if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
             message = (
                 f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."
             )
-            yield Finding("note", "never_asked", pattern, message)
+            yield Finding("note", "never_asked", message, pattern)
 
 
 def listed_words(words: frozenset[str]) -> str:

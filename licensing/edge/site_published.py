@@ -53,13 +53,12 @@ async def look_at(publication: Publication) -> list[Finding]:
     for url, reply in replies.items():
         body, problem = body_of(reply)
         if problem:
-            findings.append(Finding("warning", "unreachable", "", f"{url} cannot be read: {problem}"))
+            findings.append(Finding("warning", "unreachable", f"{url} cannot be read: {problem}"))
         elif own.get(url) == ROBOTS:
             findings += lint_robots(body, publication)
         elif url in own and not is_same(own[url], body, documents[own[url]]):
-            findings.append(
-                Finding("warning", "differs", "", f"{url} is not what the policies make: the proxy passes on another.")
-            )
+            message = f"{url} is not what the policies make: the proxy passes on another."
+            findings.append(Finding("warning", "differs", message))
     return findings
 
 
@@ -89,7 +88,7 @@ def lint_robots(body: bytes, publication: Publication) -> Iterator[Finding]:
     lines = [line.partition("#")[0].strip() for line in body.decode("utf-8", "replace").splitlines()]
     named = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     if not any(name == "license" and value == f"https://{publication.netloc}{RSL}" for name, value in named):
-        yield Finding("note", "license_not_named", "", "robots.txt does not name license.xml (License: …).")
+        yield Finding("note", "license_not_named", "robots.txt does not name license.xml (License: …).")
     said = list(statements(named))
     promises = {one.url: one.uses for one in publication.terms}
     everywhere = publication.everywhere
@@ -98,12 +97,12 @@ def lint_robots(body: bytes, publication: Publication) -> Iterator[Finding]:
         if extra:
             pattern = "" if path == EVERYWHERE else path
             message = f"robots.txt permits {list_uses(extra)}, which the policies do not promise."
-            yield Finding("warning", "laxer_than_policy", pattern, message)
+            yield Finding("warning", "laxer_than_policy", message, pattern)
     allowed = frozenset[str]().union(*(yes for path, yes, _ in said if path == EVERYWHERE))
     refused = frozenset[str]().union(*(no for path, _, no in said if path == EVERYWHERE))
     if allowed & refused:
         message = f"robots.txt both permits and refuses {list_uses(allowed & refused)}."
-        yield Finding("warning", "contradiction", "", message)
+        yield Finding("warning", "contradiction", message)
 
 
 def statements(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Promise, Promise]]:

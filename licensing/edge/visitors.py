@@ -118,20 +118,19 @@ async def identify(
     if token is not None:
         said = await gateway.license_keys.verify(token, account_id, now)
         check_scope(said, original.url)
-        asked = {} if crawler is None else claims(crawler)
         return Visitor(
             said.sub,
             None,
             identified_by=Identification.LICENSE_TOKEN,
             token=PresentedToken(said.license_id, said.client_id),
             until=said.exp,
-            **asked,
+            **claims(crawler),
         )
     if signed is not None:
         return who_signed(signed, crawler)
     if crawler is not None and (verified_by := await identify_address(crawler, original.address, names)) is not None:
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, verified_by)
-    claimed = {} if crawler is None else claims(crawler)
+        return verified_visitor(crawler, verified_by)
+    claimed = claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
         own = await key_of(credentials.strip(), gateway.callers, account_id, original, now)
@@ -140,6 +139,10 @@ async def identify(
     if original.requester is not None:
         return Visitor(original.requester, None, identified_by=Identification.SITE, payer=Payer.CUSTOMER, **claimed)
     return claimed_visitor(crawler)
+
+
+def verified_visitor(crawler: Crawler, by: Identification, covered: frozenset[str] | None = None) -> Visitor:
+    return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, by, covered=covered)
 
 
 def claimed_visitor(crawler: Crawler | None) -> Visitor:
@@ -172,11 +175,9 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
 
     For an unknown host, a claimed crawler name can only restrict access.
     """
-    own = current_table.get().signing_as(signed.host)
+    own = current_table.get().by_directory.get(signed.host)
     if own is not None:
-        name, permission = own.name, own.permission
-        return Visitor(f"crawler:{own.key}", name, permission, Identification.SIGNATURE, covered=signed.covered)
-    asked = {} if claimed is None else claims(claimed)
+        return verified_visitor(own, Identification.SIGNATURE, signed.covered)
     agent = f"{AGENT}{signed.host}"[:255]
     return Visitor(
         agent,
@@ -184,13 +185,13 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
         identified_by=Identification.SIGNATURE,
         covered=signed.covered,
         payer=Payer.UNLISTED,
-        **asked,
+        **claims(claimed),
     )
 
 
-def claims(crawler: Crawler) -> dict[str, Any]:
-    """Return the permissions that a visitor with another identity needs, who claims to be this crawler."""
-    if crawler.permission == READ or crawler.is_admitted_by_name:
+def claims(crawler: Crawler | None) -> dict[str, Any]:
+    """Return the permissions that a visitor with another identity needs, who claims to be this crawler, if any."""
+    if crawler is None or crawler.permission == READ or crawler.is_admitted_by_name:
         return {}
     return {"permission": crawler.permission, "and_permission": READ}
 

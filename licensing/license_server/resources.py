@@ -13,10 +13,9 @@ from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
-from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
-from licensing.sites.patterns import most_specific
 
 MAX_RESOURCE = 2048 + 300  # characters: origin and pattern
 MAX_LICENSE = 16 * 1024
@@ -94,7 +93,7 @@ def find_resource(account_id: str, url: str) -> Resource:
             is_pattern=False,
         )
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
-    rule = rules.get(asked) or most_specific(site.ordered_rules, *requested_page(url).readings[0])
+    rule = rules.get(asked) or site.rule_table.most_specific(*requested_page(url).readings[0])
     read = published or terms_for(terms, asked)
     if read is None or (rule is None and read.item is None):
         raise Unpublished

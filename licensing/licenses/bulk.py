@@ -1,22 +1,21 @@
 """Issue and change many licences (POST /v1/licenses/bulk). Each row follows the rules of its POST or PATCH."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 
-from accounts.auditing import audit
+from accounts.bulk import AccountBulk, named_by
 from accounts.plans import epochs
 from accounts.plans.models import Account
 from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import NOTHING, BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.rest.bulk import NOTHING, Outcome, Row
+from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
 from kit.storage.reading import stored_now
-from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
-from kit.values.faults import FaultKind
 from licensing.licenses import services
 from licensing.licenses.charges import build_ledger_entry, keep_books
 from licensing.licenses.fees import schedule_fee, take_due_fees
@@ -26,77 +25,41 @@ from licensing.licenses.services import NAMES, Fields, Room, count_scope
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
-KIND = Kind("lic", "licence")
 MAX_NAMES = 100_000  # items, tags and policies in the licences a request changes; the reply contains them all
-REQUIRED = {"requester_id": "requesterId", "license_type": "licenseType"}
 # Columns that a change writes.
 WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
            "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency",
            "fee_every", "fee_zone", "fee_months", "next_fee_at", "updated"]  # fmt: skip
 
 
-def read_rows(bodies: Sequence[object]) -> list[Row]:
-    return KIND.read(bodies, LicenseSerializer(), LicenseSerializer(partial=True))
-
-
-def write_licenses(
-    account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
-) -> list[Outcome[License]]:
-    """Write the rows in one transaction; return the outcome of each. `earlier` is that of `Bulk`."""
-    try:
-        with transaction.atomic():
-            return Together(account_id, rows, earlier).run()
-    except ValidationFailed:
-        # On SQLite, daily totals are limited. Writing rows one by one finds those that exceed the limit.
-        with transaction.atomic():
-            return OneByOne(account_id, rows, earlier).outcomes()
-
-
-def check_complete(fields: Fields) -> None:
-    """Raises ValidationFailed if a row for a new licence lacks a required field."""
-    missing = [name for column, name in REQUIRED.items() if column not in fields]
-    if missing:
-        first, *further = (ValidationFailed(THIS_IS_REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing)
-        first.further = [*further]
-        raise first
-
-
-def check_names(account_id: str, rows: Sequence[Row]) -> None:
-    """Raises ValidationFailed if the licences that the rows change name too many items, tags and policies."""
-    changed = named_licenses(account_id, rows)
-    if (changed.aggregate(names=Sum(NAMES))["names"] or 0) > MAX_NAMES:
-        raise ValidationFailed(
-            f"The licences that a request changes can name at most {MAX_NAMES:,} items, tags and policies together.",
-            param="items",
-        )
-
-
-def named_licenses(account_id: str, rows: Sequence[Row]) -> QuerySet[License]:
-    """Return the account's licences that rows name by id or externalId."""
-    return License.objects.filter(named_by(rows), account_id=account_id)
-
-
-class OneByOne(BulkByExternalId[License]):
+class OneByOne(AccountBulk[License]):
     """Write each row separately, like its endpoint does."""
 
-    kind = KIND
+    prefix, short_name, kind = "lic", "licence", "license"
+    required = {"requester_id": "requesterId", "license_type": "licenseType"}
     taken = staticmethod(services.external_id_taken)
 
-    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
-        epochs.hold(account_id)
-        held = named_licenses(account_id, rows).select_related("requester").order_by("pk")
-        super().__init__(rows, held.select_for_update(of=("self",)), earlier)
-        self.account_id = account_id
+    @classmethod
+    def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
+        return LicenseSerializer(), LicenseSerializer(partial=True)
 
-    def act(self, row: Row) -> tuple[int, License]:
-        held = self.found(row)
-        if held is None:
-            check_complete(row.fields)
-        status, written = (201, self.issue(row.fields)) if held is None else (200, self.change(held, row.fields))
-        self.remember(written)
-        return status, written
+    @classmethod
+    def check(cls, account_id: str, rows: Sequence[Row]) -> None:
+        """Raises ValidationFailed if the licences that the rows change name too many items, tags and policies."""
+        changed = License.objects.filter(named_by(rows), account_id=account_id)
+        if (changed.aggregate(names=Sum(NAMES))["names"] or 0) > MAX_NAMES:
+            raise ValidationFailed(
+                f"The licences that a request changes can name at most {MAX_NAMES:,} items, tags and policies "
+                "together.",
+                param="items",
+            )
 
-    def issue(self, given: Fields) -> License:
+    def lock(self) -> Iterable[License]:
+        epochs.hold(self.account_id)
+        held = License.objects.filter(named_by(self.rows), account_id=self.account_id)
+        return held.select_related("requester").order_by("pk").select_for_update(of=("self",))
+
+    def create(self, given: Fields) -> License:
         return services.issue_license(self.account_id, given)
 
     def change(self, held: License, fields: Fields) -> License:
@@ -105,6 +68,18 @@ class OneByOne(BulkByExternalId[License]):
 
 class Together(OneByOne):
     """Write all rows with a fixed number of statements."""
+
+    @classmethod
+    def write_rows(
+        cls, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
+    ) -> Sequence[Outcome[License]]:
+        try:
+            with transaction.atomic():
+                return Together(account_id, rows, earlier).run()
+        except ValidationFailed:
+            # On SQLite, daily totals are limited. Writing rows one by one finds those that exceed the limit.
+            with transaction.atomic():
+                return OneByOne(account_id, rows, earlier).run()
 
     def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
         super().__init__(account_id, rows, earlier)
@@ -123,15 +98,13 @@ class Together(OneByOne):
         self.requesters: dict[str, Requester] = known
         self.rooms = {one.requester_id: taken.get(one.pk, Room()) for one in known.values()}
         self.newly_named: set[str] = set()
-        self.changes: list[audit.Change] = []
-        self.written: list[tuple[License | None, License]] = []  # (before, after)
         self.fees: list[LedgerEntry] = []  # that were due by the former terms
 
     @cached_property
     def account(self) -> Account:
         return Account.objects.get(pk=self.account_id)
 
-    def issue(self, given: Fields) -> License:
+    def create(self, given: Fields) -> License:
         fields = dict(given)
         requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
         issued = services.new_license(self.account_id, fields, self.owned, self.now)
@@ -145,7 +118,7 @@ class Together(OneByOne):
             issued.account = self.account
             schedule_fee(issued, None, self.now)
         self.name_unnamed(requester, name)
-        self.note("license.created", None, issued, {})
+        self.note(None, issued, {})
         return issued
 
     def change(self, held: License, fields: Fields) -> License:
@@ -156,8 +129,9 @@ class Together(OneByOne):
         services.change_terms(changed, fields, self.owned, self.now)
         self.take_room(held.requester.requester_id, 0, count_scope(changed) - count_scope(held))
         self.name_unnamed(held.requester, fields.get("requester_name"))
-        if not self.note("license.updated", held, changed, before):
+        if not self.note(held, changed, before):
             return held
+        changed.updated = self.now
         self.fees += fees
         return changed
 
@@ -174,43 +148,23 @@ class Together(OneByOne):
             services.check_room(taken)
         self.rooms[requester_id] = taken
 
-    def note(self, action: str, held: License | None, written: License, before: dict[str, object]) -> bool:
-        """Add the change to the audit log; return False if nothing changes."""
-        entry = audit.entry(action, written, before)
-        if entry is not None:
-            written.updated = self.now
-            self.changes.append(entry)
-            self.written.append((held, written))
-        return entry is not None
-
-    def run(self) -> list[Outcome[License]]:
-        """Write the rows. Raises ValidationFailed if the ledger cannot hold the prices."""
-        outcomes = self.outcomes()
-        if self.written:
-            self.write_requesters()
-            licenses = [one for _, one in self.written]
-            self.release_external_ids()
-            for one in licenses:
-                one.requester = one.requester  # sets requester_id, which new requesters have only now
-            fees = [*self.fees, *(fee for one in licenses for fee in take_due_fees(one, self.now))]
-            License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
-            audit.record_all(self.changes)
-            prices = [
-                (None if held is None else build_ledger_entry(held), build_ledger_entry(one))
-                for held, one in self.written
-            ]
-            keep_books(prices, fees)
-            epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
-            gather_first_statistics(License, Requester, rows=len(licenses))
-        return outcomes
-
-    def release_external_ids(self) -> None:
-        """Clear externalIds that licences give up, because another row may have claimed one."""
-        given_up = [
-            held.pk for held, one in self.written if held and held.external_id and held.external_id != one.external_id
+    def write(self, licenses: list[License]) -> None:
+        """Raises ValidationFailed if the ledger cannot hold the prices."""
+        self.write_requesters()
+        for one in licenses:
+            one.requester = one.requester  # sets requester_id, which new requesters have only now
+        fees = [*self.fees, *(fee for one in licenses for fee in take_due_fees(one, self.now))]
+        License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
+        prices = [
+            (None if held is None else build_ledger_entry(held), build_ledger_entry(one)) for held, one in self.written
         ]
-        if given_up:
-            License.objects.filter(pk__in=given_up).update(external_id=None)
+        keep_books(prices, fees)
+
+    def epoch_names(self) -> set[str]:
+        return {one.requester.epoch_name for _, one in self.written}
+
+    def gather_statistics(self) -> None:
+        gather_first_statistics(License, Requester, rows=len(self.written))
 
     def write_requesters(self) -> None:
         of_written = {one.requester.requester_id: one.requester for _, one in self.written}

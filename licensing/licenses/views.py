@@ -1,7 +1,5 @@
 """Endpoints below /v1/licenses."""
 
-from collections.abc import Mapping, Sequence
-
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -12,17 +10,41 @@ from rest_framework.response import Response
 from accounts.bulk import BulkViewSet
 from accounts.plans import epochs
 from analytics.ledger.due import book_due
-from kit.rest.bulk import Outcome, Row, outcomes_serializer
+from kit.rest.bulk import outcomes_serializer
+from kit.rest.filters import (
+    ORDER,
+    PREFIX,
+    Operand,
+    OperatorFilterSet,
+    choice,
+    identifier,
+    text,
+    timestamp,
+)
 from licensing.licenses import services
-from licensing.licenses.bulk import check_names, read_rows, write_licenses
-from licensing.licenses.filters import LicenseFilters
+from licensing.licenses.bulk import Together
 from licensing.licenses.models import License
 from licensing.licenses.serializers import (
+    STATES,
     LicenseBulkOutcomeSerializer,
     LicenseBulkSerializer,
     LicenseSerializer,
     RevocationSerializer,
 )
+
+
+class LicenseFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("lic")),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "licenseType": Operand(text, "license_type"),
+        "status": Operand(choice(STATES), "derived_status"),
+        "startsAt": Operand(timestamp, "starts_at", ORDER),
+        "expiresAt": Operand(timestamp, "expires_at", ORDER, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+    }
 
 
 class LicenseViewSet(BulkViewSet[License]):
@@ -37,7 +59,7 @@ class LicenseViewSet(BulkViewSet[License]):
     tagged = BulkViewSet.tagged | {"revoke"}
     conditional = BulkViewSet.conditional | {"revoke"}
     exportable = {"list": "licenses"}
-    bulk_name = "license"
+    bulk_class, bulk_serializer, bulk_name = Together, LicenseBulkSerializer, "license"
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")
@@ -77,15 +99,6 @@ class LicenseViewSet(BulkViewSet[License]):
         They count as one request towards the plan limit.
         """
         return self.write_bulk()
-
-    def read_rows(self) -> Sequence[Row]:
-        return read_rows(self.validated(LicenseBulkSerializer)["items"])
-
-    def check_rows(self, rows: Sequence[Row]) -> None:
-        check_names(self.account_id, rows)
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[License]]:
-        return write_licenses(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -41,13 +41,6 @@ class Fields(NamedTuple):
     rest: str
 
 
-class Sender(NamedTuple):
-    """Who sent a request, and to which host if the line names it."""
-
-    host: str | None
-    address: str
-
-
 def parse_combined(line: str) -> Visit:
     match = PLAIN(line)
     if match is None:
@@ -70,9 +63,9 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     if not size:
         raise Malformed("There is no status and size behind the request.")
     referer, user_agent = ("", "") if is_common and not behind else read_agent(behind)
-    sender = read_sender(fields.head)
+    host, address = read_sender(fields.head)
     method, uri = split_request(unescaped(fields.request))
-    return Visit(parse_time(fields.time), sender.address, method, uri, sender.host, referer, user_agent, status)
+    return Visit(parse_time(fields.time), address, method, uri, host, referer, user_agent, status)
 
 
 def split_fields(line: str) -> Fields | None:
@@ -122,8 +115,10 @@ def read_agent(behind: str) -> tuple[str, str]:
     return checked_agent(dash(unescaped(referer)), dash(unescaped(user_agent)))
 
 
-def read_sender(head: str) -> Sender:
-    """Read what stands before the time: a host or none, addresses, and two user names.
+def read_sender(head: str) -> tuple[str | None, str]:
+    """Return the host, if the line names it, and the address of a request from what stands before the time.
+
+    That is a host or none, addresses, and two user names.
 
     `X-Forwarded-For` has several addresses, separated by commas; the first is the visitor's. The server's own
     view of the address may follow, also in place of the first user name. A load balancer's address comes before
@@ -147,7 +142,7 @@ def read_sender(head: str) -> Sender:
     name = words[behind] if behind < len(words) else "-"
     if host is None and "." in name:
         host = host_of_header(name)
-    return Sender(host, first_address(address))
+    return host, first_address(address)
 
 
 def is_address(text: str) -> bool:

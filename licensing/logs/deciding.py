@@ -3,7 +3,7 @@
 import dataclasses
 from asyncio import Semaphore, gather
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -23,17 +23,17 @@ from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.networks import truncate_address
 from kit.values.timestamps import as_django_writes, render_timestamp
-from licensing.access.deciding import decide_check, strictest_page
+from licensing.access.deciding import by_current_ids, decide_check, strictest_page
 from licensing.access.facts import recorded_facts
-from licensing.access.lifetimes import next_change
 from licensing.access.lookup.items import find_pages
-from licensing.access.lookup.requesters import by_current_ids, find_requesters, keep_requesters
+from licensing.access.lookup.requesters import find_requesters, keep_requesters
+from licensing.access.rendering import next_change
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address
+from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address, verified_visitor
 from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
@@ -58,7 +58,7 @@ class Limit(NamedTuple):
     limit: RateLimit
 
 
-class Prepared(Struct, frozen=True, gc=False):
+class Prepared(Struct, frozen=True, eq=False, gc=False):
     """A decision that holds for similar requests from `begin` until before `until`.
 
     `fields` are those of PastDecision from `account` to `permission`; `price` is currency and amount if a payer is
@@ -74,7 +74,7 @@ class Prepared(Struct, frozen=True, gc=False):
     price: tuple[str, Decimal] | None
 
 
-class Made(Struct, frozen=True, gc=False):
+class DecidedLine(Struct, frozen=True, gc=False):
     """A decision about a line, and what its counts need."""
 
     decision: PastDecision
@@ -88,13 +88,6 @@ class LoggedPage(NamedTuple):
 
     item: Item
     reads_address: bool  # whether one of its policies looks at the visitor's address, or counts by it
-
-    @classmethod
-    def from_item(cls, item: Item) -> "LoggedPage":
-        policies = [one.policy for one in item.readings if one.policy is not None]
-        limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
-        reads_address = any(policy.reads_address for policy in policies) or any(one.per == VISITOR for one in limits)
-        return cls(observed_page(item), reads_address)
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -137,7 +130,7 @@ class Decider:
             some = urls[start : start + PAGES_PER_QUERY]
             items = find_pages(self.site.account_id, some)
             for url in some:
-                self.pages[url] = LoggedPage.from_item(items[url]) if url in items else None
+                self.pages[url] = observed_page(items[url]) if url in items else None
         claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
@@ -154,13 +147,16 @@ class Decider:
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
     def identify(self, line: Line) -> Visitor:
-        crawler = line.crawler
-        place = None if crawler is None else self.places[crawler.key, line.address]
-        if crawler is None or place is None:
-            return claimed_visitor(crawler)
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, place)
+        place = None if line.crawler is None else self.places[line.crawler.key, line.address]
+        if line.crawler is None or place is None:
+            return claimed_visitor(line.crawler)
+        return verified_visitor(line.crawler, place)
 
-    def decide(self, line: Line) -> Made | None:
+    def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
+        """Decide requests that were looked up, without any access to the database."""
+        return [decided for line in lines if (decided := self.decide(line)) is not None]
+
+    def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
         page, visit = self.pages[line.url], line.visit
         if page is None:
@@ -191,7 +187,7 @@ class Decider:
         )
         if prepared.limit is not None:
             self.count(decision, prepared.limit, visit.moment)
-        return Made(decision, prepared, visit.moment, referrer)
+        return DecidedLine(decision, prepared, visit.moment, referrer)
 
     def prepare(self, line: Line, item: Item) -> Prepared:
         """Decide a request, and with it all requests that differ only in recorded details."""
@@ -257,10 +253,16 @@ def as_of(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
-def observed_page(item: Item) -> Item:
-    """Return the page as it would be on a site in observe mode."""
+def observed_page(item: Item) -> LoggedPage:
+    policies = [reading.policy for reading in item.readings if reading.policy is not None]
+    limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
+    reads_address = any(policy.reads_address for policy in policies) or any(limit.per == VISITOR for limit in limits)
+    return LoggedPage(observed_item(item), reads_address)
+
+
+def observed_item(item: Item) -> Item:
     facts = {**item.facts, "mode": Mode.OBSERVE.value}
-    others = tuple(map(observed_page, item.others))
+    others = tuple(map(observed_item, item.others))
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)
 
 

@@ -8,15 +8,7 @@ from typing import Protocol
 from kit.http.errors import InvalidRequest
 from licensing.logs.combined import detect_combined, parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
-from licensing.logs.named_fields import (
-    Columns,
-    JsonLines,
-    NamedFields,
-    once,
-    twice,
-    with_blanks,
-    with_escaped_blanks,
-)
+from licensing.logs.named_fields import Columns, JsonLines, NamedFields, once
 from licensing.logs.requests import Visit
 
 NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
@@ -32,7 +24,7 @@ CLOUDFRONT = NamedFields(
         "agent": "cs(User-Agent)", "status": "sc-status",
     },
     # CloudFront encodes each field once more, also what the visitor sent encoded.
-    decoders={"uri": once, "query": once, "referer": once, "agent": twice},
+    decoders={"uri": once, "query": once, "referer": once, "agent": lambda text: once(once(text))},
     distinctive="x-edge-",
 )  # fmt: skip
 JSON_FORMATS = {
@@ -81,7 +73,11 @@ COLUMN_FORMATS = {
             "uri": "cs-uri-stem cs-uri", "query": "cs-uri-query ?", "host": "cs-host cs(Host) ?",
             "referer": "cs(Referer) cs(Referrer) ?", "agent": "cs(User-Agent)", "status": "sc-status",
         },
-        decoders={"address": with_blanks, "uri": with_escaped_blanks, "agent": with_blanks},
+        decoders={
+            "address": lambda text: text.replace("+", " "),
+            "uri": lambda text: text.replace("+", "%20"),
+            "agent": lambda text: text.replace("+", " "),
+        },
     ),
 }  # fmt: skip
 TEXT_FORMATS = {
@@ -101,16 +97,13 @@ TEXT_FORMATS = {
 }
 
 
-class Parser(Protocol):
-    """Takes a line as Latin-1, as HTTP headers are read.
+# Takes a line as Latin-1, as HTTP headers are read. Returns None for a line without a request. Raises Malformed.
+Parser = Callable[[str], Visit | None]
 
-    Returns None for a line without a request, such as a header. Raises Malformed.
-    """
 
+class Recogniser(Protocol):
     def __call__(self, line: str, /) -> Visit | None: ...
 
-
-class Recogniser(Parser, Protocol):
     def recognises(self, line: str) -> bool: ...
 
 

@@ -5,8 +5,10 @@ decision follows from its line, so lines that are imported again change nothing.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice
 from typing import BinaryIO
@@ -21,13 +23,14 @@ from analytics.events.partitions import ensure_partitions, month_of
 from analytics.events.retention import recorded_since
 from analytics.ledger.services import EARLIEST
 from analytics.recording.past import is_recorded, record_past
+from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.logs.deciding import MOST_REMEMBERED, Decider, Line, Made
-from licensing.logs.formats import detect, parser_of
+from licensing.logs.deciding import MOST_REMEMBERED, DecidedLine, Decider, Line, Prepared
+from licensing.logs.formats import Parser, detect, parser_of
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shown
 from licensing.logs.totals import LogTotals
@@ -37,11 +40,12 @@ from licensing.visits.figures import Visits
 from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import Group, store, tally
 
-# Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time.
-CHUNKS = {"sqlite": 2_000, "postgresql": 8_000}
+# Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time. On PostgreSQL they do not,
+# and more lines take more memory. Three chunks are in memory at a time.
+CHUNKS = {"sqlite": 2_000, "postgresql": 5_000}
 LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
-TAKEN = frozenset({200, 203, 206})  # statuses of answers that have the page
+HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page
 HOUR = timedelta(hours=1)
 # Pages that the files in deploy/edge/ do not ask about.
 ASSET = re.compile(
@@ -50,6 +54,8 @@ ASSET = re.compile(
 )
 
 Progress = Callable[[LogTotals], object]
+NumberedLine = tuple[int, bytes | None]  # None for one that is too long
+NumberedVisit = tuple[int, Visit, bytes]  # with its line
 
 
 class LogImport(Decider):
@@ -67,16 +73,20 @@ class LogImport(Decider):
         super().__init__(site, dry_run=dry_run, names=names)
         self.log_format, self.with_live = log_format, with_live
         self.totals = LogTotals()
+        self.damage: InvalidRequest | None = None
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
         self.latest = timezone.now() + AHEAD
         self.horizon = recorded_since()
         self.is_open = lru_cache(MOST_REMEMBERED)(is_open)
-        self.live_hours: dict[datetime, bool] = {}
+        self.is_live = lru_cache(None)(self.has_live_decisions)
 
     # --- Reading -----------------------------------------------------------------------------------------------------
 
     def run(self, file: BinaryIO, progress: Progress = lambda totals: None) -> LogTotals:
-        """Import a log. Raises InvalidRequest if its format is not known or it is damaged."""
+        """Import a log. Raises InvalidRequest if its format is not known or it is damaged.
+
+        A thread decides a chunk while the one before is written, because writing mostly waits for the database.
+        """
         if not self.dry_run and not VisitsCounted.objects.exists():
             count_visits()
         lines = read_lines(file)
@@ -84,45 +94,61 @@ class LogImport(Decider):
             begin = list(islice(lines, LINES_TO_DETECT))
             self.log_format = detect(line.decode("latin-1") for _, line in begin if line is not None)
             lines = chain(begin, lines)
-        parse = parser_of(self.log_format)
-        while some := list(islice(lines, CHUNKS[connection.vendor])):
-            visits: list[tuple[int, Visit, bytes]] = []
-            for number, line in some:
-                self.totals.lines += 1
-                if line is None:
-                    self.totals.note_problem(number, "The line is too long.")
-                    continue
-                try:
-                    visit = parse(line.decode("latin-1"))
-                except Malformed as problem:
-                    self.totals.note_problem(number, str(problem))
-                    continue
-                if visit is None:
-                    self.totals.not_requests += 1
-                else:
-                    visits.append((number, visit, line))
-            self.import_chunk(visits)
-            progress(self.totals)
+        chunks = self.parse_chunks(lines, parser_of(self.log_format), CHUNKS[connection.vendor])
+        decided: list[DecidedLine] = []
+        with ThreadPoolExecutor(1) as thread:
+            parsing = thread.submit(next, chunks, None)
+            while (chunk := parsing.result()) is not None:
+                number, visits = chunk
+                self.totals.lines += number
+                deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
+                parsing = thread.submit(next, chunks, None)
+                self.write(decided)
+                decided = deciding.result()
+                progress(self.totals)
+        self.write(decided)
+        if self.damage is not None:
+            raise self.damage
         self.totals.problems.sort()
         return self.totals
 
-    def import_chunk(self, visits: Iterable[tuple[int, Visit, bytes]]) -> None:
+    def parse_chunks(
+        self, lines: Iterator[NumberedLine], parse: Parser, size: int
+    ) -> Iterator[tuple[int, list[NumberedVisit]]]:
+        """Yield the number of lines and the requests of each transaction, without any access to the database.
+
+        Stops where the file is damaged, and keeps the error.
+        """
+        try:
+            while some := list(islice(lines, size)):
+                yield len(some), list(self.parse_lines(some, parse))
+        except InvalidRequest as damage:
+            self.damage = damage
+
+    def parse_lines(self, lines: Iterable[NumberedLine], parse: Parser) -> Iterator[NumberedVisit]:
+        for number, line in lines:
+            if line is None:
+                self.totals.note_problem(number, "The line is too long.")
+                continue
+            try:
+                visit = parse(line.decode("latin-1"))
+            except Malformed as problem:
+                self.totals.note_problem(number, str(problem))
+                continue
+            if visit is None:
+                self.totals.not_requests += 1
+            else:
+                yield number, visit, line
+
+    def prepare_lines(self, visits: Iterable[NumberedVisit]) -> list[Line]:
+        """Return the requests to decide, after reading everything from the database that their decisions need."""
         if current_epoch(self.site.account_id) != self.epoch:
             self.forget()
         lines = list(self.relevant(visits))
         self.look_up(lines)
-        made = [one for line in lines if (one := self.decide(line)) is not None]
-        new = self.write(made)
-        self.totals.repeated += len(made) - len(new)
-        self.totals.imported += len(new)
-        for one in new:
-            if one.decision.observed:
-                self.totals.reasons[one.decision.observed] += 1
-                if one.prepared.price is not None:
-                    currency, amount = one.prepared.price
-                    self.totals.worth[currency] += amount
+        return lines
 
-    def relevant(self, visits: Iterable[tuple[int, Visit, bytes]]) -> Iterator[Line]:
+    def relevant(self, visits: Iterable[NumberedVisit]) -> Iterator[Line]:
         """Yield the requests that a proxy would have asked about."""
         totals, site_host, site_hosts = self.totals, self.site.host, self.site.hosts
         for number, visit, line in visits:
@@ -143,9 +169,9 @@ class LogImport(Decider):
                 totals.purged += 1
             elif ASSET.match(uri):
                 totals.assets += 1
-            elif visit.status not in TAKEN:
+            elif visit.status not in HAVE_PAGE:
                 totals.not_taken[status_class(visit.status)] += 1
-            elif not self.with_live and self.is_live(visit.moment):
+            elif not self.with_live and self.is_live(visit.moment.replace(minute=0, second=0, microsecond=0)):
                 totals.live += 1
             elif self.is_open(url := f"https://{site_host}{escape_uri(uri)}"):
                 totals.open_pages += 1
@@ -154,54 +180,67 @@ class LogImport(Decider):
                 crawler = self.crawler_of(visit.user_agent)
                 yield Line(number, visit, self.occurrences.digest(line), crawler, address, url)
 
-    def is_live(self, moment: datetime) -> bool:
+    def has_live_decisions(self, hour: datetime) -> bool:
         """Return whether a proxy asked about the site in this hour."""
-        hour = moment.replace(minute=0, second=0, microsecond=0)
-        known = self.live_hours.get(hour)
-        if known is None:
-            there = decisions(hour, hour + HOUR).filter(account_id=self.site.account_id, facts__siteId=self.site.pk)
-            known = self.live_hours[hour] = there.exclude(facts__has_key="imported").exists()
-        return known
+        there = decisions(hour, hour + HOUR).filter(account_id=self.site.account_id, facts__siteId=self.site.pk)
+        return there.exclude(facts__has_key="imported").exists()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def write(self, made: Sequence[Made]) -> list[Made]:
-        """Record the decisions that are new, with their usage and visits, and return them."""
-        if self.dry_run:
-            with connection.cursor() as cursor:
-                known = is_recorded(cursor, [one.decision.id for one in made])
-            new = [one for one in made if one.decision.id not in known]
-            return list({one.decision.id: one for one in new}.values())
-        if not made:
+    def write(self, lines: Sequence[DecidedLine]) -> None:
+        """Record the decisions that are new, with their usage and visits."""
+        new = self.without_recorded(lines) if self.dry_run else self.record(lines)
+        self.totals.repeated += len(lines) - len(new)
+        self.totals.imported += len(new)
+        for line in new:
+            if line.decision.observed:
+                self.totals.reasons[line.decision.observed] += 1
+                if line.prepared.price is not None:
+                    currency, amount = line.prepared.price
+                    self.totals.worth[currency] += amount
+
+    def without_recorded(self, lines: Iterable[DecidedLine]) -> list[DecidedLine]:
+        by_id = {line.decision.id: line for line in lines}
+        with connection.cursor() as cursor:
+            known = is_recorded(cursor, list(by_id))
+        return [line for key, line in by_id.items() if key not in known]
+
+    def record(self, lines: Sequence[DecidedLine]) -> list[DecidedLine]:
+        """Record the decisions and return those that are new."""
+        if not lines:
             return []
-        for month in {month_of(one.moment) for one in made}:
+        for month in {month_of(line.moment) for line in lines}:
             ensure_partitions(month, months_ahead=0)
         with turn_to_write(), transaction.atomic():
             until = VisitsCounted.objects.select_for_update().values_list("until", flat=True).get()
             with connection.cursor() as cursor:
-                recorded = {one.id for one in record_past(cursor, [one.decision for one in made])}
-            new = [one for one in made if one.decision.id in recorded]
+                recorded = {decision.id for decision in record_past(cursor, [line.decision for line in lines])}
+            new = [line for line in lines if line.decision.id in recorded]
             if new:
-                note_change(self.site.account_id, {one.moment.date() for one in new})
+                note_change(self.site.account_id, {line.moment.date() for line in new})
                 VisitsCounted.objects.update(imports=F("imports") + 1)
-                self.count_visits([one for one in new if one.moment < until])
+                store(tally(self.group([line for line in new if line.moment < until])))
         return new
 
-    def count_visits(self, made: Sequence[Made]) -> None:
-        """Count the visits of times that are already counted; all others will be."""
+    def group(self, lines: Iterable[DecidedLine]) -> list[Group]:
+        """Group the visits of times that are already counted; all others will be."""
+        numbers: Counter[tuple[Prepared, date, str | None, bool]] = Counter()
+        latest: dict[tuple[Prepared, date, str | None, bool], datetime] = {}
+        for line in lines:
+            key = (line.prepared, line.moment.date(), line.referrer, bool(line.decision.observed))
+            numbers[key] += 1
+            latest[key] = max(line.moment, latest.get(key, line.moment))
         groups = []
-        for one in made:
-            facts, fields = one.prepared.facts, one.prepared.fields
-            is_refused = bool(one.decision.observed)
-            visits = Visits(int(not is_refused), int(is_refused), 0, one.moment)
-            identified_by, url = str(facts["identifiedBy"]), str(facts["url"])
+        for key, number in numbers.items():
+            prepared, day, referrer, is_refused = key
+            observed = number if is_refused else 0
+            visits = Visits(number - observed, observed, 0, latest[key])
+            identified_by, url = str(prepared.facts["identifiedBy"]), str(prepared.facts["url"])
+            requester = prepared.fields[2]
             groups.append(
-                Group(
-                    self.site.account_id, one.moment.date(), fields[2], identified_by, url, one.referrer,
-                    self.site.pk, visits,
-                )
-            )  # fmt: skip
-        store(tally(groups))
+                Group(self.site.account_id, day, requester, identified_by, url, referrer, self.site.pk, visits)
+            )
+        return groups
 
 
 def status_class(status: int) -> str:

@@ -27,18 +27,6 @@ def once(text: str) -> str:
     return unquote(text, "latin-1") if "%" in text else text
 
 
-def twice(text: str) -> str:
-    return once(once(text))
-
-
-def with_blanks(text: str) -> str:
-    return text.replace("+", " ")
-
-
-def with_escaped_blanks(text: str) -> str:
-    return text.replace("+", "%20")
-
-
 class NamedFields(NamedTuple):
     """A format whose fields have names.
 

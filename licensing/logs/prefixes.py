@@ -23,7 +23,7 @@ def without_prefix(line: str) -> str:
         return docker_line(line)
     if line.startswith("<"):
         priority, end, rest = line[: PRIORITY + 1].partition(">")
-        if not end or not is_number(priority[1:]):
+        if not end or not (priority.isascii() and priority[1:].isdigit()):
             return line
         line = rest + line[PRIORITY + 1 :]
         brace = line.find("{")
@@ -62,7 +62,3 @@ def docker_line(line: str) -> str:
     except ValueError:
         return line
     return str(row["log"]).rstrip("\n").encode("utf-8", "surrogatepass").decode("latin-1")
-
-
-def is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()

@@ -1,6 +1,6 @@
 """OpenAPI examples of policies."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_page, more
 
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
 CREATED = "2026-01-31T09:00:00.000000Z"
@@ -55,13 +55,8 @@ POLICY: dict[str, object] = {
     "version": 1,
     "created": CREATED,
 }
+MORE = more(86)
 NEXT_POLICY = {**POLICY, "version": 2, "updated": UPDATED}
-MORE: dict[str, object] = {
-    "hasMore": True,
-    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
-    "totalCount": 86,
-}
-
 BULK: dict[str, object] = {
     "items": [
         NEW_POLICY,

@@ -1,7 +1,5 @@
 """Endpoints below /v1/policies. Those that try proposed policies are in licensing.drafts.views."""
 
-from collections.abc import Mapping, Sequence
-
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -10,15 +8,39 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
-from kit.rest.bulk import Outcome, Row, outcomes_serializer
+from kit.rest.bulk import outcomes_serializer
+from kit.rest.filters import (
+    ORDER,
+    PREFIX,
+    Operand,
+    OperatorFilterSet,
+    choice,
+    identifier,
+    integer,
+    text,
+    timestamp,
+)
 from kit.rest.resources import require_resource
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
-from licensing.policies.bulk.serializers import PolicyBulkOutcomeSerializer, PolicyBulkSerializer
-from licensing.policies.bulk.writing import check_size, read_rows, write_policies
-from licensing.policies.filters import PolicyFilters
+from licensing.policies.bulk import PolicyBulk, PolicyBulkOutcomeSerializer, PolicyBulkSerializer
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.modes import MODES
+from licensing.policies.rules import Action
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
+
+
+class PolicyFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("pol")),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "name": Operand(text),
+        "defaultAction": Operand(choice(Action), "default_action"),
+        "mode": Operand(choice(MODES)),
+        "version": Operand(integer, operators=ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER, optional=True),
+    }
 
 
 class PolicyViewSet(BulkViewSet[Policy]):
@@ -37,7 +59,7 @@ class PolicyViewSet(BulkViewSet[Policy]):
     tagged = BulkViewSet.tagged | {"rollback"}
     conditional = BulkViewSet.conditional | {"rollback"}
     exportable = {"list": "policies"}
-    bulk_name = "policy"
+    bulk_class, bulk_serializer, bulk_name = PolicyBulk, PolicyBulkSerializer, "policy"
     serializer_class = PolicySerializer
     filterset_class = PolicyFilters
     queryset = Policy.objects.kept()
@@ -74,15 +96,6 @@ class PolicyViewSet(BulkViewSet[Policy]):
         rows, which count as one request towards the plan limit.
         """
         return self.write_bulk()
-
-    def read_rows(self) -> Sequence[Row]:
-        return read_rows(self.validated(PolicyBulkSerializer)["items"])
-
-    def check_rows(self, rows: Sequence[Row]) -> None:
-        check_size(self.account_id, rows)
-
-    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[Policy]]:
-        return write_policies(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get a policy")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

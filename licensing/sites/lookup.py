@@ -1,11 +1,14 @@
 """Look up sites with what decides their pages: rules, and the versions of the rules' policies."""
 
 from collections.abc import Collection
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db.models import Prefetch
 
 from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
+from kit.values.hosts import host_of_header
 from licensing.policies.models import Policy
 from licensing.sites.models import Site, at_hosts
 
@@ -13,10 +16,6 @@ VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
 MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
 BYTES_OF_MODEL = 1_000  # of a site, a rule or a policy, approximately
 BYTES_OF_PART = 60  # of a compiled pattern
-
-
-def count_characters(hosts: tuple[str, ...]) -> int:
-    return sum(map(len, hosts))
 
 
 def weigh(site: Site) -> int:
@@ -32,7 +31,9 @@ MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
 kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
 empty_on_promotion(kept.clear)
 # By account and host: all hosts of its site when that was last found, if there were several.
-latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(count_characters, MAX_KEPT_HOSTS)
+latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(
+    lambda hosts: sum(map(len, hosts)), MAX_KEPT_HOSTS
+)
 
 
 def expected_hosts(account_id: str, host: str) -> tuple[str, ...]:
@@ -64,3 +65,12 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
         if expected_hosts(account_id, host) != together:
             latest_hosts.put((account_id, host), together)
     return found
+
+
+def is_own_host(host: str) -> bool:
+    """Whether BASE_URL or ALLOWED_HOSTS names this host, which is no site: its documents would be the service's.
+
+    Whole domains and `*` in ALLOWED_HOSTS do not count.
+    """
+    names = [urlsplit(settings.BASE_URL).netloc, *settings.ALLOWED_HOSTS]
+    return host in {host_of_header(name) for name in names}

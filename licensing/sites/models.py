@@ -41,7 +41,7 @@ class Site(models.Model):
     ask = models.CharField(
         "asks about", max_length=8, choices=Ask.choices, default=Ask.CRAWLERS, db_default=Ask.CRAWLERS
     )
-    # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.robots).
+    # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.usage).
     robots_txt = models.TextField("robots.txt", null=True, blank=True)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
     # Decisions about pages without a registered item are recorded under this item. It is stored as deleted: lists and
@@ -72,14 +72,9 @@ class Site(models.Model):
         return (self.host, *self.shown_aliases)
 
     @property
-    def speaks_for_host(self) -> bool:
-        """Whether tokens may name the host: it is verified, or no other account has a site for it."""
-        return self.verified_at is not None or not self.is_shared(self.host)
-
-    @property
     def hosts_to_speak_for(self) -> list[str]:
-        """The hosts that tokens may name. Aliases are not verified, so nobody else may have a site for them."""
-        own = [self.host] if self.speaks_for_host else []
+        """The hosts that tokens may name: verified ones, and those for which no other account has a site."""
+        own = [self.host] if self.verified_at is not None or not self.is_shared(self.host) else []
         return own + [alias for alias in self.shown_aliases if not self.is_shared(alias)]
 
     def is_shared(self, host: str) -> bool:

@@ -32,7 +32,7 @@ class Pattern(Struct, frozen=True, dict=True):
     is_anchored: bool
 
     @classmethod
-    def of(cls, text: str) -> "Pattern":
+    def from_text(cls, text: str) -> "Pattern":
         is_anchored = text.endswith("$")
         return cls(tuple(map(normal_part, text.removesuffix("$").split("*"))), is_anchored)
 
@@ -101,7 +101,7 @@ def normal_part(text: str) -> str:
     return SLASHES.sub("/", decode(text))
 
 
-compiled = lru_cache(maxsize=10_000)(Pattern.of)
+compiled = lru_cache(maxsize=10_000)(Pattern.from_text)
 
 
 class HasPattern(Protocol):
@@ -134,11 +134,6 @@ class RuleTable(Generic[R]):
             if any(map(pattern.matches, paths)):
                 return rule
         return None
-
-
-def most_specific(rules: Iterable[R], *paths: str) -> R | None:
-    """Return what a table of the rules returns. Keep the table if there are many pages."""
-    return RuleTable(rules).most_specific(*paths)
 
 
 def overlap(one: Pattern, other: Pattern) -> bool:

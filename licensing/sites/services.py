@@ -14,8 +14,8 @@ from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from licensing.content.models import Content
 from licensing.content.services import keep_policies, unknown_policy
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, SiteAlias, SiteRule, render_rule
-from licensing.sites.own_hosts import is_own_host
 from licensing.sites.verification import Evidence, dns_record, look_at_host
 
 

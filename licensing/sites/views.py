@@ -10,17 +10,39 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.models import Unknown
 from accounts.viewsets import AccountViewSet
+from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 from kit.rest.views import Handler
 from kit.values import ids
+from kit.values.hosts import parse_host
 from licensing.deletion import DeletedSerializer, deletion_response
-from licensing.policies.modes import Mode
+from licensing.policies.modes import MODES, Mode
 from licensing.sites import services
-from licensing.sites.filters import SiteFilters
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import Evidence, look_at_host
+
+
+def read_host(value: str) -> str:
+    """Return a host in normal form; no site has a host that is not valid."""
+    try:
+        return parse_host(value)
+    except ValueError:
+        return value
+
+
+class SiteFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("site")),
+        "host": Operand(Kind(read_host, text.schema)),
+        "mode": Operand(choice(MODES)),
+        "unknown": Operand(choice(Unknown)),
+        "verifiedAt": Operand(timestamp, "verified_at", operators=ORDER, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+    }
 
 
 class SiteViewSet(AccountViewSet[Site]):

@@ -23,6 +23,7 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, Usage
+from licensing.visits.usage import add_visits
 
 CENT = Decimal("0.01")
 CHARGES = 10_000  # of removed decisions that are looked up together
@@ -38,34 +39,11 @@ class By(StrEnum):
     CRAWLER = "crawler"
 
 
-class Crawls(Struct, frozen=True):
-    """Numbers of crawlers' requests: by answer, by verified crawlers, and against robots.txt."""
-
-    allowed: int = 0
-    observed: int = 0
-    denied: int = 0
-    verified: int = 0
-    violations: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.allowed + self.observed + self.denied
-
-    def __add__(self, other: "Crawls") -> "Crawls":
-        return Crawls(
-            self.allowed + other.allowed,
-            self.observed + other.observed,
-            self.denied + other.denied,
-            self.verified + other.verified,
-            self.violations + other.violations,
-        )
-
-
 class Taker(Struct, frozen=True):
-    """Crawls, revenue and referrals of a group of crawlers. `referrals` is None for a single crawler or class."""
+    """Requests and revenue of a group of crawlers, and the readers that their operator sent."""
 
-    crawls: Crawls = Crawls()
-    referrals: int | None = None
+    crawls: Visits = Visits()
+    referrals: int = 0
     revenue: Sums = {}
     at_stake: Sums = {}
 
@@ -81,7 +59,7 @@ class CrawlerReport(Struct, frozen=True):
     """`series` has the days with requests. `is_truncated`: revenue at stake covers only the newest denials."""
 
     summary: Taker
-    series: list[tuple[date, str, Crawls]]
+    series: list[tuple[date, str, Visits]]
     classes: list[tuple[str, Taker]]
     operators: list[tuple[str, Taker]]
     crawlers: list[tuple[Crawler, Taker]]
@@ -89,34 +67,28 @@ class CrawlerReport(Struct, frozen=True):
     is_truncated: bool
 
 
+@read_snapshot()
 def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    with read_snapshot():
-        return report_on_crawlers(Usage(choice), by, most_priced)
-
-
-def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
-    choice = usage.choice
-    table = current_table.get()
+    usage, table = Usage(choice), current_table.get()
     own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
     crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
     by_day = crawls_by_day(usage, crawlers)
-    referrals = referrals_by_host(usage)
+    referrals = {host: visits.total for (host,), visits in usage.sums(choice.referrers, "referrer").items()}
     revenue = crawler_revenue(choice, crawlers)
     at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
         crawls = totals((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
         paid, stakes = sums_by_name(revenue, name_crawler), sums_by_name(at_stake, name_crawler)
-        return {name: Taker(counts, None, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
+        return {name: Taker(counts, 0, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
 
     operators = grouped(lambda crawler: crawler.operator)
     for host, number in referrals.items():
         if (service := table.by_referrer_host.get(host)) is not None:
             before = operators.get(service.operator, Taker())
-            operators[service.operator] = replace(before, referrals=(before.referrals or 0) + number)
+            operators[service.operator] = replace(before, referrals=before.referrals + number)
     by_key = {crawler.key: crawler for crawler in crawlers.values()}
-    by_crawler = grouped(lambda crawler: crawler.key)
     names: dict[By, Callable[[Crawler], str]] = {
         By.CLASS: lambda crawler: crawler.crawler_class,
         By.OPERATOR: lambda crawler: crawler.operator,
@@ -125,17 +97,15 @@ def report_on_crawlers(usage: Usage, by: By, most_priced: int) -> CrawlerReport:
     series = totals(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
     return CrawlerReport(
         summary=Taker(
-            sum(by_day.values(), Crawls()),
+            sum(by_day.values(), Visits()),
             sum(referrals.values()),
             added_up(sums for _, sums in revenue),
             added_up(sums for _, sums in at_stake),
         ),
         series=[(day, name, crawls) for (day, name), crawls in sorted(series.items())],
         classes=most_first(grouped(lambda crawler: crawler.crawler_class)),
-        operators=most_first(
-            {name: replace(taker, referrals=taker.referrals or 0) for name, taker in operators.items()}
-        ),
-        crawlers=[(by_key[key], taker) for key, taker in most_first(by_crawler)],
+        operators=most_first(operators),
+        crawlers=[(by_key[key], taker) for key, taker in most_first(grouped(lambda crawler: crawler.key))],
         referrers=[
             (host, table.by_referrer_host.get(host), number)
             for host, number in sorted(referrals.items(), key=lambda row: (-row[1], row[0]))
@@ -151,36 +121,25 @@ def sums_by_name(sums: Iterable[tuple[Crawler, Sums]], name_crawler: Callable[[C
     return {name: added_up(amounts) for name, amounts in several.items()}
 
 
-def totals(parts: Iterable[tuple[Name, Crawls]]) -> dict[Name, Crawls]:
-    crawls_by_name: defaultdict[Name, Crawls] = defaultdict(Crawls)
-    for name, crawls in parts:
-        crawls_by_name[name] += crawls
-    return dict(crawls_by_name)
+def totals(parts: Iterable[tuple[Name, Visits]]) -> dict[Name, Visits]:
+    visits_by_name: dict[Name, Visits] = {}
+    for name, visits in parts:
+        add_visits(visits_by_name, name, visits)
+    return visits_by_name
 
 
 def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
-    return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -(row[1].referrals or 0), row[0]))
+    return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -row[1].referrals, row[0]))
 
 
-def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Crawls]:
+def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Visits]:
     """Return the numbers of requests of these crawlers by day and requester."""
     sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by")
     return totals(
-        ((day, requester), crawls_from(Identification(identified_by), visits))
+        ((day, requester), replace(visits, verified=visits.total if Identification(identified_by).verifies else 0))
         for (day, requester, identified_by), visits in sums.items()
         if requester in crawlers
     )
-
-
-def crawls_from(identified_by: Identification, visits: Visits) -> Crawls:
-    verified = visits.total if identified_by.verifies else 0
-    return Crawls(visits.allowed, visits.observed, visits.denied, verified, visits.violations)
-
-
-def referrals_by_host(usage: Usage) -> dict[str, int]:
-    """Return how many readers came from each host of the table of referrers."""
-    sums = usage.sums(usage.choice.referrers, "referrer")
-    return {host: visits.total for (host,), visits in sums.items()}
 
 
 def crawler_revenue(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:

@@ -1,27 +1,23 @@
 """Endpoint /v1/analytics/crawlers."""
 
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
-from accounts.viewsets import AccountViewSet
-from analytics.usage.report import first_event
-from analytics.windows import MICROSECOND, USAGE
 from kit.http.errors import InvalidRequest
 from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
 from kit.values.decimals import render_amount
 from kit.values.pages import with_https
-from kit.values.timestamps import render_timestamp
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
 from licensing.edge.observed import shown as shown_sums
-from licensing.sites.named import SITE_ID, site_named
-from licensing.visits.crawler_report import By, CrawlerReport, Crawls, Taker, crawler_report
+from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
+from licensing.visits.crawler_report import By, CrawlerReport, Taker, crawler_report
+from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, whole_days
 
 KINDS = ["ai", "search"]
@@ -107,23 +103,19 @@ class CrawlerReportShown(serializers.Serializer):
     referrers = ReferrerShown(many=True, help_text="Most readers first.")
 
 
-class CrawlerReportViewSet(AccountViewSet):
+class CrawlerReportViewSet(SiteReportViewSet):
     permissions_required = {"crawlers": "analytics:read"}
     exportable = {"crawlers": "crawlers"}
     heavy = frozenset({"crawlers"})
     serializer_class = CrawlerReportShown
-    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone", "siteId", "url[prefix]", "by"})
+    query_parameters = PERIOD_NAMES | {"siteId", "url[prefix]", "by"}
 
     @extend_schema(
         summary="Get crawler analytics",
         parameters=[
-            *(parameter for parameter in USAGE.documented() if parameter.name != "groupBy"),
-            OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
-            OpenApiParameter(
-                "url[prefix]",
-                str,
-                description="Only pages below this URL, for example `https://publisher.example/news/`.",
-            ),
+            *PERIOD,
+            SITE,
+            PREFIX,
             OpenApiParameter(
                 "by", str, enum=[by.value for by in By], default="class", description="Grouping of `timeSeries`."
             ),
@@ -132,31 +124,24 @@ class CrawlerReportViewSet(AccountViewSet):
     @action(detail=False)
     def crawlers(self, request: Request) -> HttpResponseBase:
         """Returns crawler requests, robots.txt violations, revenue and referrals for whole UTC days."""
-        accounts, query = [self.account_id], request.query_params
-        window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
-        site = site_named(self.account_id, query.get("siteId"))
-        choice = Choice(accounts, window, site, with_https(query.get("url[prefix]", "")))
-        by = parse_by(query.get("by", By.CLASS))
+        query = request.query_params
+        prefix = with_https(query.get("url[prefix]", ""))
+        choice = Choice([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
+        try:
+            by = By(query.get("by", By.CLASS))
+        except ValueError:
+            raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
         name = self.exportable["crawlers"]
         return report_response(
             request, name, CrawlerReportShown, lambda: present_crawlers(crawler_report(choice, by), choice)
         )
 
 
-def parse_by(text: str) -> By:
-    try:
-        return By(text)
-    except ValueError:
-        raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
-
-
 def present_crawlers(report: CrawlerReport, choice: Choice) -> dict[str, object]:
-    window = choice.window
     return {
         "object": "crawler_report",
         "siteId": None if choice.site is None else choice.site.pk,
-        "startDate": render_timestamp(window.start),
-        "endDate": render_timestamp(window.end - MICROSECOND),
+        **present_period(choice.window),
         "truncated": report.is_truncated,
         "summary": present_with_referrals(report.summary),
         "timeSeries": [
@@ -186,15 +171,8 @@ def present_crawlers(report: CrawlerReport, choice: Choice) -> dict[str, object]
     }
 
 
-def present_counts(crawls: Crawls) -> dict[str, object]:
-    return {
-        "requests": crawls.total,
-        "allowed": crawls.allowed,
-        "observed": crawls.observed,
-        "denied": crawls.denied,
-        "verified": crawls.verified,
-        "violations": crawls.violations,
-    }
+def present_counts(crawls: Visits) -> dict[str, object]:
+    return {**crawls.present_counts(), "verified": crawls.verified, "violations": crawls.violations}
 
 
 def present_taker(taker: Taker) -> dict[str, object]:
@@ -209,6 +187,6 @@ def present_with_referrals(taker: Taker) -> dict[str, object]:
     ratio = taker.crawls_per_referral
     return {
         **present_taker(taker),
-        "referrals": taker.referrals or 0,
+        "referrals": taker.referrals,
         "crawlsPerReferral": None if ratio is None else render_amount(ratio),
     }

@@ -1,30 +1,25 @@
 """Numbers of visits."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
-from django.db.models import Count, Max, Q
 from msgspec import Struct
 
-# Annotations that count decisions in the order of the first fields of Visits.
-COUNTS = {
-    "allowed_count": Count("pk", filter=Q(allowed=True, observed=None)),
-    "observed_count": Count("pk", filter=Q(observed__isnull=False)),
-    "denied_count": Count("pk", filter=Q(allowed=False)),
-    "last": Max("created"),
-}
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Visits(Struct, frozen=True):
     """Numbers of visits by answer, and the time of the last visit.
 
-    `violations` of them are disallowed by the site's robots.txt.
+    `violations` of them are disallowed by the site's robots.txt. `verified` are those of visitors who proved who they
+    are, where a report counts them.
     """
 
-    allowed: int
-    observed: int
-    denied: int
-    last_seen: datetime
+    allowed: int = 0
+    observed: int = 0
+    denied: int = 0
+    last_seen: datetime = NEVER
     violations: int = 0
+    verified: int = 0
 
     @property
     def total(self) -> int:
@@ -37,4 +32,13 @@ class Visits(Struct, frozen=True):
             self.denied + other.denied,
             max(self.last_seen, other.last_seen),
             self.violations + other.violations,
+            self.verified + other.verified,
         )
+
+    def present_counts(self) -> dict[str, object]:
+        return {
+            "requests": self.total,
+            "allowed": self.allowed,
+            "observed": self.observed,
+            "denied": self.denied,
+        }

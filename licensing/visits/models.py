@@ -34,6 +34,8 @@ class Kind(models.IntegerChoices):
     REFERRER = 3
     REFERRER_OF_PAGE = 4
 
+    __hash__ = int.__hash__  # Enum's takes several times as long, and counting hashes each key
+
     @property
     def has_page(self) -> bool:
         return self in (Kind.VISITOR_OF_PAGE, Kind.REFERRER_OF_PAGE)

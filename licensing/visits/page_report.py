@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, FieldValues, Usage, add_up, read_sums
+from licensing.visits.reading import Choice, FieldValues, Usage, read_sums
 from licensing.visits.report import TOP
 from licensing.visits.usage import add_visits
 
@@ -35,33 +35,27 @@ class PageVisits(Struct, frozen=True):
 class PageReport(Struct, frozen=True):
     """`pages`, `folders` and `visitors` are those with most visits; `days` are all that had any."""
 
-    total: Visits | None
+    total: Visits
     days: dict[date, Visits]
     visitors: list[tuple[Requester | None, str, Visits]]  # with how each was identified
     pages: list[PageVisits]
     folders: list[tuple[str, Visits]]
 
 
-NOTHING = PageReport(total=None, days={}, visitors=[], pages=[], folders=[])
-
-
+@read_snapshot()
 def page_report(choice: Choice) -> PageReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    with read_snapshot():
-        return report_on_pages(Usage(choice))
-
-
-def report_on_pages(usage: Usage) -> PageReport:
-    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
+    usage = Usage(choice)
+    days = {day: visits for (day,), visits in usage.sums(choice.visitors, "day").items()}
     if not days:
-        return NOTHING
-    visitors = ranking(usage.sums(usage.choice.visitors, "requester", "identified_by"))
+        return PageReport(total=Visits(), days={}, visitors=[], pages=[], folders=[])
+    visitors = ranking(usage.sums(choice.visitors, "requester", "identified_by"))
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
     requesters = Requester.objects.in_bulk(shown)
     return PageReport(
-        total=add_up(list(days.values())),
+        total=sum(days.values(), Visits()),
         days=dict(sorted(days.items())),
         visitors=[(requesters.get(pk), identified_by, visits) for (pk, identified_by), visits in visitors],
         pages=[
@@ -72,11 +66,10 @@ def report_on_pages(usage: Usage) -> PageReport:
     )
 
 
+@read_snapshot()
 def count_visits(choice: Choice) -> int:
     """Return the number of visits; each counts once."""
-    with read_snapshot():
-        total = Usage(choice).total(choice.visitors)
-    return 0 if total is None else total.total
+    return sum(visits.total for visits in Usage(choice).sums(choice.visitors, "day").values())
 
 
 def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:

@@ -27,8 +27,6 @@ SUMS = {
     "last": Max("last_seen"),
     "violations_sum": Sum("violations"),
 }
-# The columns of EdgeUsage by the names that UsageKey has for them.
-COLUMNS = {"day": "day", "requester": "requester_id", "identified_by": "identified_by", "referrer": "referrer"}
 
 FieldValues = tuple[Any, ...]  # of some of these fields
 
@@ -96,27 +94,20 @@ class Usage:
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
-        self.waiting = uncounted(choice, counted_until())
+        until = counted_until()
+        is_counted = until is not None and until >= choice.window.end
+        self.waiting = {} if is_counted else tally(groups_in(choice.events(until))).usage
 
     def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
         """Return the usage that is not counted yet, normally that of the last two minutes."""
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
     def sums(self, kind: Kind, *names: str) -> dict[FieldValues, Visits]:
-        """Return the visits by the fields `names` of UsageKey."""
-        sums = read_sums(self.choice.rows(kind).values_list(*(COLUMNS[name] for name in names)))
+        """Return the visits by the fields `names`, which UsageKey and EdgeUsage have."""
+        sums = read_sums(self.choice.rows(kind).values_list(*names))
         for key, visits in self.uncounted(kind).items():
             add_visits(sums, tuple(getattr(key, name) for name in names), visits)
         return sums
-
-    def total(self, kind: Kind) -> Visits | None:
-        return add_up(list(self.sums(kind, "day").values()))
-
-
-def uncounted(choice: Choice, until: datetime | None) -> dict[UsageKey, Visits]:
-    if until is not None and until >= choice.window.end:
-        return {}
-    return tally(groups_in(choice.events(until))).usage
 
 
 def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], most: int | None = None) -> dict[FieldValues, Visits]:
@@ -125,10 +116,3 @@ def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], most: int | None = None
     for *group, allowed, observed, denied, last, violations in grouped.annotate(**SUMS)[:most]:
         sums[tuple(group)] = Visits(int(allowed), int(observed), int(denied), last, int(violations))
     return sums
-
-
-def add_up(several: Sequence[Visits]) -> Visits | None:
-    total = None
-    for visits in several:
-        total = visits if total is None else total + visits
-    return total

@@ -1,6 +1,6 @@
 """Deletes counts of pages after PAGE_RETENTION_DAYS. Those of all pages are few, and stay."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -15,21 +15,15 @@ CHUNK = 1_000  # rows that a transaction deletes
 
 
 def purge_pages() -> int:
-    """Delete old counts, and then pages without counts. Returns the number of counts."""
+    """Delete old counts of each account, and then pages without counts. Returns the number of counts."""
     first = stored_now().date() - timedelta(days=settings.PAGE_RETENTION_DAYS)
-    deleted = sum(purge_days(account, first) for account in Account.objects.values_list("pk", flat=True))
-    purge_unused()
-    return deleted
-
-
-def purge_days(account_id: str, first: date) -> int:
-    """Delete the account's counts of pages of days before `first`, oldest first."""
+    old = EdgeUsage.objects.filter(kind__in=[kind for kind in Kind if kind.has_page], day__lt=first).order_by("day")
     deleted = 0
-    of_pages = [kind for kind in Kind if kind.has_page]
-    old = EdgeUsage.objects.filter(account_id=account_id, kind__in=of_pages, day__lt=first).order_by("day")
-    while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
-        with turn_to_write(), transaction.atomic():
-            deleted += EdgeUsage.objects.filter(pk__in=chunk).delete()[0]
+    for account in Account.objects.values_list("pk", flat=True):
+        while chunk := list(old.filter(account_id=account).values_list("pk", flat=True)[:CHUNK]):
+            with turn_to_write(), transaction.atomic():
+                deleted += EdgeUsage.objects.filter(pk__in=chunk).delete()[0]
+    purge_unused()
     return deleted
 
 

@@ -39,10 +39,6 @@ class Group:
         """Return whether a line names the crawler: its token is equal up to the first character that tokens lack."""
         return any(token in (NOT_IN_TOKENS.split(name, 1)[0].lower(), name.lower()) for name in self.names)
 
-    @property
-    def is_for_all(self) -> bool:
-        return any(name.split()[:1] == ["*"] for name in self.names)
-
 
 class RobotsTxt:
     """A parsed robots.txt."""
@@ -65,7 +61,7 @@ class RobotsTxt:
         """Return whether the crawler may fetch the URL. The longest rule decides, `Allow` if two are equally long."""
         target = normalize(target_of(url))
         own = [group for group in self.groups if group.names_crawler(token.lower())]
-        groups = own or [group for group in self.groups if group.is_for_all]
+        groups = own or [group for group in self.groups if any(name.split()[:1] == ["*"] for name in group.names)]
         matching = (rule[1:] for group in groups for rule in group.rules if rule.pattern.matches(target))
         return max(matching, default=(0, True))[1]
 

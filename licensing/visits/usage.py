@@ -1,11 +1,12 @@
 """Usage at the edge: counting decisions by visitor, page and referrer, and adding the counts to EdgeUsage."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Case, Max, QuerySet, TextField, Value, When
+from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Concat, Left, Substr, TruncDate
 from django.db.models.lookups import Exact
@@ -15,17 +16,28 @@ from msgspec.structs import replace
 from analytics.models import AccessEvent
 from kit.storage.adding import add_numbers
 from kit.values import ids
+from licensing.edge.crawlers import Crawler
 from licensing.edge.current_crawlers import current_table
-from licensing.visits.figures import COUNTS, Visits
+from licensing.requesters.models import Requester
+from licensing.sites.models import Site
+from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.pages import PageName, batches, digest_of, keep_urls
-from licensing.visits.robots import RobotsRules
+from licensing.visits.robots_txt import RobotsTxt
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
 FURTHER = ""  # the URL that all others count under
 
+parsed_robots = lru_cache(maxsize=100)(RobotsTxt)
 Key = TypeVar("Key")
 
+# Annotations that count decisions in the order of the first fields of Visits.
+COUNTS = {
+    "allowed_count": Count("pk", filter=Q(allowed=True, observed=None)),
+    "observed_count": Count("pk", filter=Q(observed__isnull=False)),
+    "denied_count": Count("pk", filter=Q(allowed=False)),
+    "last": Max("created"),
+}
 # The page of a decision. Earlier versions recorded http, too.
 PAGE_URL = Case(
     When(
@@ -70,7 +82,8 @@ class Tally(Struct, frozen=True):
 
 
 def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
-    counts[key] = counts[key] + more if key in counts else more
+    before = counts.get(key)
+    counts[key] = more if before is None else before + more
 
 
 def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
@@ -93,46 +106,49 @@ def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
     ]
 
 
-def tally(groups: Iterable[Group]) -> Tally:
+class RobotsRules:
+    """The robots.txt of some sites, and the crawlers among some requesters (by primary key)."""
+
+    def __init__(self, sites: Collection[str], requesters: Iterable[int]) -> None:
+        with_text = Site.objects.filter(pk__in=sites, robots_txt__isnull=False)
+        self.texts = dict(with_text.values_list("pk", "robots_txt")) if sites else {}
+        self.crawlers: dict[int, Crawler] = {}
+        if self.texts:
+            known = current_table.get().by_requester
+            rows = Requester.objects.filter(pk__in=set(requesters), requester_id__in=list(known))
+            self.crawlers = {pk: known[name] for pk, name in rows.values_list("pk", "requester_id")}
+
+    def forbid(self, site: str | None, requester: int, url: str) -> bool:
+        """Whether the site's robots.txt disallows the page for this crawler. False for people."""
+        text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
+        if not text or crawler is None:
+            return False
+        return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
+
+
+def tally(groups: Sequence[Group]) -> Tally:
     """Count groups by each kind of key."""
-    groups = [group if is_site(group.site) else group._replace(site=None) for group in groups]
-    rules = RobotsRules(
-        {group.site for group in groups if group.site is not None}, (group.requester for group in groups)
-    )
+    decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
+    rules = RobotsRules(decided_by, (group.requester for group in groups))
+    referrers = {group.referrer for group in groups if group.referrer is not None}
+    hosts = {referrer: current_table.get().referring(referrer) for referrer in referrers}
     usage: dict[UsageKey, Visits] = {}
     sites: dict[PageName, str] = {}
-    for group in groups:
-        visits = group.visits
-        if group.url is not None:
-            page = (group.account, group.url)
-            if group.site is not None:
-                sites[page] = max(group.site, sites.get(page, ""))
-            if rules.forbid(group.site, group.requester, group.url):
-                visits = replace(visits, violations=visits.total)
-        for key in keys_of_group(group):
-            add_visits(usage, key, visits)
+    for account, day, requester, identified_by, url, referrer, site, answers in groups:
+        visits = answers
+        if url is not None and site in decided_by:
+            sites[account, url] = max(site, sites.get((account, url), ""))
+            if rules.forbid(site, requester, url):
+                visits = replace(answers, violations=answers.total)
+        host = hosts.get(referrer)
+        add_visits(usage, UsageKey(account, Kind.VISITOR, day, "", requester, identified_by), visits)
+        if host is not None:
+            add_visits(usage, UsageKey(account, Kind.REFERRER, day, referrer=host), visits)
+        if url is not None:
+            add_visits(usage, UsageKey(account, Kind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
+            if host is not None:
+                add_visits(usage, UsageKey(account, Kind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
     return Tally(usage, sites)
-
-
-def is_site(text: str | None) -> bool:
-    return text is not None and ids.decode("site", text) is not None
-
-
-def keys_of_group(group: Group) -> list[UsageKey]:
-    """Return the keys under which a group counts."""
-    visitor = UsageKey(
-        group.account, Kind.VISITOR, group.day, requester=group.requester, identified_by=group.identified_by
-    )
-    keys = [visitor]
-    if group.url is not None:
-        keys.append(visitor._replace(kind=Kind.VISITOR_OF_PAGE, url=group.url))
-    host = None if group.referrer is None else current_table.get().referring(group.referrer)
-    if host is not None:
-        referrer = UsageKey(group.account, Kind.REFERRER, group.day, referrer=host)
-        keys.append(referrer)
-        if group.url is not None:
-            keys.append(referrer._replace(kind=Kind.REFERRER_OF_PAGE, url=group.url))
-    return keys
 
 
 def store(tally: Tally) -> None:

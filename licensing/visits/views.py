@@ -1,23 +1,22 @@
 """Endpoint /v1/analytics/visitors."""
 
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.viewsets import AccountViewSet
-from analytics.usage.report import first_event
-from analytics.windows import MICROSECOND, USAGE, Window
+from analytics.windows import Window
 from kit.rest.export import json_report
 from kit.rest.fields import Choice, Timestamp
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
+from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
+from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SiteReportViewSet, present_period
 from licensing.visits.figures import Visits
 from licensing.visits.reading import whole_days
-from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report
+from licensing.visits.report import TOP, VisitorReport, visitor_report
 
 
 class VisitCounts(serializers.Serializer):
@@ -50,32 +49,32 @@ class VisitorReportShown(serializers.Serializer):
     visitors = VisitorShown(many=True, help_text=f"The {TOP} with most visits.")
 
 
-class VisitorViewSet(AccountViewSet):
+class VisitorViewSet(SiteReportViewSet):
     permissions_required = {"visitors": "analytics:read"}
     heavy = frozenset({"visitors"})
-    query_parameters = frozenset({"period", "startDate", "endDate", "timeZone"})
+    query_parameters = PERIOD_NAMES
 
-    @extend_schema(
-        summary="Get visitor analytics",
-        parameters=[parameter for parameter in USAGE.documented() if parameter.name != "groupBy"],
-        responses=VisitorReportShown,
-    )
+    @extend_schema(summary="Get visitor analytics", parameters=PERIOD, responses=VisitorReportShown)
     @action(detail=False)
     def visitors(self, request: Request) -> Response:
         """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
-        accounts = [self.account_id]
-        window = whole_days(USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts)))
-        return json_report(lambda: present(visitor_report(accounts, window), window))
+        window = whole_days(self.parse_window())
+        return json_report(lambda: present(visitor_report([self.account_id], window), window))
 
 
 def present(report: VisitorReport, window: Window) -> dict[str, object]:
     return {
         "object": "visitor_report",
-        "startDate": render_timestamp(window.start),
-        "endDate": render_timestamp(window.end - MICROSECOND),
+        **present_period(window),
         "total": report.total,
         "byClass": [shown(*counts) for counts in report.classes],
-        "visitors": [shown_visitor(visitor) for visitor in report.visitors],
+        "visitors": [
+            {
+                **present_requester(visitor.requester),
+                **shown(visitor.visitor_class, visitor.identified_by, visitor.visits),
+            }
+            for visitor in report.visitors
+        ],
     }
 
 
@@ -91,10 +90,7 @@ def shown(visitor_class: str, identified_by: Identification, visits: Visits) -> 
     }
 
 
-def shown_visitor(visitor: Visitor) -> dict[str, object]:
-    requester = visitor.requester
-    return {
-        "id": requester.requester_id if requester is not None else None,
-        "name": requester.name if requester is not None else None,
-        **shown(visitor.visitor_class, visitor.identified_by, visitor.visits),
-    }
+def present_requester(requester: Requester | None) -> dict[str, object]:
+    if requester is None:
+        return {"id": None, "name": None}
+    return {"id": requester.requester_id, "name": requester.name}

@@ -1,14 +1,14 @@
 """Forms of an account: its settings, its plan and its deletion."""
 
 from collections.abc import Iterator
-from typing import TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from accounts.models import Plan, Unknown
+from accounts.models import Account, Plan, Unknown
 from kit.values.currencies import CURRENCIES
 from kit.values.time_zones import zone_names
+from operators.base.mixins import ServiceForm
 
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
@@ -20,7 +20,7 @@ def zone_choices() -> Iterator[tuple[str, str]]:
     return ((name, name) for name in sorted(zone_names()))
 
 
-class AccountForm(forms.ModelForm):
+class AccountForm(ServiceForm):
     time_zone = forms.ChoiceField(
         choices=zone_choices,
         initial="UTC",
@@ -41,41 +41,18 @@ class AccountForm(forms.ModelForm):
         help_text="Whether visitors are let in at hosts that the account has no site for.",
     )
 
+    class Meta:
+        model = Account
+        fields = ("name", *SETTINGS)
+
+
+def limit_field(help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=help_text)
+
 
 class PlanForm(forms.Form):
     plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
-    requests_per_minute = forms.IntegerField(
-        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
-    )
-    requests_per_day = forms.IntegerField(
-        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
-    )
-    edge_requests_per_minute = forms.IntegerField(
-        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
-    )
-    edge_requests_per_day = forms.IntegerField(
-        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
-    )
-
-
-class AccountFields(TypedDict, total=False):
-    id: str
-    name: str
-    plan: str
-    requests_per_minute: int | None
-    requests_per_day: int | None
-    edge_requests_per_minute: int | None
-    edge_requests_per_day: int | None
-    unlisted_signers: str
-    unknown_host: str
-    visitor_addresses: str
-    time_zone: str
-    currency: str
-
-
-class PlanFields(TypedDict):
-    plan: str
-    requests_per_minute: int | None
-    requests_per_day: int | None
-    edge_requests_per_minute: int | None
-    edge_requests_per_day: int | None
+    requests_per_minute = limit_field(LIMITS_HELP)
+    requests_per_day = limit_field(LIMITS_HELP)
+    edge_requests_per_minute = limit_field(EDGE_HELP)
+    edge_requests_per_day = limit_field(EDGE_HELP)

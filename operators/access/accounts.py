@@ -16,26 +16,60 @@ from unfold.enums import ActionVariant
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
 from accounts.plans import services
+from analytics.archive.lookup import archived_number
+from analytics.models import AccessEvent
 from kit.rest.heavy import heavy
-from licensing.account_deletion import delete_account
-from operators.access.account_deletion import counts_of, why_kept
-from operators.access.account_forms import (
-    EDGE_FIELDS,
-    SETTINGS,
-    AccountFields,
-    AccountForm,
-    PlanFields,
-    PlanForm,
-)
-from operators.base.empty_state import EmptyState
-from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import TypedName, with_typed_name
+from licensing.account_deletion import delete_account, keeps_ledger
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
+from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
+
+MOST_COUNTED = 10_000
+MOST_DECISIONS = 100_000  # most decisions that a request may delete
+COUNTED = {
+    "Items": Content.objects.filter(deleted_at=None),
+    "Policies": Policy.objects.filter(deleted_at=None),
+    "Customers": Requester.objects.all(),
+    "Licences": License.objects.all(),
+    "Decisions": AccessEvent.objects.all(),
+}
+
+
+def count_rows(account: Account) -> list[tuple[str, str]]:
+    """Count the account's rows by kind, up to MOST_COUNTED."""
+    numbers = {
+        name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        for name, rows in COUNTED.items()
+    }
+    numbers["Decisions"] += archived_number(account.pk)
+    return [
+        (name, f"{number:,}" if number <= MOST_COUNTED else f"more than {MOST_COUNTED:,}")
+        for name, number in numbers.items()
+    ]
+
+
+def why_kept(account: Account) -> str:
+    """Return why the account cannot be deleted here; empty if it can."""
+    if keeps_ledger(account):
+        return "An account with a ledger cannot be deleted. Suspend it to stop its keys."
+    decisions = (
+        AccessEvent.objects.filter(account=account).order_by().values("pk")[MOST_DECISIONS : MOST_DECISIONS + 1]
+    )
+    if decisions.exists():
+        command = "remove_demo" if account.is_demo else "delete_account"
+        return f"It has more than {MOST_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
+    return ""
 
 
 @admin.register(Account)
-class AccountAdmin(ServiceAdmin[Account, AccountFields]):
+class AccountAdmin(ServiceAdmin[Account]):
     account_field = "pk"
     empty_state = EmptyState("An account is one publisher. It owns keys, policies and content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
@@ -48,18 +82,10 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     add_fieldsets = (
         (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTINGS)}),
     )
-    readonly = (
-        "identifier",
-        "state",
-        "plan",
-        "per_minute",
-        "per_day",
-        "at_edge",
-        "working_keys",
-        "figures",
-        "created",
-    )
-    fields = ("name", *SETTINGS, *readonly)
+    fields = (
+        "name", *SETTINGS, "identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys",
+        "figures", "created",
+    )  # fmt: skip
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 
@@ -70,24 +96,12 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         """Allow only superusers, because others would not see the new account."""
         return super().has_add_permission(request) and request.user.is_superuser
 
-    def create(self, request: HttpRequest, fields: AccountFields) -> Account:
-        return services.create_account(
-            fields["name"],
-            account_id=fields["id"],
-            plan=fields["plan"],
-            requests_per_minute=fields["requests_per_minute"],
-            requests_per_day=fields["requests_per_day"],
-            edge_requests_per_minute=fields["edge_requests_per_minute"],
-            edge_requests_per_day=fields["edge_requests_per_day"],
-            unlisted_signers=fields["unlisted_signers"],
-            unknown_host=fields["unknown_host"],
-            visitor_addresses=fields["visitor_addresses"],
-            time_zone=fields["time_zone"],
-            currency=fields["currency"],
-        )
+    def create(self, request: HttpRequest, fields: Values) -> Account:
+        del fields["account"]
+        return services.create_account(account_id=fields.pop("id"), **fields)
 
-    def update(self, request: HttpRequest, obj: Account, fields: AccountFields) -> Account:
-        return services.update_account(obj, {**fields})
+    def update(self, request: HttpRequest, obj: Account, fields: Values) -> Account:
+        return services.update_account(obj, fields)
 
     @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -97,8 +111,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             stored = self.locked(account) if lock else account
             return {} if stored is None else self.editable_state(stored, PlanForm.base_fields)
 
-        def perform(fields: PlanFields) -> str:
-            changed = services.update_account(account, {**fields})
+        def perform(fields: Values) -> str:
+            changed = services.update_account(account, fields)
             per_minute, per_day = changed.limits
             return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
 
@@ -123,13 +137,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             ],
             button="Change the plan",
             form=PlanForm,
-            initial={
-                "plan": account.plan,
-                "requests_per_minute": account.requests_per_minute,
-                "requests_per_day": account.requests_per_day,
-                "edge_requests_per_minute": account.edge_requests_per_minute,
-                "edge_requests_per_day": account.edge_requests_per_day,
-            },
+            initial={name: getattr(account, name) for name in PlanForm.base_fields},
             perform=perform,
             current=current,
         )
@@ -148,7 +156,6 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
         def perform(fields: object) -> str:
             services.suspend_account(account)
-            self.log_change(request, account, "Suspended.")
             return f"{account.name} is suspended."
 
         return confirm(
@@ -173,7 +180,6 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
         def perform(fields: object) -> str:
             services.suspend_account(account, suspended=False)
-            self.log_change(request, account, "Resumed.")
             return f"{account.name} is resumed."
 
         return confirm(
@@ -198,7 +204,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         account = self.found(request, object_id)
         kept = why_kept(account)
 
-        def perform(fields: TypedName) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             if kept:
                 raise ValidationError(kept)
             delete_account(account)
@@ -210,7 +216,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             self,
             obj=account,
             title=f"Delete {account.name}?",
-            facts=[("Working keys", f"{self.keys_of(account):,}"), *counts_of(account)],
+            facts=[("Working keys", f"{self.keys_of(account):,}"), *count_rows(account)],
             effects=[kept]
             if kept
             else [

@@ -2,19 +2,20 @@
 
 import re
 from datetime import UTC, datetime
-from typing import NotRequired, TypedDict
+from typing import ClassVar
 
 from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from accounts.keys.bounds import RateLimit, in_words, parse_rate_limit
 from accounts.keys.permissions import PERMISSIONS
-from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
-from accounts.models import Account, ApiKey
-from operators.access.one_time_key import KeyTicketField
+from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
+from accounts.models import ApiKey
+from operators.access.key_pages import KeyTicketField
 from operators.base.fields import Lines, Ticks
-from operators.base.times.field import Moment
-from operators.base.times.shown import time_in_words
+from operators.base.mixins import ServiceForm
+from operators.base.times import Moment, time_in_words
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
@@ -51,8 +52,10 @@ def rate_limit_in_words(rate_limit: RateLimit | None) -> str:
     return "" if rate_limit is None else in_words(rate_limit)
 
 
-class KeyForm(forms.ModelForm):
+class KeyForm(ServiceForm):
     """The changeable fields of a key."""
+
+    serializer: ClassVar[type[ApiKeySerializer]] = ApiKeyChangeSerializer
 
     allowed_ips = Lines(
         label="Allowed addresses",
@@ -71,9 +74,7 @@ class KeyForm(forms.ModelForm):
     class Meta:
         model = ApiKey
         fields: tuple[str, ...] = ("name", "expires_at")
-        help_texts = {
-            "name": "What it is used for.",
-        }
+        help_texts = {"name": "What it is used for."}
 
     def clean_allowed_ips(self) -> list[str]:
         return split(self.cleaned_data["allowed_ips"])
@@ -89,6 +90,8 @@ class KeyForm(forms.ModelForm):
 
 
 class NewKeyForm(KeyForm):
+    serializer = ApiKeySerializer
+
     permissions = forms.MultipleChoiceField(
         choices=IN_WORDS,
         widget=Ticks,
@@ -107,18 +110,6 @@ class NewKeyForm(KeyForm):
         }
 
 
-class KeyFields(TypedDict):
-    id: str
-    account: Account
-    name: str
-    type: str
-    permissions: list[str]
-    allowed_ips: list[str]
-    allowed_hosts: list[str]
-    rate_limit: RateLimit | None
-    expires_at: datetime | None
-
-
 OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}
 
 
@@ -127,12 +118,6 @@ def overlap_field(label: str) -> forms.TypedChoiceField:
     return forms.TypedChoiceField(
         coerce=int, choices=[*OVERLAPS.items()], initial=86_400, widget=UnfoldAdminSelectWidget, label=label
     )
-
-
-class RotationFields(TypedDict):
-    ticket: str  # the new key's id after cleaning
-    overlap_seconds: int
-    term: NotRequired[str]
 
 
 class RotationForm(forms.Form):
@@ -145,7 +130,7 @@ LAST = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's en
 WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
-def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
+def possible_ends(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
     """Return the possible expiries of a new key if the old one expires: the same term again, the same time,
     or never.
     """
@@ -156,7 +141,7 @@ def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
 
 def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
     """Return the form class, with a choice of the new key's expiry if the old one expires."""
-    ends = ends_of(key, now)
+    ends = possible_ends(key, now)
     if not ends:
         return RotationForm
     choices = [(name, f"on {time_in_words(end)}, {WHY[name]}" if end else "never") for name, end in ends.items()]

@@ -18,29 +18,28 @@ from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
-from accounts.keys.rate_limits import in_words
-from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
+from accounts.keys.bounds import in_words
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
-from operators.access.api_key_forms import (
-    OVERLAPS,
-    KeyFields,
-    KeyForm,
-    NewKeyForm,
-    RotationFields,
-    ends_of,
-    rotation_form,
+from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
+from operators.access.key_pages import (
+    NO_REFUSAL,
+    FindKey,
+    key_shown_again,
+    latest_changes,
+    latest_decisions,
+    note_seen,
+    refusal_in_words,
+    seed_of,
+    show_key,
 )
-from operators.access.find_key import FindKey
-from operators.access.key_uses import latest_changes, latest_decisions
-from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
-from operators.base.empty_state import EmptyState
-from operators.base.fields import service_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
@@ -60,11 +59,16 @@ class AttentionFilter(OptionsFilter[ApiKey]):
     options = {
         "unused": f"not used for {key_states.UNUSED_FOR.days} days",
         "expiring": f"expires within {key_states.EXPIRES_SOON.days} days",
+        "refused": "refused at the edge",
+    }
+    conditions = {
+        "unused": key_states.is_unused,
+        "expiring": key_states.expires_soon,
+        "refused": key_states.is_refused,
     }
 
     def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
-        condition = key_states.is_unused if value == "unused" else key_states.expires_soon
-        return queryset.filter(condition(timezone.now()))
+        return queryset.filter(self.conditions[value](timezone.now()))
 
 
 CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
@@ -72,8 +76,9 @@ IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": 
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
+class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     shows_secret = True
+    form = KeyForm
     empty_state = EmptyState("Programs use an API key to call the service. It is shown once, when it is created.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
@@ -94,17 +99,16 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", *CHANGEABLE[1:])}),)
     fields = (
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
-        "last_used", "changes", "decisions", "revoked_at",
+        "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
-    readonly = tuple(name for name in fields if name not in CHANGEABLE)
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 
     def get_form(
         self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
-        return super().get_form(request, obj, change, **{"form": KeyForm if obj else NewKeyForm, **kwargs})
+        return super().get_form(request, obj, change, **{"form": self.form if obj else NewKeyForm, **kwargs})
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         return {"type": KeyType.SECRET, **super().get_changeform_initial_data(request)}
@@ -120,12 +124,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     # --- Making ------------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: KeyFields) -> ApiKey:
+    def create(self, request: HttpRequest, fields: Values) -> ApiKey:
+        account_id, key_id = fields.pop("account").pk, fields.pop("id")
         key, admin_request(request).secret = services.create_api_key(
-            fields["account"].pk,
-            key_id=fields["id"],
-            seed=seed_of(request),
-            **service_fields(ApiKeySerializer(), fields),
+            account_id, key_id=key_id, seed=seed_of(request), **fields
         )
         return key
 
@@ -145,8 +147,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         note_seen(request, self.found(request, object_id))
         return HttpResponse(status=204)
 
-    def update(self, request: HttpRequest, obj: ApiKey, fields: KeyFields) -> ApiKey:
-        return services.update_api_key(obj, service_fields(ApiKeyChangeSerializer(partial=True), fields))
+    def update(self, request: HttpRequest, obj: ApiKey, fields: Values) -> ApiKey:
+        return services.update_api_key(obj, fields)
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 
@@ -157,9 +159,11 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
             return again
         now = timezone.now()
 
-        def perform(fields: RotationFields) -> HttpResponse:
+        def perform(fields: Values) -> HttpResponse:
             overlap, new_id = fields["overlap_seconds"], fields["ticket"]
-            given: services.Expiry = {"expires_at": ends_of(key, now)[fields["term"]]} if fields.get("term") else {}
+            given: services.Expiry = (
+                {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
+            )
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
@@ -249,6 +253,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     @display(description="Last used", ordering="last_used_at", empty_value="never")
     def last_used(self, key: ApiKey) -> str:
         return shown_time(key.last_used_at) if key.last_used_at else "never"
+
+    @display(description="Proxies refused with it")
+    def refused_proxy(self, key: ApiKey) -> str:
+        return refusal_in_words(key) or NO_REFUSAL
 
     @display(description="Latest changes with it")
     def changes(self, key: ApiKey) -> str:

@@ -13,11 +13,11 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
-from operators.base.empty_state import EmptyState
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.base.times.shown import TO_SECOND, shown_time
+from operators.base.pages import EmptyState
+from operators.base.times import TO_SECOND, shown_time
 
 KINDS = {
     "content": "content",

@@ -1,8 +1,9 @@
 """Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
-from typing import TypedDict
+from datetime import datetime
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -13,29 +14,75 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
 from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
-from accounts.models import Account
 from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
+from accounts.webhooks.recovery import Recovery
 from accounts.webhooks.serializers import WebhookEndpointSerializer
-from kit.values.timestamps import render_timestamp
-from operators.access.one_time_key import show_once
-from operators.access.webhook_replay import (
-    ReplayFields,
-    ReplayForm,
-    chosen_time,
-    describe_count,
-    replay_button,
-    replay_effects,
-    replay_facts,
-)
-from operators.base.empty_state import EmptyState
-from operators.base.fields import Lines, service_fields
+from kit.values.timestamps import parse_timestamp, render_timestamp
+from operators.access.key_pages import show_once
+from operators.base.fields import Lines
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm
+from operators.base.mixins import ServiceForm, Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.times.shown import shown_time
+from operators.base.times import TO_SECOND, Moment, shown_time, time_in_words
+
+
+class ReplayForm(forms.Form):
+    since = Moment(
+        label="Start time",
+        help_text=(
+            "Leave it empty to send only deliveries that failed or wait for a retry. With a start time, every "
+            "event since then that the endpoint did not get is sent. You see the number first."
+        ),
+    )
+
+
+def chosen_time(request: HttpRequest) -> datetime | None:
+    """Return the start time in the query, or None if it is missing or invalid."""
+    try:
+        return parse_timestamp(request.GET["since"])
+    except (KeyError, ValueError):
+        return None
+
+
+def describe_count(count: int) -> str:
+    return f"{count:,} event{'' if count == 1 else 's'}"
+
+
+def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
+    if previewed is None or previewed.first is None or previewed.last is None:
+        return []
+    named = (("First event", previewed.first), ("Last event", previewed.last))
+    return [
+        ("Number of events", f"{previewed.events:,}"),
+        *((label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})") for label, event in named),
+    ]
+
+
+def replay_effects(previewed: Recovery | None) -> list[str]:
+    if previewed is None:
+        return ["The endpoint is disabled, so nothing can be sent to it. Enable it first."]
+    what, otherwise = (
+        ("whose delivery failed or waits for a retry", "No delivery to this endpoint failed or waits for a retry.")
+        if previewed.since is None
+        else (
+            f"from {time_in_words(previewed.since)} on that the endpoint did not get",
+            f"The endpoint got every event from {time_in_words(previewed.since)} on.",
+        )
+    )
+    if not previewed.events:
+        return [f"{otherwise} Nothing is sent."]
+    return [f"Each event {what} is sent now, with the whole retry schedule."]
+
+
+def replay_button(previewed: Recovery | None) -> str:
+    if previewed is None:
+        return ""
+    return f"Send {describe_count(previewed.events)}" if previewed.events else "Count again"
+
 
 LATEST = 20  # attempts shown on an endpoint's page
 FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
@@ -43,6 +90,8 @@ STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warni
 
 
 class WebhookForm(ServiceForm):
+    serializer = WebhookEndpointSerializer
+
     events = Lines(
         required=True,
         initial=["*"],
@@ -59,15 +108,6 @@ class WebhookForm(ServiceForm):
         help_texts = {"url": "https, at a public address."}
 
 
-class WebhookFields(TypedDict, total=False):
-    id: str
-    account: Account
-    url: str
-    events: list[str]
-    description: str
-    status: str
-
-
 class HealthFilter(OptionsFilter[WebhookEndpoint]):
     title = "health"
     parameter_name = "health"
@@ -79,50 +119,33 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
+class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint]):
     shows_secret = True
     form = WebhookForm
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
     row_facts = {"health": "", "hears_of": ""}
-    groups = {"events": "Events to send", "status": "State"}
+    groups = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier",
-                    "account",
-                    "url",
-                    "events",
-                    "description",
-                    "status",
-                    "sent_headers",
-                    "decisions",
-                    "failing",
-                )
-            },
-        ),
-        ("Latest deliveries", {"fields": ("latest",)}),
-    )
-    readonly = ("identifier", "account", "sent_headers", "decisions", "failing", "latest")
+    fields = (
+        "identifier", "account", "url", "events", "description", "status", "sent_headers", "decisions", "failing",
+        "latest",
+    )  # fmt: skip
     autocomplete_fields = ("account",)
     actions_detail = ("ping", "replay", "rotate")
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: WebhookFields) -> WebhookEndpoint:
-        endpoint, admin_request(request).secret = services.create_endpoint(
-            fields["account"].pk, service_fields(WebhookEndpointSerializer(), fields), endpoint_id=fields["id"]
-        )
+    def create(self, request: HttpRequest, fields: Values) -> WebhookEndpoint:
+        account_id, endpoint_id = fields.pop("account").pk, fields.pop("id")
+        endpoint, admin_request(request).secret = services.create_endpoint(account_id, fields, endpoint_id=endpoint_id)
         return endpoint
 
-    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: WebhookFields) -> WebhookEndpoint:
-        return services.update_endpoint(obj, service_fields(WebhookEndpointSerializer(partial=True), fields))
+    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: Values) -> WebhookEndpoint:
+        return services.update_endpoint(obj, fields)
 
     def response_add(
         self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None
@@ -152,7 +175,6 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
         def perform(fields: object) -> str:
             services.ping(endpoint)
-            self.log_change(request, endpoint, "Pinged.")
             return "The ping was sent. Its result appears below in a moment."
 
         return confirm(
@@ -172,12 +194,11 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
-        def perform(fields: ReplayFields) -> str | HttpResponse:
+        def perform(fields: Values) -> str | HttpResponse:
             since = fields["since"]
             if since != shown_since:
                 return redirect(f"{request.path}?{urlencode({'since': render_timestamp(since) or ''})}")
             count = recovery.recover(endpoint, since).events
-            self.log_change(request, endpoint, f"Replayed {describe_count(count)}.")
             return f"Sending {describe_count(count)} again."
 
         return confirm(
@@ -201,7 +222,6 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
         def perform(fields: object) -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
-            self.log_change(request, endpoint, "Rotated the secret.")
             return self.show_secret(request, changed, secret, note)
 
         overlap = (

@@ -1,18 +1,54 @@
-"""Audit entries about operators and roles, which are Django's own models without services."""
+"""An object's history in the audit log, and entries about operators and roles, which have no services."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import QuerySet
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.forms import BaseModelFormSet, ModelForm
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from accounts.auditing import audit
-from accounts.models import StaffScope
+from accounts.models import AuditEntry, StaffScope
 from operators.base.forms.stale_forms import StaleFormGuard
-from operators.base.history import AuditedHistory
-from operators.base.mixins import ModelT
+from operators.base.links import list_url
+from operators.base.mixins import FormPage, ModelT
 from operators.base.requests import admin_request
+
+VIEW_AUDIT_LOG = "accounts.view_auditentry"
+
+
+class AuditedHistory(FormPage[ModelT]):
+    """A mixin for ModelAdmins that shows the audit log as an object's history."""
+
+    kind: ClassVar[str] = ""  # kind of resource in the log, if the id alone is ambiguous
+
+    # Disables Django's own log: services write the audit log.
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: object) -> LogEntry:
+        return LogEntry()
+
+    def log_change(self, request: HttpRequest, obj: Model, message: object) -> LogEntry:
+        return LogEntry()
+
+    def log_deletions(self, request: HttpRequest, queryset: object) -> list[LogEntry]:
+        return []
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            raise Http404
+        if not self.has_view_or_change_permission(request, obj) or not request.user.has_perm(VIEW_AUDIT_LOG):
+            raise PermissionDenied
+        return redirect(list_url(AuditEntry, q=str(obj.pk), **({"kind": self.kind} if self.kind else {})))
+
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
+        may_see_history = request.user.has_perm(VIEW_AUDIT_LOG)
+        return {**super().form_context(request, form, obj), "show_history": may_see_history}
 
 
 class AuditedOperator:
@@ -31,7 +67,7 @@ class AuditedOperator:
             "superuser": self.user.is_superuser,
             "active": self.user.is_active,
             "roles": sorted(self.user.groups.values_list("name", flat=True)),
-            "permissions": permissions_of(self.user.user_permissions.all()),
+            "permissions": permission_names(self.user.user_permissions.all()),
             "accounts": self.accounts(),
         }
 
@@ -51,10 +87,10 @@ class AuditedRole:
         return self.group.name
 
     def audited(self) -> dict[str, object]:
-        return {"name": self.group.name, "permissions": permissions_of(self.group.permissions.all())}
+        return {"name": self.group.name, "permissions": permission_names(self.group.permissions.all())}
 
 
-def permissions_of(granted: QuerySet[Permission]) -> list[str]:
+def permission_names(granted: QuerySet[Permission]) -> list[str]:
     pairs = granted.order_by("content_type__app_label", "codename").values_list("content_type__app_label", "codename")
     return [f"{app}.{codename}" for app, codename in pairs]
 

@@ -5,12 +5,13 @@ stay as stored (`is_untouched`, `Lines.kept`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.db.models import Model
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
 from unfold.widgets import (
@@ -156,6 +157,29 @@ class Currency(forms.ChoiceField):
         return super().clean(value) or None
 
 
+def text_field(label: str, help_text: str = "", *, required: bool = True, max_length: int = 255) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        required=required,
+        max_length=max_length,
+        widget=UnfoldAdminTextInputWidget(),
+    )
+
+
+def choice_field(
+    label: str, choices: Sequence[tuple[str, object]], help_text: str = "", *, required: bool = True, initial: str = ""
+) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=choices,
+        required=required,
+        label=label,
+        help_text=help_text,
+        initial=initial,
+        widget=UnfoldAdminSelectWidget(),
+    )
+
+
 def is_untouched(bound: forms.BoundField) -> bool:
     """Whether a text field was submitted unchanged, allowing for what browsers and forms normalise."""
     field, widget = bound.field, bound.field.widget
@@ -180,7 +204,11 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
 
 
 def as_json(value: object) -> object:
-    """Return a form value as JSON; empty becomes null."""
+    """Return a form value as JSON; empty becomes null, and an object its id."""
+    if isinstance(value, Model):
+        return value.pk
+    if isinstance(value, Decimal):
+        return plain(value)
     if isinstance(value, datetime):
         return render_timestamp(value)
     if isinstance(value, date):
@@ -195,11 +223,27 @@ def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> d
     return fields
 
 
-def service_fields(serializer: Serializer, values: Mapping[str, object]) -> dict[str, Any]:
-    """Return the form's values as the service's arguments. Form fields are named as the serializer's sources.
+def build_body(
+    serializer: Serializer, names: Mapping[str, str], changed: Mapping[str, object], cleaned: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return a body of the API that sets the changed values. `names` has the path of each form field in it.
 
-    Raises ApiError or the serializer's ValidationError.
+    `price.amount` is a part of an object, which is sent with all of its parts, or as null if they are all empty. Of an
+    object of any keys, only changed parts are sent; `metadata.*` is a field with several of them.
     """
-    names = {field.source: name for name, field in serializer.fields.items() if not field.read_only}
-    body = {names[source]: as_json(value) for source, value in values.items() if source in names}
-    return validate_fields(serializer, body)
+    body: dict[str, Any] = {}
+    for name, value in changed.items():
+        whole, _, part = names.get(name, "").partition(".")
+        if whole not in serializer.fields:
+            continue
+        if isinstance(serializer.fields[whole], BaseSerializer) and part:
+            paths = {path: other for other, path in names.items() if path.startswith(f"{whole}.")}
+            parts = {path.partition(".")[2]: as_json(cleaned.get(other)) for path, other in paths.items()}
+            body[whole] = None if set(parts.values()) == {None} else parts
+        elif part == "*":
+            body.setdefault(whole, {}).update(value)
+        elif part:
+            body.setdefault(whole, {})[part] = as_json(value)
+        else:
+            body[whole] = as_json(value)
+    return body

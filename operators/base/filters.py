@@ -8,6 +8,7 @@ from django.contrib.admin import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_time
 from django.utils.timezone import get_current_timezone
 from unfold.contrib.filters.admin import (
@@ -18,8 +19,12 @@ from unfold.contrib.filters.admin import (
 )
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
+from kit.values.calendar import Months
+from operators.base.chosen_account import FILTER, chosen_id, offered_accounts
+from operators.base.figures.choice import MOST_ACCOUNTS, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
+from operators.base.scope import request_scope
 
 
 class OptionsFilter(DropdownFilter, Generic[ModelT]):
@@ -103,3 +108,44 @@ class RelatedFilter(AutocompleteSelectFilter):
     """Searches for a related object to filter by: `list_filter = (("account", RelatedFilter), …)`."""
 
     form_class = ScopedForm
+
+
+def listed_months(request: HttpRequest) -> Months:
+    """Return the months of the account that a list shows; of several accounts the months that they share."""
+    account = request_scope(request).account(request.GET.get(FILTER) or chosen_id(request) or "")
+    return common_months([account] if account is not None else offered_accounts(request, MOST_ACCOUNTS)[0])
+
+
+class PeriodFilter(DropdownFilter):
+    """Limits a list to a calendar period by the time in `field`. Ignores what is no period."""
+
+    field: ClassVar[str]
+
+    def lookups(self, request: HttpRequest, model_admin: AdminMixin[Model]) -> list[tuple[str, str]]:
+        return offered_periods(listed_months(request), timezone.now())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
+        months = listed_months(request)
+        period = parse_period(self.value() or "", months, timezone.now())
+        if period is None:
+            return queryset
+        begin, end = period.bounds(months)
+        return queryset.filter(**{f"{self.field}__gte": begin, f"{self.field}__lt": end})
+
+
+class CountsInFilter(PeriodFilter):
+    title, parameter_name, field = "counts in", "counts_in", "occurred_at"
+
+
+class BookedInFilter(PeriodFilter):
+    title, parameter_name, field = "booked in", "booked_in", "created"
+
+
+class StatementPeriodFilter(PeriodFilter):
+    """Limits statements to the months of a period."""
+
+    title, parameter_name, field = "month", "month", "month"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
+        period = parse_period(self.value() or "", listed_months(request), timezone.now())
+        return queryset if period is None else queryset.filter(month__gte=period.first, month__lt=period.after)

@@ -1,13 +1,21 @@
 """Mixins for ModelAdmin classes and forms. Put a mixin before the class that it extends."""
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
+from django.contrib.admin.helpers import AdminForm
 from django.db.models import Model
 from django.forms import BaseForm, ModelForm
 from django.forms.utils import ErrorDict
+from django.http import HttpRequest, HttpResponse
+from rest_framework.serializers import Serializer
+
+from operators.base.fields import build_body, validate_fields
 
 ModelT = TypeVar("ModelT", bound=Model)
 FormT = TypeVar("FormT", bound=BaseForm)
+
+Values: TypeAlias = dict[str, Any]  # of a form's fields
 
 EDIT = "_edit"  # name of buttons that do not save; their value says what they do
 REOPEN = "back"
@@ -24,11 +32,69 @@ else:
         pass
 
 
+class FormPage(AdminMixin[ModelT]):
+    """A mixin with hooks for the page of an object's form."""
+
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
+        """Return further context of the page; `obj` is None for a new object."""
+        return {}
+
+    def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
+        """Return another page to show instead of the form, such as a question."""
+        return None
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: ModelT | None = None,
+    ) -> HttpResponse:
+        form = form_of(context)
+        if other := self.page_instead(request, form, obj):
+            return other
+        context |= self.form_context(request, form, obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+
+def form_of(context: Mapping[str, object]) -> ModelForm:
+    """Return the form of a page that ModelAdmin renders."""
+    return cast(AdminForm, context["adminform"]).form
+
+
 class ServiceForm(ModelForm):
-    """A form whose values the service validates, instead of the model."""
+    """A form whose values the endpoint's serializer validates, instead of the model.
+
+    Fields are named as the serializer's sources. `api_names` has the names of others, as a body of the API has them
+    (operators.base.fields.build_body).
+    """
+
+    serializer: ClassVar[type[Serializer] | None] = None  # None if the service validates the values
+    api_names: ClassVar[Mapping[str, str]] = {}
 
     def _post_clean(self) -> None:
         """Skip model validation."""
+
+    def names_in_api(self) -> dict[str, str]:
+        """Return the name in the API of each field."""
+        fields = {} if self.serializer is None else self.serializer().fields
+        return {**{str(field.source): name for name, field in fields.items() if not field.read_only}, **self.api_names}
+
+    def names_in_form(self) -> dict[str, str]:
+        """Return the field at which to show an error about a name in the API."""
+        named = {path: name for name, path in self.names_in_api().items() if name in self.fields}
+        for path, name in list(named.items()):
+            named.setdefault(path.partition(".")[0], name)
+        return named
+
+    def service_fields(self, changed: Values) -> Values:
+        """Return the values as the service's arguments. Raises ApiError or the serializer's ValidationError."""
+        if self.serializer is None:
+            return {**changed}
+        serializer = self.serializer(partial=True)
+        return validate_fields(serializer, build_body(serializer, self.names_in_api(), changed, self.cleaned_data))
 
 
 def derive_form(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
@@ -44,6 +110,3 @@ class ReopenedForm(BaseForm):
             self._errors = ErrorDict()
             return False
         return super().is_valid()
-
-
-__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "ServiceForm", "derive_form"]

@@ -6,15 +6,15 @@ Dangerous actions ask first (`confirmation.confirm`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
-from django.forms import BaseForm, BaseModelFormSet, ModelChoiceField, ModelForm
+from django.forms import BaseModelFormSet, ModelChoiceField, ModelForm
 from django.forms import Field as FormField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,16 +24,14 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
+from operators.base.audited import AuditedHistory
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
-from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
-from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
-from operators.base.lists.change_list import BoundedChangeList
-from operators.base.lists.paging import BoundedPaginator
-from operators.base.lists.saved_filters import SavedFilters
-from operators.base.mixins import AdminMixin, ModelT, derive_form
+from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
+from operators.base.mixins import FormPage, ModelT, ServiceForm, Values, derive_form
+from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
 from operators.base.requests import admin_request
 from operators.base.scope import request_scope
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
     from django.utils.functional import _StrOrPromise
 
-FieldsT = TypeVar("FieldsT", bound=Mapping[str, object])  # a form's cleaned data, as a TypedDict
 # A single save button, because the others lead to another page.
 ONE_BUTTON = {"show_save_and_add_another": False, "show_save_and_continue": False}
 
@@ -54,7 +51,7 @@ def without_window(field: FormField | None) -> FormField | None:
     return field
 
 
-class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
+class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     """A read-only ModelAdmin, restricted to the accounts that the member of staff may see."""
 
     account_field: ClassVar[str] = "account_id"  # lookup from the model to its account's id
@@ -69,9 +66,8 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     row_name: ClassVar[str] = ""  # the first column by default
     row_facts: ClassVar[Mapping[str, str]] = {}
 
-    ordering: ClassVar[tuple[str, ...]] = (
-        "-pk",
-    )  # newest first, because ids sort by time; also the only order with an index on every table
+    # newest first, because ids sort by time; also the only order with an index on every table
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     list_select_related: ClassVar[tuple[str, ...]] = ()
     paginator = BoundedPaginator
     list_per_page = 50
@@ -191,7 +187,7 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
         return super().has_delete_permission(request)
 
 
-class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[ModelT], Generic[ModelT, FieldsT]):
+class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[ModelT]):
     """Writes through services: `create` and `update` receive the form's cleaned data.
 
     Errors (ApiError, a serializer's or Django's ValidationError) are shown at the form's field. Without `update`
@@ -199,18 +195,20 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     """
 
     shows_secret: ClassVar[bool] = False  # the reply to a new object is the only page with its secret
-    # form fields by their API name, if converting to snake_case is not enough
-    api_names: ClassVar[dict[str, str]] = {}
-    readonly: ClassVar[tuple[str, ...]] = ()  # fields of an existing object that nothing can change
 
-    # The fields include the new object's `id`, see operators.base.tickets.
-    create: Callable[[HttpRequest, FieldsT], ModelT]
+    # Both get the service's arguments. Those of a new object include its `account`, and its `id`, see
+    # operators.base.tickets.
+    create: Callable[[HttpRequest, Values], ModelT]
     # Receives only changed fields. Forms made stale by another's change are rejected earlier, see
     # operators.base.forms.stale_forms.
-    update: Callable[[HttpRequest, ModelT, FieldsT], ModelT] | None = None
+    update: Callable[[HttpRequest, ModelT, Values], ModelT] | None = None
 
     def get_readonly_fields(self, request: HttpRequest, obj: ModelT | None = None) -> tuple[str, ...]:
-        return self.readonly if obj else ()
+        """Return the fields of an existing object that the form does not have."""
+        if obj is None:
+            return ()
+        editable = self.form.base_fields.keys() - {"account"}
+        return tuple(name for name in flatten_fieldsets(self.get_fieldsets(request, obj)) if name not in editable)
 
     def grantable(self) -> frozenset[str]:
         names = {"view"}
@@ -231,18 +229,20 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     def has_change_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
-    def write_form(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
+    def write_form(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> ModelT | None:
         """Write through the service and return the object, or None if nothing changed. `obj` is the stored one."""
         if obj is None:
-            return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": admin_request(request).new_id}))
+            fields = form.service_fields(form.cleaned_data)
+            fields |= {"account": form.cleaned_data.get("account"), "id": admin_request(request).new_id}
+            return self.create(request, fields)
         changed = changed_values(form)
-        return self.update(request, obj, cast(FieldsT, changed)) if changed and self.update else None
+        return self.update(request, obj, form.service_fields(changed)) if changed and self.update else None
 
-    def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: ModelT, form: ServiceForm, change: bool) -> None:
         try:
             saved = self.write_form(request, form, obj if change else None)
         except REFUSALS as error:
-            raise refusal(error, self.api_names) from error
+            raise refusal(error, form.names_in_form()) from error
         if saved is not None:
             vars(obj).update(vars(saved))  # the caller continues with the written values
 

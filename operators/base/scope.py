@@ -76,3 +76,10 @@ def set_scope(user: User, *, all_accounts: bool = False, accounts: Iterable[Acco
 
 def request_scope(request: HttpRequest) -> Scope:
     return scope_of(request.user)
+
+
+NEEDED = ("licensing.view_policy", "licensing.view_content")
+
+
+def may_try(request: HttpRequest) -> bool:
+    return request.user.has_perms(NEEDED)

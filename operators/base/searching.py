@@ -7,7 +7,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.lists.paging import BoundedPaginator
+from operators.base.lists import BoundedPaginator
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import Scope, request_scope
 

@@ -1,33 +1,104 @@
 """Content items: search, filters and forms. An item's page shows its latest decisions."""
 
+from typing import Any, ClassVar
+
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import AccessEvent
 from analytics.usage.report import content_stats
+from kit.http.errors import InvalidRequest
+from kit.http.parsing import parse_value
 from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
+from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
-from operators.base.empty_state import EmptyState
-from operators.base.figures.latest_decisions import latest_decisions
-from operators.base.figures.of_one import OfOne
+from operators.base.exporting import ListExport
+from operators.base.fields import Lines
+from operators.base.figures.of_one import OfOne, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
+from operators.base.mixins import ServiceForm, Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.searching import find_content
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.catalogue.content_bulk import BulkChanges
-from operators.catalogue.content_export import ContentExport
-from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
 from operators.catalogue.content_import import ContentImport
+
+
+class ContentExport(ListExport[Content]):
+    export_name = "content"
+    export_serializer = ContentSerializer
+    export_columns = (
+        "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
+        *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
+    )  # fmt: skip
+
+
+class StrictJson(forms.JSONField):
+    """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
+
+    def to_python(self, value: object) -> Any:
+        if isinstance(value, str) and value not in self.empty_values:
+            try:
+                return parse_value(value, "This")
+            except InvalidRequest as error:
+                raise forms.ValidationError(error.message) from None
+        return super().to_python(value)
+
+    def bound_data(self, data: str | None, initial: object) -> object:
+        try:
+            self.to_python(data)
+        except forms.ValidationError:
+            return InvalidJSONInput(data)
+        return super().bound_data(data, initial)
+
+
+class ContentForm(ServiceForm):
+    serializer = ContentSerializer
+    api_names: ClassVar = {
+        "policy": "policyId",
+        "metadata_extra": "metadata.*",
+        **{column: f"metadata.{name}" for name, column in COLUMNS.items()},
+    }
+
+    tags = Lines(help_text="One per line. Policies and licences can refer to them.")
+    metadata_tags = Lines(label="Tags in the metadata", help_text="One per line. Separate from the item's tags.")
+    metadata_extra = StrictJson(
+        required=False,
+        label="Further metadata",
+        help_text="A JSON object of strings, numbers and booleans.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+
+    class Meta:
+        model = Content
+        fields = ("account", "title", "external_id", "type", "source", "policy", "tags", "status", *COLUMNS.values(),
+                  "metadata_extra")  # fmt: skip
+        widgets: ClassVar = {"source": UnfoldAdminTextInputWidget(attrs={"inputmode": "url"})}
+
+    def clean_metadata_extra(self) -> dict[str, object]:
+        """Return the keys to set, with null for each that the item no longer has."""
+        value: object = self.cleaned_data["metadata_extra"] or {}
+        if not isinstance(value, dict):
+            raise forms.ValidationError("Must be a JSON object.")
+        return {**dict.fromkeys(self.instance.metadata_extra), **value}
+
+    def clean_metadata_tags(self) -> list[str] | None:
+        return self.cleaned_data["metadata_tags"] or None
+
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
 METADATA = (*COLUMNS.values(), "metadata_extra")
@@ -54,7 +125,7 @@ class TagFilter(TextFilter):
 
 
 @admin.register(Content)
-class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content, ContentFields]):
+class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content]):
     one = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
@@ -88,12 +159,10 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
-    readonly = ("identifier", "account", "requests", "decisions", "created_at", "updated_at")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
     actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
-    api_names = {"policyId": "policy", "metadata": "metadata_extra"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
@@ -114,13 +183,11 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: ContentFields) -> Content:
-        given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
-        return content_services.create_content(fields["account"].pk, {**given, "id": fields["id"]})
+    def create(self, request: HttpRequest, fields: Values) -> Content:
+        return content_services.create_content(fields.pop("account").pk, content_services.of_a_new_item(fields))
 
-    def update(self, request: HttpRequest, obj: Content, fields: ContentFields) -> Content:
-        stored = Content.objects.get(pk=obj.pk)  # the form has already modified `obj`
-        return content_services.update_content(stored, content_fields(fields, stored.metadata_extra))
+    def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
+        return content_services.update_content(obj, fields)
 
     @action(
         description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER

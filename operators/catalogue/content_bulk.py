@@ -23,8 +23,8 @@ from kit.http.errors import ApiError
 from kit.rest.heavy import heavy
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
-from operators.base.frame import page
 from operators.base.mixins import EDIT, AdminMixin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.catalogue.bulk_change import BulkChange

@@ -17,9 +17,9 @@ from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.mapping import columns_by_name
 from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, carry_out, read_columns
-from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
+from operators.base.pages import page
 from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm

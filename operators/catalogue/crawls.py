@@ -15,7 +15,7 @@ from licensing.visits.reading import Choice as Visited
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice
-from operators.catalogue.observed_facts import format_sums
+from operators.catalogue.site_terms import format_sums
 
 CLASSES = {
     "ai_training": "AI training",

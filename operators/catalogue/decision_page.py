@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from django.forms import Media
-from django.http import HttpRequest, HttpResponse
+from django.forms import Media, ModelForm
+from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.policies.numbering import rule_name
+from operators.policies.in_words import rule_name
 from operators.policies.trial import Side, side_of
 
 
@@ -49,23 +49,15 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
     def media(self) -> Media:
         return super().media + Media(css={"all": ["operators/policy.css"]})
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: AccessEvent | None = None,
-    ) -> HttpResponse:
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: AccessEvent | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
         if obj is not None:
-            context["verdict"] = verdict_of(
-                obj, vars(obj)["answer"], request.user.has_perm("analytics.view_ledgerentry")
-            )
-        return super().render_change_form(request, context, add, change, form_url, obj)
+            may_see_entries = request.user.has_perm("analytics.view_ledgerentry")
+            context["verdict"] = build_verdict(obj, vars(obj)["answer"], may_see_entries)
+        return context
 
 
-def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
+def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
     rules = rules_of(event)
     side = side_of("Rule by rule", answer, rules)
     rule = answer.decision.rule

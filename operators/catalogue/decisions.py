@@ -21,15 +21,14 @@ from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME, Recorded
-from operators.base.checking import NEEDED, may_try
 from operators.base.chosen_account import listed_id
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import BoundedChangeList
-from operators.base.scope import request_scope
+from operators.base.pages import EmptyState
+from operators.base.scope import NEEDED, may_try, request_scope
 from operators.base.searching import CustomerSearch
-from operators.base.times.shown import TO_SECOND, shown_time
+from operators.base.times import TO_SECOND, shown_time
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton

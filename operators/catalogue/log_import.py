@@ -1,17 +1,23 @@
 """Import of an access log in the browser: upload, what it would record, confirmation, and the result."""
 
+import subprocess
+import sys
 from contextlib import suppress
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
+import msgspec
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from msgspec import Struct
 from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -25,14 +31,86 @@ from kit.rest.heavy import heavy
 from licensing.logs.formats import FORMATS, NO_AGENTS, parser_of
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
-from operators.base.times.shown import shown_time
+from operators.base.pages import page
+from operators.base.times import shown_time
 from operators.base.uploads import LARGER_LOGS, MOST_BYTES, Upload, purge
-from operators.catalogue import log_process
-from operators.catalogue.observed_facts import format_sums
-from operators.catalogue.site_form import SiteFields
+from operators.catalogue.site_terms import format_sums
+
+REFUSAL = "CommandError: "
+MOST_REPORTED = 2_000  # characters of a crash
+
+
+class Problem(Struct):
+    line: int
+    message: str
+
+
+class Count(Struct):
+    count: int
+    status: str = ""
+    reason: str = ""
+
+
+class Worth(Struct):
+    amount: Decimal
+    currency: str
+
+
+class Skipped(Struct, rename="camel"):
+    other_hosts: int
+    open_pages: int
+    assets: int
+    live: int
+    purged: int
+    not_requests: int
+
+
+class LogResult(Struct, rename="camel"):
+    """The object that the command prints."""
+
+    format: str
+    dry_run: bool
+    lines: int
+    understood_percent: float
+    imported: int
+    repeated: int
+    skipped: Skipped
+    not_taken_by_status: list[Count]
+    malformed: int
+    problems: list[Problem]
+    refused: int
+    by_reason: list[Count]
+    worth: list[Worth]
+    first_at: str | None = None
+    last_at: str | None = None
+
+
+def import_log(
+    file: Path, site: str, log_format: str, *, dry_run: bool, with_live: bool, most_bytes: int
+) -> LogResult:
+    """Run the command `import_access_log` and return its result. Raises InvalidRequest with the command's reason."""
+    arguments = ["import_access_log", str(file), f"--site={site}", "--json", f"--most-bytes={most_bytes}"]
+    if log_format:
+        arguments.append(f"--format={log_format}")
+    if dry_run:
+        arguments.append("--dry-run")
+    if with_live:
+        arguments.append("--include-live")
+    done = run_command(arguments)
+    if done.returncode == 0:
+        return msgspec.json.decode(done.stdout.splitlines()[-1], type=LogResult)
+    _, refusal, reason = done.stderr.rpartition(REFUSAL)
+    if not refusal:
+        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MOST_REPORTED:]}")
+    raise InvalidRequest(reason.strip())
+
+
+def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments, "--no-color"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it
+
 
 MOST_READ = 100 * 1024 * 1024  # of the upload, decompressed
 MOST_SHOWN = 20  # problems
@@ -94,7 +172,7 @@ class LogMetadata(TypedDict):
     imported: NotRequired[int]  # lines
 
 
-class LogUploads(ServiceAdmin[Site, SiteFields]):
+class LogUploads(ServiceAdmin[Site]):
     """The import's pages, part of a site's page."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -147,7 +225,6 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:
                     carry_out(upload, file, site, dry_run=False)
-                    self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
             return redirect("admin:licensing_site_log", token)
         about = upload.about
         return page(
@@ -167,7 +244,7 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
 def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     about = upload.about
-    result = log_process.import_log(
+    result = import_log(
         file, site.pk, about["format"], dry_run=dry_run, with_live=about["with_live"], most_bytes=MOST_READ
     )
     about["first"], about["last"] = result.first_at, result.last_at
@@ -186,7 +263,7 @@ def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
     return [("Time", format_html("{} to {}", *times)), *facts]
 
 
-def facts_of(result: log_process.LogResult) -> list[tuple[str, str]]:
+def facts_of(result: LogResult) -> list[tuple[str, str]]:
     """Return the command's totals as pairs of label and value, without those that are 0."""
     imported, skipped = "To be imported" if result.dry_run else "Imported", result.skipped
     counts = {

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypedDict
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from licensing.sites.models import Site
+from licensing.sites.serializers import SiteSerializer
 from operators.base.fields import Lines, LinesField, lines
 from operators.base.mixins import ServiceForm
 
@@ -26,22 +26,6 @@ class SiteRule(TypedDict):
     policyId: str | None
 
 
-class SiteFields(TypedDict, total=False):
-    id: str
-    account: Account
-    host: str
-    aliases: list[str]
-    mode: str
-    unknown: str
-    ask: str
-    rules: list[SiteRule]
-    name: str | None
-    refusal_message: str | None
-    link_url: str | None
-    link_label: str | None
-    robots_txt: str | None
-
-
 class RuleLines(LinesField):
     """A rule per line: a pattern and, after a space, the id of its policy."""
 
@@ -51,15 +35,17 @@ class RuleLines(LinesField):
         return value
 
     def to_python(self, value: str | None) -> list[SiteRule]:
-        return [rule_of(line) for line in lines(value or "")]
+        return [parse_rule(line) for line in lines(value or "")]
 
 
-def rule_of(line: str) -> SiteRule:
+def parse_rule(line: str) -> SiteRule:
     pattern, *rest = re.split(r"\s+", line, maxsplit=1)
     return {"pattern": pattern, "policyId": rest[0] if rest else None}
 
 
 class SiteForm(ServiceForm):
+    serializer = SiteSerializer
+
     host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="For example news.example.")
     aliases = Lines(
         required=False, help_text="Further hosts with the same pages, one per line, such as www.news.example."

@@ -1,21 +1,29 @@
-"""The page with a site's policies, the documents published from them, and findings about both."""
+"""Pages of a site: its terms, the documents published from them, and its proxy's files."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from io import BytesIO
 
 from asgiref.sync import async_to_sync
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from accounts.models import Unknown
+from kit.values.currencies import in_full
 from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
+from licensing.edge.observed import ObservedFigures
+from licensing.edge.proxies.descriptions import describe as describe_pages
+from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
 from licensing.policies.in_words import describe
 from licensing.sites.models import Site
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
+from operators.base.pages import page
 
 
 def sentences_about(site: Site) -> list[tuple[str, str]]:
@@ -49,3 +57,43 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         documents=[(path, body.decode()) for path, body in write_documents(told).items()],
         back=change_url(site),
     )
+
+
+def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]]:
+    """Return the observed denials, of so many visits, as facts for a confirmation page."""
+    facts = [("Would have been refused in 30 days", f"{report.total:,} of {max(visits, report.total):,}")]
+    if report.at_stake:
+        which = f" (of the newest {report.priced:,})" if report.priced < report.payable else ""
+        facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
+    for row in report.requesters:
+        name = row["name"] or row["requester_id"]
+        sums = report.by_requester.get(row["requester_id"], {})
+        facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
+    return facts
+
+
+def format_sums(sums: Mapping[str, Decimal]) -> str:
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
+
+
+def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
+    """Show each proxy with what to fill in, and the pages that stay open while the service is down."""
+    return page(
+        request,
+        model_admin,
+        "operators/catalogue/proxy_files.html",
+        title=f"Proxy files of {site.host}",
+        original=site,
+        proxies=KINDS,
+        pages=describe_pages(site),
+        back=change_url(site),
+    )
+
+
+def proxy_file_download(site: Site, proxy: str) -> HttpResponseBase:
+    """Return the file as an attachment. Raises Http404 for an unknown proxy."""
+    if proxy not in KINDS:
+        raise Http404
+    file = proxy_file(site, proxy)
+    content = BytesIO(file.content.encode())
+    return FileResponse(content, as_attachment=True, filename=file.name, content_type="text/plain; charset=utf-8")

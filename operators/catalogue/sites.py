@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -23,20 +23,24 @@ from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
-from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
-from operators.base.empty_state import EmptyState
-from operators.base.fields import service_fields
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.times.shown import shown_time
+from operators.base.mixins import Values
+from operators.base.pages import EmptyState
+from operators.base.times import shown_time
 from operators.catalogue.log_import import LogUploads
-from operators.catalogue.observed_facts import observed_facts
-from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
-from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm
-from operators.catalogue.site_terms import sentences_about, terms_page
+from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
+from operators.catalogue.site_proxies import last_question, refused_proxies
+from operators.catalogue.site_terms import (
+    observed_facts,
+    proxy_file_download,
+    proxy_files_page,
+    sentences_about,
+    terms_page,
+)
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
@@ -77,33 +81,24 @@ class SiteAdmin(LogUploads):
         (None, {"fields": ("account", "host", "aliases", "mode", "unknown", "ask", "rules")}),
         *FURTHER_FIELDSETS,
     )
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "in_short",
-                    "identifier",
-                    "account",
-                    "host",
-                    "aliases",
-                    "verified",
-                    "mode",
-                    "unknown",
-                    "ask",
-                    "rules",
-                    "changed",
-                )
-            },
-        ),
-        *FURTHER_FIELDSETS,
-    )
-    readonly = ("in_short", "identifier", "account", "verified", "changed", "rules_in_words", "aliases_in_words")
+    shown_fields = (
+        "in_short", "identifier", "account", "host", "aliases", "verified", "mode", "unknown", "ask", "rules",
+        "last_question", "refused_proxies", "changed",
+    )  # fmt: skip
+    fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
+    rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Site | None:
+        """Return the site with its rules, their policies and its aliases, which its page reads several times."""
+        site = super().get_object(request, object_id, from_field)
+        if site is not None:
+            prefetch_related_objects([site], "rules__policy", "aliases")
+        return site
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
         shown = super().get_fieldsets(request, obj)
@@ -118,15 +113,11 @@ class SiteAdmin(LogUploads):
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}
 
-    def create(self, request: HttpRequest, fields: SiteFields) -> Site:
-        return site_services.create_site(
-            fields["account"].pk, {**service_fields(SiteSerializer(partial=True), fields), "id": fields["id"]}
-        )
+    def create(self, request: HttpRequest, fields: Values) -> Site:
+        return site_services.create_site(fields.pop("account").pk, fields)
 
-    def update(self, request: HttpRequest, obj: Site, fields: SiteFields) -> Site:
-        return site_services.update_site(
-            Site.objects.get(pk=obj.pk), service_fields(SiteSerializer(partial=True), fields)
-        )
+    def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
+        return site_services.update_site(obj, fields)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer Enforce only for sites that are not enforced yet."""
@@ -141,8 +132,7 @@ class SiteAdmin(LogUploads):
         now = timezone.now()
 
         def perform(fields: object) -> str:
-            site_services.update_site(Site.objects.get(pk=site.pk), {"mode": Mode.ENFORCE.value})
-            self.log_change(request, site, "Enforced.")
+            site_services.update_site(site, {"mode": Mode.ENFORCE.value})
             return f"The decisions on {site.host} are carried out."
 
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
@@ -185,7 +175,6 @@ class SiteAdmin(LogUploads):
 
         def perform(fields: object) -> str:
             site_services.verify_now(site)
-            self.log_change(request, site, "Verified the host.")
             return f"The host {site.host} is verified."
 
         return confirm(
@@ -214,7 +203,6 @@ class SiteAdmin(LogUploads):
 
         def perform(fields: object) -> HttpResponse:
             site_services.delete_site(site)
-            self.log_deletions(request, [site])
             self.message_user(request, f"The site {site.host} is deleted.")
             return redirect("admin:licensing_site_changelist")
 
@@ -244,6 +232,14 @@ class SiteAdmin(LogUploads):
     @display(description="Verified")
     def verified(self, site: Site) -> str:
         return "not verified" if site.verified_at is None else shown_time(site.verified_at)
+
+    @display(description="Last question of a proxy")
+    def last_question(self, site: Site) -> str:
+        return last_question(site)
+
+    @display(description="Refused proxies")
+    def refused_proxies(self, site: Site) -> str:
+        return refused_proxies(site)
 
     @display(description="Changed")
     def changed(self, site: Site) -> str:

@@ -24,12 +24,11 @@ from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice as Visited
 from licensing.visits.reading import whole_days
 from licensing.visits.report import Visitor, visitor_report
-from operators.base.empty_state import EmptyState
 from operators.base.figures.charts import CHART_FILES
-from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
-from operators.base.figures.windows import days_in_words, days_of, window_of
+from operators.base.figures.choice import MOST_ACCOUNTS, Choice, days_in_words, days_of, read_choice, window_of
 from operators.base.links import change_url, list_url
-from operators.base.times.shown import shown_time
+from operators.base.pages import EmptyState
+from operators.base.times import shown_time
 from operators.catalogue.crawls import (
     BELOW,
     CLASSES,

@@ -1,40 +1,42 @@
 """The form of an adjustment."""
 
-from datetime import datetime
-from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
-from analytics.ledger.refunds import PREFIXES, Charge
+from analytics.ledger.refunds import KINDS, Charge
+from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry
 from kit.values import ids
-from operators.base.fields import Amount, Currency
+from operators.base.fields import Amount, Currency, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.refunds import RefundableCharge
 
 
-def reference(label: str, help_text: str) -> forms.CharField:
-    return forms.CharField(
-        label=label, required=False, max_length=255, help_text=help_text, widget=UnfoldAdminTextInputWidget
-    )
-
-
 class AdjustmentForm(ServiceForm):
+    serializer = AdjustmentSerializer
+    api_names: ClassVar = {
+        "of_fee": "feeId",
+        "of_license": "licenseId",
+        "of_decision": "decisionId",
+        "of_content": "contentId",
+        "of_requester": "requesterId",
+    }
+
     is_refund = forms.BooleanField(required=False, widget=forms.HiddenInput)
     amount = Amount(help_text="Negative to give back. To refund a charge, use its button Refund.")
     currency = Currency()
-    description = forms.CharField(
-        label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
+    description = text_field("Reason", "It stays in the ledger.", max_length=500)
+    of_fee = text_field(
+        "Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.", required=False
     )
-    of_fee = reference("Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.")
-    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and customer.")
-    of_license = reference("Licence", "lic_…, if it is about one. Implies its customer.")
-    of_requester = reference("Customer", "The customer's own id.")
-    of_content = reference("Item", "cnt_…")
+    of_decision = text_field(
+        "Decision", "dec_…, if it is about one. Implies its licence, item and customer.", required=False
+    )
+    of_license = text_field("Licence", "lic_…, if it is about one. Implies its customer.", required=False)
+    of_requester = text_field("Customer", "The customer's own id.", required=False)
+    of_content = text_field("Item", "cnt_…", required=False)
 
     occurred_at = Moment(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
 
@@ -46,19 +48,21 @@ class AdjustmentForm(ServiceForm):
     def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
         account_id, currency = (str(self[name].value() or "") for name in ("account", "currency"))
-        named = {kind: str(self[f"of_{kind}"].value() or "") for kind in PREFIXES}
+        named = {kind: str(self[f"of_{kind}"].value() or "") for kind in KINDS}
         kind = next((kind for kind, id in named.items() if id), "license")
         charge = Charge(kind, named[kind])
-        is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
+        is_named = ids.decode("acc", account_id) and ids.decode(KINDS[charge.kind].prefix, charge.id)
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
     def clean(self) -> None:
-        """Accept only positive amounts for a refund."""
+        """Accept only positive amounts for a refund, which is booked as a negative one."""
         super().clean()
         cleaned = self.cleaned_data
         amount = cleaned.get("amount")
         if cleaned.get("is_refund") and amount is not None and amount <= 0:
             self.add_error("amount", "Enter what to give back as a positive amount: 50 refunds 50.")
+        elif cleaned.get("is_refund") and amount is not None:
+            cleaned["amount"] = -amount
 
     def explain_refund(self) -> None:
         """Label the amount of a refund, or say what is left of the charge for other adjustments."""
@@ -70,19 +74,3 @@ class AdjustmentForm(ServiceForm):
             amount.help_text = f"What the customer gets back, as a positive amount. {left}"
         elif left:
             amount.help_text = f"{amount.help_text} {left}"
-
-
-class AdjustmentFields(TypedDict, total=False):
-    id: str
-    account: Account
-    is_refund: bool
-    amount: Decimal
-    currency: str
-    description: str
-    occurred_at: datetime | None
-    license_type: str
-    of_fee: str
-    of_license: str
-    of_decision: str
-    of_content: str
-    of_requester: str

@@ -12,11 +12,11 @@ from unfold.enums import ActionVariant
 from licensing.customers import erasure, merging
 from licensing.requesters import services
 from licensing.requesters.models import Requester
-from operators.base.forms.confirmation import confirm
-from operators.base.forms.typed_name import with_typed_name
-from operators.base.frame import page
+from operators.base.forms.confirmation import confirm, with_typed_name
 from operators.base.links import list_url
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values
@@ -31,8 +31,7 @@ KEEP_BOOKS = (
 class CustomerChanges(ScopedAdmin[Requester]):
     """Adds `add_customer`, `edit`, `merge` and `erase` to the admin of customers."""
 
-    def has_adding_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("licensing.add_requester")
+    has_adding_permission = right("licensing.add_requester")
 
     @action(description="Add customer", icon="person_add", permissions=["adding"], url_path="add-customer")
     def add_customer(self, request: HttpRequest) -> HttpResponse:

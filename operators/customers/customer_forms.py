@@ -7,7 +7,6 @@ from unfold.widgets import (
     UnfoldAdminEmailInputWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
 )
 
 from accounts.models import Account
@@ -16,7 +15,7 @@ from licensing.requesters import services
 from licensing.requesters.models import Requester
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
-from operators.base.fields import is_untouched
+from operators.base.fields import is_untouched, text_field
 from operators.base.scope import Scope
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
@@ -29,7 +28,7 @@ class Notes(forms.CharField):
 
 
 class CustomerForm(forms.Form):
-    name = forms.CharField(max_length=255, required=False, widget=UnfoldAdminTextInputWidget)
+    name = text_field("Name", required=False)
     email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
     notes = Notes(max_length=MAX_NOTES, required=False, widget=UnfoldAdminTextareaWidget)
 
@@ -51,12 +50,7 @@ def stored_values(requester: Requester, *, lock: bool) -> dict[str, object]:
 
 
 class MergeForm(forms.Form):
-    into = forms.CharField(
-        label="Into",
-        max_length=255,
-        widget=UnfoldAdminTextInputWidget,
-        help_text="The customer to merge into: type its name, and choose it.",
-    )
+    into = text_field("Into", "The customer to merge into: type its name, and choose it.")
 
     suggests = True
 
@@ -72,11 +66,8 @@ def merge_form(account_id: str) -> type[MergeForm]:
 
 class NewCustomerForm(CustomerForm):
     account = forms.ModelChoiceField(Account.objects.none(), widget=UnfoldAdminSelectWidget)
-    requester_id = forms.CharField(
-        label="Customer's own id",
-        max_length=255,
-        widget=UnfoldAdminTextInputWidget,
-        help_text="The id in your own system, as sent with checks. It cannot be changed.",
+    requester_id = text_field(
+        "Customer's own id", "The id in your own system, as sent with checks. It cannot be changed."
     )
 
     field_order = ("account", "requester_id")

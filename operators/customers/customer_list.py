@@ -14,10 +14,10 @@ from analytics.models import AccessEvent, Statement
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.filters import OptionsFilter
-from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists import BoundedChangeList
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.customers.customer_money import balance_in_words, latest_statements
 
 FIGURES = "list_figures"  # the attribute of a listed customer

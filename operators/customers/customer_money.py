@@ -16,7 +16,7 @@ from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee
-from operators.base.times.shown import time_in_words
+from operators.base.times import time_in_words
 
 MOST_FEES = 5  # shown, the nearest first
 

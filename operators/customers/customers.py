@@ -21,14 +21,14 @@ from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.empty_state import EmptyState
-from operators.base.figures.latest_decisions import latest_decisions
-from operators.base.figures.of_one import OfOne, filled_in
+from operators.base.figures.of_one import OfOne, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import change_url, list_url, with_copy_button
+from operators.base.lists import right
+from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES,
@@ -119,8 +119,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         shown = super().get_actions_detail(request, object_id)
         return [one for one in shown if not one.action_name.endswith(IN_CARD)]
 
-    def has_changing_wallets_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.change_wallet")
+    has_changing_wallets_permission = right("analytics.change_wallet")
 
     @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -128,8 +127,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         wallets = Wallet.objects.filter(requester=requester.current)
         return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
 
-    def has_paying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.add_payment")
+    has_paying_permission = right("analytics.add_payment")
 
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -137,8 +135,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
         return filled_in("admin:analytics_payment_add", requester, fields)
 
-    def has_reading_statements_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.view_statement")
+    has_reading_statements_permission = right("analytics.view_statement")
 
     @action(description="Statement", icon="receipt_long", permissions=["reading_statements"], url_path="statement")
     def statement(self, request: HttpRequest, object_id: str) -> HttpResponse:

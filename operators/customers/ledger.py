@@ -6,61 +6,45 @@ from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from analytics.ledger.due import book_due
-from analytics.ledger.refunds import books_charge, charge_of
-from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
+from analytics.ledger.refunds import booked_charge, charge_of
+from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row
 from kit.values import ids
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_ID, HistoryQuerySet
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import as_json, validate_fields
-from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.returning import ReturnsToCustomer
-from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
-from operators.base.lists.period_filters import BookedInFilter, CountsInFilter
+from operators.base.lists import amount_column, time_column
+from operators.base.mixins import Values
+from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.shown import TO_SECOND, shown_time
-from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
+from operators.base.times import TO_SECOND, shown_time
+from operators.customers.adjustment_form import AdjustmentForm
 from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
-
-NAMES = {
-    "amount": "amount",
-    "currency": "currency",
-    "description": "description",
-    "occurred_at": "occurredAt",
-    "license_type": "licenseType",
-    "of_fee": "feeId",
-    "of_license": "licenseId",
-    "of_decision": "decisionId",
-    "of_content": "contentId",
-    "of_requester": "requesterId",
-}
 
 
 @admin.register(LedgerEntry)
 class LedgerAdmin(
     CustomerSearch[LedgerEntry],
-    ReturnsToCustomer[LedgerEntry],
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
     ListExport[LedgerEntry],
-    AskingAdmin[LedgerEntry, AdjustmentFields],
+    AskingAdmin[LedgerEntry],
 ):
     empty_state = EmptyState(
         "Entries come from licences with a price or a fee, charged accesses and adjustments.",
@@ -69,16 +53,11 @@ class LedgerAdmin(
         ("licensing.add_license",),
     )
     list_display = (
-        "booked_at",
-        "when",
-        "type",
-        "sum",
-        "requester",
-        "license_type",
-        "content",
-        "description",
-        "account",
-    )
+        "booked_at", "when", "type", "sum", "requester", "license_type", "content", "description", "account",
+    )  # fmt: skip
+    when = time_column("Counts at", "occurred_at", TO_SECOND)
+    booked_at = time_column("Booked", "created", TO_SECOND)
+    sum = amount_column("Amount", "amount", ordering="amount")
     list_select_related = ("account", "requester", "content", "license", "decision")
     row_name = "sum"
     row_facts = {"type": "", "requester": "", "booked_at": ""}
@@ -120,13 +99,6 @@ class LedgerAdmin(
         "of_content": Kind.ITEM,
         "license_type": Kind.LICENSE_TYPE,
     }
-    api_names = {
-        "feeId": "of_fee",
-        "licenseId": "of_license",
-        "decisionId": "of_decision",
-        "contentId": "of_content",
-        "requesterId": "of_requester",
-    }
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[LedgerEntry], search_term: str
@@ -147,23 +119,15 @@ class LedgerAdmin(
             context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
         return response
 
-    def create(self, request: HttpRequest, fields: AdjustmentFields) -> LedgerEntry:
-        body = {
-            NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
-        }
-        amount = fields["amount"]
-        body["amount"] = plain(-amount if fields.get("is_refund") else amount)
-        checked = validate_fields(AdjustmentSerializer(), body)
-        return adjust(fields["account"].pk, {**checked, "id": fields["id"]})[0]
+    def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:
+        return adjust(fields.pop("account").pk, fields)[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
-        charge = charge_of(entry)
-        if charge is None or not books_charge(entry):
-            return None
-        return RefundableCharge(entry.account_id, charge, entry.currency)
+        charge = booked_charge(entry)
+        return None if charge is None else RefundableCharge(entry.account_id, charge, entry.currency)
 
     def about(self, entry: LedgerEntry) -> str:
-        what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
+        what = f"licence of type {entry.license_type}" if entry.license_type else in_full(entry.amount, entry.currency)
         if entry.type == EntryType.FEE:
             what = f"fee of the {what}"
         if entry.content is not None:
@@ -187,10 +151,10 @@ class LedgerAdmin(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
-                ("Amount", self.sum(saved)),
+                ("Amount", in_full(saved.amount, saved.currency)),
                 ("Reason", saved.description or "–"),
                 *self.left_after(saved),
-                ("Counts at", self.when(saved)),
+                ("Counts at", shown_time(saved.occurred_at, TO_SECOND)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
             ],
@@ -211,37 +175,17 @@ class LedgerAdmin(
             return []
         return [("Afterwards", RefundableCharge(saved.account_id, charge, saved.currency).in_words())]
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: LedgerEntry | None = None,
-    ) -> HttpResponse:
-        form = form_of(context)
-        if add and isinstance(form, AdjustmentForm):
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: LedgerEntry | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        if obj is None and isinstance(form, AdjustmentForm):
             charged = form.refundable_charge()
             if charged is None or request_scope(request).includes(charged.account_id):
                 form.explain_refund()
             if form["is_refund"].value():
                 context["title"] = "Refund"
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        return context
 
     # --- Showing -----------------------------------------------------------------------------------------------------
-
-    @display(description="Counts at", ordering="occurred_at")
-    def when(self, entry: LedgerEntry) -> str:
-        return shown_time(entry.occurred_at, TO_SECOND)
-
-    @display(description="Booked", ordering="created")
-    def booked_at(self, entry: LedgerEntry) -> str:
-        return shown_time(entry.created, TO_SECOND)
-
-    @display(description="Amount", ordering="amount")
-    def sum(self, entry: LedgerEntry) -> str:
-        return in_full(entry.amount, entry.currency)
 
     @display(description="Refunds", empty_value="none: it books no charge")
     def refunds(self, entry: LedgerEntry) -> str | None:

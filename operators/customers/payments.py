@@ -1,6 +1,5 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from decimal import Decimal
 from typing import ClassVar, TypedDict, cast
 
 from django import forms
@@ -14,9 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from accounts.models import Account
 from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
@@ -26,31 +24,30 @@ from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, as_json, validate_fields
+from operators.base.fields import Amount, Currency, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.returning import ReturnsToCustomer
-from operators.base.mixins import ServiceForm
+from operators.base.lists import time_column
+from operators.base.mixins import ServiceForm, Values
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.field import Moment
-from operators.base.times.shown import shown_time
+from operators.base.times import Moment, shown_time
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
 
 class PaymentForm(ServiceForm):
+    serializer = PaymentSerializer
+    api_names: ClassVar = {"requester_own_id": "requesterId"}
+
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
-    kind = forms.ChoiceField(
-        choices=KINDS, initial=PaymentKind.PAYMENT.value, label="It is", widget=UnfoldAdminSelectWidget()
-    )
+    kind = choice_field("It is", KINDS, initial=PaymentKind.PAYMENT.value)
     amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
     received_at = Moment(label="Received", help_text="Default: now.")
@@ -76,12 +73,7 @@ class PaymentForm(ServiceForm):
 
 
 class VoidForm(forms.Form):
-    reason = forms.CharField(
-        max_length=500,
-        label="Reason",
-        help_text="Such as: typing error, returned by the bank.",
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = text_field("Reason", "Such as: typing error, returned by the bank.", max_length=500)
 
 
 class VoidWithCreditForm(VoidForm):
@@ -99,25 +91,12 @@ class VoidFields(TypedDict, total=False):
     takes_back: bool
 
 
-class FormFields(TypedDict, total=False):
-    id: str
-    account: Account
-    requester_own_id: str
-    kind: str
-    amount: Decimal
-    currency: str
-    received_at: object
-    external_id: str | None
-    note: str | None
-
-
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
-    ReturnsToCustomer[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
-    AskingAdmin[Payment, FormFields],
+    AskingAdmin[Payment],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
@@ -146,26 +125,17 @@ class PaymentAdmin(
         "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
         "recorded", "voided",
     )  # fmt: skip
+    received = time_column("Received", "received_at")
+    recorded = time_column("Recorded", "created")
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
-    api_names = {"requesterId": "requester_own_id"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Return payments without their voids, which are shown with them."""
         return super().get_queryset(request).filter(reverses=None)
 
-    def create(self, request: HttpRequest, fields: FormFields) -> Payment:
-        body = {
-            "requesterId": fields["requester_own_id"],
-            "kind": fields["kind"],
-            "amount": plain(fields["amount"]),
-            "currency": fields["currency"],
-            "receivedAt": as_json(fields["received_at"]) if fields.get("received_at") else None,
-            "externalId": fields.get("external_id") or None,
-            "note": fields.get("note") or None,
-        }
-        checked = validate_fields(PaymentSerializer(), body)
-        payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
+    def create(self, request: HttpRequest, fields: Values) -> Payment:
+        payment, is_new = record_payment(fields.pop("account").pk, cast(PaymentFields, fields))
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")
         return payment
@@ -175,7 +145,7 @@ class PaymentAdmin(
         amount = in_full(saved.amount, saved.currency)
         return Question(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
-            facts=[("Account", str(saved.account)), ("Received", self.received(saved))],
+            facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
@@ -215,7 +185,7 @@ class PaymentAdmin(
             self,
             obj=payment,
             title=f"Void the {payment.kind} of {amount}",
-            facts=[("Customer", str(payment.requester)), ("Recorded", self.recorded(payment))],
+            facts=[("Customer", str(payment.requester)), ("Recorded", shown_time(payment.created))],
             effects=[
                 what_void_changes(payment),
                 "Closed statements do not change.",
@@ -245,14 +215,6 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-    @display(description="Received", ordering="received_at")
-    def received(self, payment: Payment) -> str:
-        return shown_time(payment.received_at)
-
-    @display(description="Recorded", ordering="created")
-    def recorded(self, payment: Payment) -> str:
-        return shown_time(payment.created)
 
 
 def credit_paid_by(payment: Payment) -> Grant | None:

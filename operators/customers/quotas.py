@@ -18,8 +18,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
-from operators.base.fields import Amount, validate_fields
-from operators.customers.wallet_forms import choice
+from operators.base.fields import Amount, choice_field, validate_fields
 
 DENY, CHARGE = "deny", "charge"
 AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]
@@ -38,7 +37,7 @@ class QuotaFields(forms.Form):
         help_text="Counted from the licence's start. Unused ones expire. Empty: no quota.",
         widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
     )
-    afterwards = choice("Further accesses are", AFTERWARDS, required=False)
+    afterwards = choice_field("Further accesses are", AFTERWARDS, required=False)
     most_owed = Amount(
         required=False,
         label="Until this is owed",

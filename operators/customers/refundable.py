@@ -8,16 +8,16 @@ from django.urls import reverse
 from msgspec import Struct
 from unfold.decorators import action
 
-from analytics.ledger.refunds import balances_of, books_charge, charge_of, usage_id
+from analytics.ledger.refunds import balances_of, booked_charge, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.frame import page
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.base.times.shown import shown_time
+from operators.base.pages import page
+from operators.base.times import shown_time
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
 MOST_LICENSES, MOST_DECISIONS = 200, 1_000
@@ -46,10 +46,10 @@ def refundable_charges(requester: Requester) -> list[Refundable]:
     known = balances_of(entries)
     found = {}
     for entry in entries:
-        charge = charge_of(entry)
-        if charge is None or not books_charge(entry) or (charge, entry.currency) in found:
+        charge = booked_charge(entry)
+        if charge is None or (charge, entry.currency) in found:
             continue
-        balance = known[charge][entry.currency]
+        balance = known[charge, entry.currency]
         if balance.refundable:
             found[charge, entry.currency] = Refundable(
                 what=describe_charge(entry),

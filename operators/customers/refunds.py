@@ -20,8 +20,9 @@ from analytics.models import LedgerEntry, WalletEntry
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.links import change_url
+from operators.base.lists import right
 from operators.base.mixins import AdminMixin, ModelT
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
@@ -36,7 +37,7 @@ class RefundableCharge(NamedTuple):
 
     @property
     def balance(self) -> Balance:
-        return balances([self.account_id], [self.charge]).get(self.charge, {}).get(self.currency, Balance())
+        return balances([self.account_id], [self.charge]).get((self.charge, self.currency), Balance())
 
     def in_words(self) -> str:
         """Return text such as "0.03 USD of 0.05 USD is left to refund"."""
@@ -77,8 +78,7 @@ class RefundButton(AdminMixin[ModelT]):
         """Return initial values besides account, amount and reason."""
         return {self.refund_names: str(obj.pk)}
 
-    def has_adjusting_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.add_ledgerentry")
+    has_adjusting_permission = right("analytics.add_ledgerentry")
 
     def has_refunding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         if not self.has_adjusting_permission(request):

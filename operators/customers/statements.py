@@ -22,13 +22,13 @@ from analytics.statements.serializers import StatementLineSerializer, StatementS
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
-from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
 from operators.base.links import change_url
-from operators.base.lists.period_filters import StatementPeriodFilter
+from operators.base.lists import amount_column
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -69,11 +69,14 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     export_related = ("requester",)
     heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
-        *heading_fields, "opened_with", "prices",
-        "recurring_fees", "charges",
-        "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "credit",
-        "lines_table",
+        *heading_fields, "opened_with", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
+        "paid_out", "paid_for_credit", "closed_with", "credit", "lines_table",
     )  # fmt: skip
+    prices = amount_column("Licence prices", "licenses")
+    recurring_fees = amount_column("Recurring fees", "fees")
+    corrections = amount_column("Adjustments", "adjustments")
+    paid = amount_column("Payments", "payments", sign=-1)
+    paid_out = amount_column("Payouts", "payouts")
 
     class Media:
         css = {"all": ["analytics/statement.css"]}
@@ -138,35 +141,15 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     def opened_with(self, statement: Statement) -> str:
         return statement_amount(statement.credit_opening if is_quota(statement) else statement.opening, statement)
 
-    @display(description="Licence prices")
-    def prices(self, statement: Statement) -> str:
-        return statement_amount(statement.licenses, statement)
-
-    @display(description="Recurring fees")
-    def recurring_fees(self, statement: Statement) -> str:
-        return statement_amount(statement.fees or Decimal(0), statement)
-
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
         return f"{statement_amount(statement.usage, statement)} for {statement.decisions:,} decisions"
-
-    @display(description="Adjustments")
-    def corrections(self, statement: Statement) -> str:
-        return statement_amount(statement.adjustments, statement)
 
     @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
         if is_quota(statement):
             return f"{statement_amount(statement.credit_spent, statement)} spent"
         return statement_amount(statement.total, statement)
-
-    @display(description="Payments")
-    def paid(self, statement: Statement) -> str:
-        return statement_amount(0 - statement.payments, statement)
-
-    @display(description="Payouts")
-    def paid_out(self, statement: Statement) -> str:
-        return statement_amount(statement.payouts or Decimal(0), statement)
 
     @display(description="Paid for credit")
     def paid_for_credit(self, statement: Statement) -> str:

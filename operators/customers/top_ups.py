@@ -9,7 +9,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.plans import epochs
 from analytics.payments.services import record_payment
@@ -22,12 +21,11 @@ from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
-from operators.base.fields import Amount, Currency, as_json, validate_fields
+from operators.base.fields import Amount, Currency, as_json, choice_field, text_field, validate_fields
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
-from operators.base.times.field import Moment
-from operators.customers.wallet_forms import choice
+from operators.base.times import Moment
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -42,9 +40,9 @@ class TopUpForm(forms.Form):
     """A top-up of one of the wallets, or of a new one in the unit that is chosen."""
 
     ticket = TicketField(Grant)
-    wallet = forms.ChoiceField(label="Credit in", widget=UnfoldAdminSelectWidget)
+    wallet = choice_field("Credit in", [])
     amount = Amount(label="Amount", help_text="The credit: money, or a number of accesses.")
-    payment = choice("It is", PAYMENTS)
+    payment = choice_field("It is", PAYMENTS)
     price = Amount(
         required=False,
         label="Paid for accesses",
@@ -52,12 +50,10 @@ class TopUpForm(forms.Form):
     )
     currency = Currency(required=False, label="Currency of what was paid")
     expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
-    external_id = forms.CharField(
+    external_id = text_field(
+        "Your own number",
+        "Number of the order, invoice or transfer. The same number is added only once.",
         required=False,
-        max_length=255,
-        label="Your own number",
-        help_text="Number of the order, invoice or transfer. The same number is added only once.",
-        widget=UnfoldAdminTextInputWidget,
     )
 
     wallets: dict[str, Wallet]
@@ -135,11 +131,9 @@ def form_class(
     if opens_wallets:
         units = dict.fromkeys([holder.account.currency, ACCESS, *UNITS])
         choices.append(("New wallet", [(unit, unit_name(unit)) for unit in units if unit not in wallets]))
-    fields: dict[str, forms.Field] = {
-        "wallet": forms.ChoiceField(choices=choices, label="Credit in", widget=UnfoldAdminSelectWidget())
-    }
+    fields: dict[str, forms.Field] = {"wallet": choice_field("Credit in", choices)}
     if not may_record:
-        fields["payment"] = choice("It is", PAYMENTS[1:])
+        fields["payment"] = choice_field("It is", PAYMENTS[1:])
     return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
 
 

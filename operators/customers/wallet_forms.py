@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Amount
+from operators.base.fields import Amount, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
@@ -19,22 +18,13 @@ COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
 UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
 
 
-def choice(
-    label: str, choices: list[tuple[str, str]], help_text: str = "", *, required: bool = True
-) -> forms.ChoiceField:
-    widget = UnfoldAdminSelectWidget()
-    return forms.ChoiceField(choices=choices, required=required, label=label, help_text=help_text, widget=widget)
-
-
 class Terms(forms.Form):
     """A wallet's editable terms."""
 
     refill_amount = Amount(required=False, label="Refill", help_text="Amount added at the start of each period.")
-    refill_every = choice("How often", EVERY, required=False)
+    refill_every = choice_field("How often", EVERY, required=False)
     rollover_max = Amount(
-        required=False,
-        label="Rolls over at most",
-        help_text="Unused credit kept at the next refill. Empty: 0.",
+        required=False, label="Rolls over at most", help_text="Unused credit kept at the next refill. Empty: 0."
     )
     overdraft = Amount(
         required=False,
@@ -55,17 +45,20 @@ class Terms(forms.Form):
 
 
 class WalletForm(Terms, ServiceForm):
+    api_names: ClassVar = {
+        "requester_own_id": "requesterId",
+        "of_license": "licenseId",
+        "own_unit": "unit",
+        "overdraft": "floor",
+        "refill_amount": "refill.amount",
+        "refill_every": "refill.every",
+    }
+
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
-    of_license = forms.CharField(
-        required=False,
-        max_length=255,
-        label="Only for the licence",
-        help_text="lic_…; empty for all of its licences.",
-        widget=UnfoldAdminTextInputWidget,
-    )
-    own_unit = choice("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
+    of_license = text_field("Only for the licence", "lic_…; empty for all of its licences.", required=False)
+    own_unit = choice_field("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
 
     class Meta:
         model = Wallet
@@ -78,14 +71,6 @@ class TermFields(TypedDict, total=False):
     rollover_max: Decimal | None
     overdraft: Decimal | None
     low_percent: int | None
-
-
-class WalletFields(TermFields, total=False):
-    id: str
-    account: Account
-    requester_own_id: str
-    of_license: str
-    own_unit: str
 
 
 def initial_terms(wallet: Wallet) -> dict[str, object]:

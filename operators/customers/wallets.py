@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import ClassVar, cast
 
 from django.contrib import admin
-from django.forms import Media
+from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -17,22 +17,22 @@ from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS, in_units
-from operators.base.empty_state import EmptyState
 from operators.base.fields import validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 from operators.customers.quotas import count_here
 from operators.customers.top_ups import top_up_page
 from operators.customers.wallet_forms import (
     TermFields,
     Terms,
-    WalletFields,
     WalletForm,
     initial_terms,
     terms_in_body,
@@ -43,7 +43,7 @@ MINOR = Decimal("0.01")
 
 
 @admin.register(Wallet)
-class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
+class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[Wallet]):
     empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
@@ -63,14 +63,6 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     groups = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER, "of_license": Kind.LICENSE}
-    api_names = {
-        "requesterId": "requester_own_id",
-        "licenseId": "of_license",
-        "unit": "own_unit",
-        "floor": "overdraft",
-        "refill.amount": "refill_amount",
-        "refill.every": "refill_every",
-    }
     actions_detail = ("top_up", "change_terms")
     change_form_outer_before_template = "operators/customers/burn_down.html"
 
@@ -78,11 +70,11 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     def media(self) -> Media:
         return super().media + CHART_FILES
 
-    def create(self, request: HttpRequest, fields: WalletFields) -> Wallet:
+    def create(self, request: HttpRequest, fields: Values) -> Wallet:
         body = {
             "requesterId": fields["requester_own_id"],
             "unit": fields["own_unit"],
-            **terms_in_body(fields),
+            **terms_in_body(cast(TermFields, fields)),
         }
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
@@ -90,18 +82,9 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         count_here(fields["account"].pk, checked)
         return services.create_wallet(fields["account"].pk, checked)
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Wallet | None = None,
-    ) -> HttpResponse:
-        if obj is not None:
-            context["burn_down"] = self.figures(obj)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: Wallet | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        return context if obj is None else {**context, "burn_down": self.figures(obj)}
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Wallet | None:
         """Return the wallet as it is now."""

@@ -1,6 +1,6 @@
 """Clients of the licence server: create, rotate, revoke. A secret is shown once, on the confirmation page."""
 
-from typing import Any, ClassVar, TypedDict
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -10,17 +10,16 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from licensing.clients import services
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
-from operators.access.one_time_key import seed_of, show_once
-from operators.base.empty_state import EmptyState
-from operators.base.fields import validate_fields
+from operators.access.key_pages import seed_of, show_once
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
+from operators.base.mixins import ServiceForm, Values
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.tickets import TicketField
@@ -28,7 +27,10 @@ from operators.base.tickets import TicketField
 STATE_COLOURS = {"active": "success", "revoked": "default"}
 
 
-class ClientForm(forms.ModelForm):
+class ClientForm(ServiceForm):
+    serializer = LicenseClientSerializer
+    api_names = {"requester_own_id": "requesterId"}
+
     requester_own_id = forms.CharField(
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
@@ -49,10 +51,6 @@ class OverlapForm(forms.Form):
     overlap_seconds = overlap_field("The old secret ends")
 
 
-class OverlapFields(TypedDict):
-    overlap_seconds: int
-
-
 class RevokedFilter(OptionsFilter[LicenseClient]):
     title = "state"
     parameter_name = "state"
@@ -62,21 +60,8 @@ class RevokedFilter(OptionsFilter[LicenseClient]):
         return queryset.filter(revoked_at__isnull=value == "active")
 
 
-class ClientFields(TypedDict):
-    id: str
-    account: Account
-    requester_own_id: str
-    name: str
-
-
-def checked_fields(fields: ClientFields) -> dict[str, Any]:
-    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
-    body = {"requesterId": fields["requester_own_id"], "name": fields["name"]}
-    return validate_fields(LicenseClientSerializer(), body)
-
-
 @admin.register(LicenseClient)
-class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseClient, ClientFields]):
+class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseClient]):
     suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
     shows_secret = True
     form = ClientForm
@@ -88,25 +73,13 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("name", "prefix")
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": ("identifier", "account", "requester", "name", "state", "prefix", "former_until",
-                           "last_used_at", "created", "revoked_at")
-            },
-        ),
-    )  # fmt: skip
-    readonly = ("identifier", "account", "requester", "name", "state", "prefix", "former_until", "last_used_at",
-                "created", "revoked_at")  # fmt: skip
+    fields = ("identifier", "account", "requester", "name", "state", "prefix", "former_until", "last_used_at",
+              "created", "revoked_at")  # fmt: skip
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
-    api_names = {"requesterId": "requester_own_id"}
 
-    def create(self, request: HttpRequest, fields: ClientFields) -> LicenseClient:
-        client, admin_request(request).secret = services.create_client(
-            fields["account"].pk, {**checked_fields(fields), "id": fields["id"]}
-        )
+    def create(self, request: HttpRequest, fields: Values) -> LicenseClient:
+        client, admin_request(request).secret = services.create_client(fields.pop("account").pk, fields)
         return client
 
     def response_add(
@@ -131,11 +104,10 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         client = self.found(request, object_id)
 
-        def perform(fields: OverlapFields) -> HttpResponse:
+        def perform(fields: Values) -> HttpResponse:
             changed, secret = services.rotate_secret(client, fields["overlap_seconds"], seed_of(request))
             if bytes(changed.digest) == bytes(client.digest):
                 return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
-            self.log_change(request, client, "Rotated the secret.")
             return self.show_secret(request, changed, secret)
 
         return confirm(
@@ -158,7 +130,6 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
 
         def perform(fields: object) -> str:
             services.revoke_client(client)
-            self.log_change(request, client, "Revoked.")
             return f"The client {client.name} is revoked."
 
         return confirm(

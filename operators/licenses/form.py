@@ -1,9 +1,9 @@
-"""The form of a licence, and its conversion to a body of the API."""
+"""The form of a licence."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any, ClassVar
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
@@ -14,27 +14,30 @@ from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines, as_json, validate_fields
+from operators.base.fields import Amount, Currency, Lines
 from operators.base.mixins import ServiceForm
-from operators.base.times.field import Moment
+from operators.base.times import Moment
 from operators.customers.quotas import QuotaFields
 
-NAMES = {
-    "requester_own_id": "requesterId",
-    "requester_name": "requesterName",
-    "license_type": "licenseType",
-    "content_ids": "contentIds",
-    "tags": "tags",
-    "policy_ids": "policyIds",
-    "starts_at": "startsAt",
-    "expires_at": "expiresAt",
-}
 FEE = ("fee_amount", "fee_currency", "fee_every")
-MONEY = {"price": "price", "access": "pricePerAccess"}
 EITHER = "One per line. Without items, tags and policies it covers everything."
 
 
 class LicenseForm(QuotaFields, ServiceForm):
+    serializer = LicenseSerializer
+    api_names: ClassVar = {
+        "requester_own_id": "requesterId",
+        "price_amount": "price.amount",
+        "price_currency": "price.currency",
+        "access_amount": "pricePerAccess.amount",
+        "access_currency": "pricePerAccess.currency",
+        "fee_amount": "fee.amount",
+        "fee_currency": "fee.currency",
+        "fee_every": "fee.every",
+        "quota": "refill.amount",
+        "most_owed": "floor",
+    }
+
     requester_own_id = forms.CharField(
         label="Customer",
         max_length=255,
@@ -75,7 +78,7 @@ class LicenseForm(QuotaFields, ServiceForm):
 
     class Meta:
         model = License
-        fields = "__all__"
+        fields = ("account", "license_type")
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         """Format amounts as the API does."""
@@ -85,7 +88,7 @@ class LicenseForm(QuotaFields, ServiceForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         self.check_requester(*(cleaned.get(one) for one in ("account", "requester_own_id", "requester_name")))
-        for name in MONEY:
+        for name in ("price", "access"):
             if f"{name}_amount" in self.errors:
                 continue
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
@@ -93,7 +96,7 @@ class LicenseForm(QuotaFields, ServiceForm):
                 missing = "amount" if amount is None else "currency"
                 self.add_error(f"{name}_{missing}", "Enter both an amount and a currency.")
         self.check_fee(cleaned)
-        start = cleaned.get("starts_at") or getattr(self.instance, "starts_at", None)
+        start = cleaned.get("starts_at")
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")
         self.check_quota(cleaned)
@@ -104,6 +107,9 @@ class LicenseForm(QuotaFields, ServiceForm):
         missing = [name for name in FEE if not cleaned.get(name)]
         if 0 < len(missing) < len(FEE) and not self.errors.keys() & set(FEE):
             self.add_error(missing[0], "Enter the fee's amount, currency and period, or none of them.")
+
+    def clean_starts_at(self) -> datetime | None:
+        return self.cleaned_data["starts_at"] or self.instance.starts_at
 
     def clean_license_type(self) -> str:
         license_type: str = self.cleaned_data["license_type"]
@@ -135,44 +141,3 @@ class LicenseForm(QuotaFields, ServiceForm):
             self.add_error(
                 "requester_name", f"This customer's name is {known.name}. Change it on the customer's page."
             )
-
-
-class LicenseFields(TypedDict, total=False):
-    id: str
-    account: Account
-    requester_own_id: str
-    requester_name: str
-    license_type: str
-    content_ids: list[str]
-    tags: list[str]
-    policy_ids: list[str]
-    starts_at: datetime | None
-    expires_at: datetime | None
-    price_amount: Decimal | None
-    price_currency: str | None
-    access_amount: Decimal | None
-    access_currency: str | None
-    fee_amount: Decimal | None
-    fee_currency: str | None
-    fee_every: str | None
-    quota: int | None
-    afterwards: str
-    most_owed: Decimal | None
-
-
-def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) -> dict[str, Any]:
-    """Return the service's arguments. `form` has the given or changed values, `cleaned` all, because amounts need
-    currencies.
-
-    Raises ApiError or a serializer's ValidationError.
-    """
-    body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
-    for name, field in MONEY.items():
-        if form.keys() & {f"{name}_amount", f"{name}_currency"}:
-            amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
-            body[field] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
-    if form.keys() & set(FEE):
-        amount, currency, every = (cleaned.get(name) for name in FEE)
-        fee = {"amount": plain(amount), "currency": currency, "every": every} if isinstance(amount, Decimal) else None
-        body["fee"] = fee
-    return validate_fields(LicenseSerializer(partial=True), body)

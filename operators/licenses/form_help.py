@@ -14,8 +14,7 @@ from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
-from operators.licenses.preview import preview
-from operators.licenses.question import known_types
+from operators.licenses.question import known_types, preview
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
@@ -44,19 +43,12 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
             )
         return form
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: License | None = None,
-    ) -> HttpResponse:
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
         if obj is None or self.has_change_permission(request, obj):
             held = f"?license={obj.pk}" if obj is not None else ""
             context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{held}"
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        return context
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
-from django.forms import BaseForm, ModelForm
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -18,24 +18,23 @@ from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
-from operators.base.empty_state import EmptyState
 from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.returning import ReturnsToCustomer
 from operators.base.links import change_url, list_url
+from operators.base.mixins import ServiceForm, Values
+from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
-from operators.base.times.shown import shown_time, time_in_words
+from operators.base.times import shown_time, time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota
 from operators.customers.refunds import RefundableCharge, RefundButton
-from operators.licenses.follow_ups import FollowUps
-from operators.licenses.form import FEE, LicenseFields, LicenseForm, license_fields
+from operators.licenses.form import FEE, LicenseForm
 from operators.licenses.form_help import LicenseFormHelp
 from operators.licenses.question import license_question
-from operators.licenses.templates import LicenseTemplates
+from operators.licenses.templates import FollowUps, LicenseTemplates
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -60,12 +59,11 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(
-    ReturnsToCustomer[License],
     LicenseFormHelp,
     LicenseTemplates,
     FollowUps,
     RefundButton[License],
-    AskingAdmin[License, LicenseFields],
+    AskingAdmin[License],
 ):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
@@ -89,30 +87,10 @@ class LicenseAdmin(
         *TERMS,
         ("Since", {"fields": ("next_fee", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
-    readonly = (
-        "identifier",
-        "external_id",
-        "account",
-        "holder",
-        "status_now",
-        "next_fee",
-        "created_at",
-        "updated_at",
-        "revoked",
-        "in_ledger",
-    )
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry", **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet")}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
-    api_names = {
-        "requesterId": "requester_own_id",
-        "price": "price_amount",
-        "pricePerAccess": "access_amount",
-        "fee": "fee_amount",
-        "refill.amount": "quota",
-        "floor": "most_owed",
-    }
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[License], search_term: str
@@ -137,12 +115,9 @@ class LicenseAdmin(
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: LicenseFields) -> License:
-        given = {name: value for name, value in fields.items() if value not in (None, "", [])}
-        issued = license_services.issue_license(
-            fields["account"].pk, {**license_fields(given, fields), "id": fields["id"]}
-        )
-        if (quota := Quota.from_fields(fields)) is not None:
+    def create(self, request: HttpRequest, fields: Values) -> License:
+        issued = license_services.issue_license(fields.pop("account").pk, fields)
+        if (quota := Quota.from_fields(admin_request(request).cleaned)) is not None:
             quota.open_wallet(issued)
         return issued
 
@@ -155,7 +130,7 @@ class LicenseAdmin(
             is_new=saved.requester.created >= saved.created,
         )
 
-    def try_saving(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:
+    def try_saving(self, request: HttpRequest, form: ServiceForm, obj: License | None) -> License | None:
         entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
         admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().try_saving(request, form, obj)
@@ -167,9 +142,8 @@ class LicenseAdmin(
         admin_request(request).cleaned = form.cleaned_data
         return super().save_form(request, form, change)
 
-    def update(self, request: HttpRequest, obj: License, fields: LicenseFields) -> License:
-        given = {name: value for name, value in fields.items() if (name, value) != ("starts_at", None)}
-        return license_services.update_license(obj, license_fields(given, admin_request(request).cleaned))
+    def update(self, request: HttpRequest, obj: License, fields: Values) -> License:
+        return license_services.update_license(obj, fields)
 
     @action(
         description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER

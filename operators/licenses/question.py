@@ -1,27 +1,35 @@
-"""The confirmation before saving a licence: coverage, bookings, and a warning about unknown types."""
+"""What saving a licence does: in a preview while its form is filled in, and in the confirmation before it is saved."""
 
 from collections.abc import Iterable
+from copy import copy
 from datetime import datetime
 from difflib import get_close_matches
 
 from django.db.models import Q
+from django.http import QueryDict
 from django.utils import timezone
+from msgspec import Struct
 
+from accounts.models import Account
 from analytics.models import LedgerEntry
+from kit.values import ids
 from kit.values.currencies import in_full
 from licensing.content.models import Content
-from licensing.licenses.models import License
+from licensing.licenses.charges import build_ledger_entry, terms
+from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee, money, term
 from operators.base.forms.asking import Question
-from operators.base.times.shown import time_in_words
+from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
-from operators.policies.known_permissions import asked_for, known_rules
+from operators.licenses.form import LicenseForm
+from operators.policies.linked_items import asked_for, known_rules
 
 # Reading only the newest licences bounds the cost.
 MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
 MOST_COUNTED = 10_000  # items
 NOW = 60  # seconds
+SHOWN_TITLES = 3
 
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
@@ -31,10 +39,10 @@ def types_asked_for(account_ids: Iterable[str]) -> set[str]:
 
 def known_types(account_ids: Iterable[str]) -> list[str]:
     """Return the types in policies and in licences."""
-    ids = list(account_ids)
-    newest = License.objects.filter(account__in=ids).order_by("-pk").values("license_type")[:MOST_LICENSES]
+    accounts = list(account_ids)
+    newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MOST_LICENSES]
     held = {one["license_type"] for one in newest}
-    return sorted(types_asked_for(ids) | held)[:MOST_SUGGESTED]
+    return sorted(types_asked_for(accounts) | held)[:MOST_SUGGESTED]
 
 
 def type_warnings(before: License | None, saved: License) -> list[str]:
@@ -128,3 +136,78 @@ def license_question(
         warnings=warnings,
         button="Issue it" if before is None else "Save it",
     )
+
+
+# --- While the form is filled in -------------------------------------------------------------------------------------
+
+
+class Preview(Struct, frozen=True):
+    sentences: list[str]
+    warnings: list[str]
+
+
+def preview(account: Account, held: License | None, submitted: QueryDict) -> Preview:
+    """Build the preview, without incomplete input; `held` is the existing licence, None for a new one."""
+    data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
+    form = LicenseForm(data, instance=held, initial={} if held is None else {"starts_at": held.starts_at})
+    form.is_valid()
+    drafted, quota = draft(account, held, form), Quota.from_fields(form.cleaned_data)
+    sentences = [] if held is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
+    sentences += [preview_coverage(drafted), *preview_bookings(held, drafted), *per_access(None, drafted)]
+    sentences += preview_fee(held, drafted) + (quota.in_words() if quota else [])
+    return Preview(sentences, type_warnings(held, drafted) if drafted.license_type else [])
+
+
+def draft(account: Account, held: License | None, form: LicenseForm) -> License:
+    """Return the licence with the form's valid values; amounts only with their currencies."""
+    drafted, cleaned = copy(held) if held is not None else License(account=account), form.cleaned_data
+    drafted.license_type, drafted.fee_every = cleaned.get("license_type", ""), cleaned.get("fee_every") or None
+    drafted.content_ids = [one for one in cleaned["content_ids"] if ids.decode("cnt", one) is not None]
+    drafted.policy_ids = [one for one in cleaned["policy_ids"] if ids.decode("pol", one) is not None]
+    drafted.tags = cleaned["tags"]
+    if held is None or "starts_at" in form.changed_data:  # the form shows no microseconds
+        drafted.starts_at = cleaned.get("starts_at") or timezone.now()
+    for name in ("price", "access", "fee"):
+        amount, currency = cleaned.get(f"{name}_amount"), cleaned.get(f"{name}_currency")
+        is_complete = amount is not None and currency is not None
+        setattr(drafted, f"{name}_amount", amount if is_complete else None)
+        setattr(drafted, f"{name}_currency", currency if is_complete else None)
+    return drafted
+
+
+def preview_customer(account: Account, requester_id: str) -> list[str]:
+    if not requester_id:
+        return []
+    known = Requester.objects.filter(account=account, requester_id=requester_id).first()
+    if known is None:
+        return [f"New customer: {requester_id}."]
+    return [f"Customer: {known.name} ({requester_id})." if known.name else f"Customer: {requester_id}."]
+
+
+def preview_coverage(drafted: License) -> str:
+    """Describe the coverage, with the titles of single items."""
+    named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
+    titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
+    more = len(drafted.content_ids) - len(titles)
+    titles_in_words = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
+    return f"Covers {describe_coverage(drafted)}{titles_in_words}."
+
+
+def preview_bookings(held: License | None, drafted: License) -> list[str]:
+    """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
+    before, after = build_ledger_entry(held) if held is not None else None, build_ledger_entry(drafted)
+    if terms(before) == terms(after):
+        return []
+    sentences = []
+    if before is not None:
+        sentences.append(f"{in_full(-before.amount, before.currency)} is booked: the former price is taken back.")
+    if after is not None:
+        sentences.append(f"{in_full(after.amount, after.currency)} is booked {describe_moment(after.occurred_at)}.")
+    return sentences
+
+
+def preview_fee(held: License | None, drafted: License) -> list[str]:
+    if drafted.fee_amount is None or drafted.fee_every not in FeeEvery.values:
+        return []
+    begin = f"from {describe_moment(drafted.starts_at)}" if held is None else "from the next period"
+    return [f"The fee of {fee(drafted)} is charged in advance, {begin}."]

@@ -18,8 +18,7 @@ from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
-from operators.base.figures.choice import Choice
-from operators.base.figures.windows import BarRow, days_of, render_change
+from operators.base.figures.choice import BarRow, Choice, days_of, render_change
 from operators.base.links import list_url
 
 

@@ -13,13 +13,11 @@ from analytics.revenue.report import UnconvertedRevenue
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, Reason
-from operators.base.figures.choice import Choice
-from operators.base.figures.windows import days_of, render_change
+from operators.base.figures.choice import Choice, days_of, render_change
 from operators.base.links import list_url
-from operators.base.times.shown import time_filter
+from operators.base.times import time_filter
 from operators.overview.figures import RevenueFigures
-from operators.overview.newest import MOST_SCANNED, newest_decisions
-from operators.overview.without_policy import Notice, notices_without_policy
+from operators.overview.without_policy import MOST_SCANNED, Notice, newest_decisions, notices_without_policy
 
 MOST_REQUESTERS = 5
 
@@ -165,6 +163,12 @@ ATTENTION = (
         "licences end within 60 days, and none follows them.",
         "#licenses-title",
         "more_ending",
+    ),
+    Attention(
+        "refused_keys",
+        "A proxy is refused with its key: its site is not protected.",
+        "keys of proxies are refused: their sites are not protected.",
+        "#keys-title",
     ),
     Attention(
         "keys",

@@ -15,13 +15,13 @@ from analytics.windows import DAY
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
-from operators.base.checking import may_try
 from operators.base.figures.choice import Choice
 from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
-from operators.base.times.shown import TO_DAY, local_time, shown_time
-from operators.licenses.follow_ups import is_renewable
-from operators.overview.newest import MOST_SCANNED, newest_since
+from operators.base.scope import may_try
+from operators.base.times import TO_DAY, local_time, shown_time
+from operators.licenses.templates import is_renewable
+from operators.overview.without_policy import MOST_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Model, Q, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -17,21 +17,73 @@ from accounts.models import Account, ApiKey
 from accounts.plans.usage import PlanUse, plan_use
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.ledger.due import book_due
+from analytics.models import HourlyUsage, RecentUsage
 from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import Window
 from kit.storage.replica import Reading
+from licensing.content.models import Content
+from licensing.policies.models import Policy
+from operators.access.key_pages import refusal_in_words
 from operators.base.currencies import booked_and_rated
 from operators.base.figures.charts import CHART_FILES, share
-from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
-from operators.base.figures.windows import days_in_words, window_of
+from operators.base.figures.choice import MOST_ACCOUNTS, Choice, days_in_words, read_choice, window_of
 from operators.base.links import change_url, list_url
-from operators.base.times.shown import TO_DAY, shown_time
+from operators.base.times import TO_DAY, shown_time
 from operators.overview.figures import revenue_figures, today_figures, usage_figures
-from operators.overview.first_steps import first_steps
 from operators.overview.headline import earned_figures, notices, refusal_figures
 from operators.overview.licenses import licenses_to_look_after
+
+
+class Step(Struct, frozen=True):
+    """A step; `link` is empty without the permission."""
+
+    title: str
+    why: str
+    done: bool
+    link: str
+
+
+# Title, reason, page in the admin, permission.
+STEPS = (
+    ("Make an account", "It is one publisher, and owns everything below.", "accounts_account", "add_account"),
+    ("Make an API key", "Programs use it to call the service.", "accounts_apikey", "add_apikey"),
+    ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
+    ("Add content", "Link it to the policy. Items without a policy are denied.", "licensing_content", "add_content"),
+)
+
+
+def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
+    """Return the steps, or None once there are decisions."""
+    # in this order, because rows move from the first to the second
+    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):
+        return None
+    done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
+    steps = [
+        Step(title, why, is_done, link_to(request, page, permission))
+        for (title, why, page, permission), is_done in zip(STEPS, done, strict=True)
+    ]
+    last = Step(
+        "Check access",
+        "Send POST /v1/access/check with the key. Then this page shows figures.",
+        False,
+        "/docs/start/quickstart/",
+    )
+    return [*steps, last]
+
+
+def exists(model: type[Model], choice: Choice) -> bool:
+    """Whether any of the accounts has one. One query: per account, PostgreSQL might read the whole table."""
+    return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()
+
+
+def link_to(request: HttpRequest, page: str, permission: str) -> str:
+    app, _ = page.split("_")
+    if permission == "add_account" and not request.user.is_superuser:
+        return ""  # others would not see the new account
+    return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""
+
 
 MOST_ROWS = 10
 
@@ -154,18 +206,22 @@ def to_look_after(
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
-    """Return keys that end soon, then unused ones; a row beyond the limit means that there are more."""
-    found = (
-        ApiKey.objects.filter(
-            key_states.expires_soon(now) | key_states.is_unused(now), account_id__in=choice.account_ids
-        )
-        .select_related("account")
-        .order_by(F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1]
-    )
-    rows = [KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))) for key in found]
+    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS."""
+    attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
+    keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
+    refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
+    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
+    refused, others = [], []
+    for key in found[:MOST_ROWS]:
+        if refusal := refusal_in_words(key):
+            refused.append(KeyRow(key, change_url(key), refusal))
+        else:
+            others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))
     return {
-        "keys": rows[:MOST_ROWS],
-        "more_keys": len(rows) > MOST_ROWS,
+        "refused_keys": refused,
+        "keys": others,
+        "more_keys": len(found) > MOST_ROWS,
+        "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }

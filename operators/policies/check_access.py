@@ -20,9 +20,9 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.resources import find
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access as decide
+from licensing.access.deciding import Answer
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.access.in_words import revision_of
 from licensing.content.models import Content
@@ -31,11 +31,10 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import build_policy_test, render_outcome
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.checking import may_try
 from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
-from operators.base.scope import Scope, request_scope
+from operators.base.scope import Scope, may_try, request_scope
 from operators.policies.trial import NAMES, TrialForm, side_of, text, typed_fields
 
 

@@ -1,7 +1,5 @@
 """The form of a policy, with buttons that do not save."""
 
-from typing import TypedDict
-
 import orjson
 from django import forms
 from django.utils import timezone
@@ -12,15 +10,14 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from accounts.models import Account
 from kit.values.faults import Fault
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
-from licensing.policies.policy_tests import PolicyTest, run_tests
+from licensing.policies.policy_tests import run_tests
 from licensing.policies.rules import check_size, parse_rules
-from operators.base.mixins import EDIT
+from operators.base.mixins import EDIT, ServiceForm
 from operators.policies.examples import AS_LIST, ExamplesField
-from operators.policies.numbering import with_rule_names
+from operators.policies.in_words import with_rule_names
 from operators.policies.rule_rows import rule_of
 from operators.policies.rules_field import RulesField, rows_shown
 
@@ -28,18 +25,7 @@ from operators.policies.rules_field import RulesField, rows_shown
 EDITING = ("add", "copy", "remove", "up", "down", "template", "rows", "json", "forget", "examples")
 
 
-class PolicyFields(TypedDict, total=False):
-    id: str
-    account: Account
-    name: str
-    description: str | None
-    mode: str
-    default_action: str
-    rules: list[Rule]
-    tests: list[PolicyTest]
-
-
-class PolicyForm(forms.ModelForm):
+class PolicyForm(ServiceForm):
     """A policy; `asked` is what to do instead of saving: an editing step, `check`, `simulate`, `confirm`, or empty."""
 
     rules = RulesField()

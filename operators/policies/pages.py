@@ -24,25 +24,28 @@ from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
 from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
-from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.stale_forms import form_of
-from operators.base.frame import page
 from operators.base.links import list_url
-from operators.base.mixins import EDIT, derive_form
-from operators.base.times.shown import shown_time
-from operators.policies.form import PolicyFields, PolicyForm
+from operators.base.mixins import EDIT, Values, derive_form
+from operators.base.pages import EmptyState, page
+from operators.base.times import shown_time
+from operators.policies.form import PolicyForm
+from operators.policies.in_words import (
+    describe_test,
+    describe_with_place,
+    differences,
+    findings_of,
+    place_in_words,
+    sentence_of,
+    with_rule_names,
+)
 from operators.policies.linked_items import items_linked, items_of, items_sentence, sites_of
-from operators.policies.numbering import place_in_words, with_rule_names
 from operators.policies.rule_order import in_evaluation_order
 from operators.policies.rule_rows import rows_of
-from operators.policies.rule_words import findings_of, sentence_of
-from operators.policies.rules_in_words import describe_with_place, differences
 from operators.policies.simulator import DraftFields, PolicySimulator
-from operators.policies.tests_in_words import describe_test
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
@@ -67,6 +70,12 @@ class WithItems(Protocol):
     items: int
 
 
+def asked_step(form: ModelForm) -> str:
+    """Return what to do with a valid form instead of saving it; empty for an invalid one."""
+    is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
+    return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
+
+
 @admin.register(Policy)
 class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
@@ -84,7 +93,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     optional = frozenset({"mode"})
     add_fieldsets = ((None, {"fields": ADDED}),)
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
-    readonly = ("account", "version", "changed", "rules_in_words", "tests_in_words")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
     change_form_template = "operators/policies/policy_form.html"
@@ -119,12 +127,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: PolicyFields) -> Policy:
-        given = {name: value for name, value in fields.items() if name != "account"}
-        return policy_services.create_policy(fields["account"].pk, given)
+    def create(self, request: HttpRequest, fields: Values) -> Policy:
+        return policy_services.create_policy(fields.pop("account").pk, fields)
 
-    def update(self, request: HttpRequest, obj: Policy, fields: PolicyFields) -> Policy:
-        return policy_services.update_policy(obj, {**fields})
+    def update(self, request: HttpRequest, obj: Policy, fields: Values) -> Policy:
+        return policy_services.update_policy(obj, fields)
 
     def get_form(
         self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
@@ -141,7 +148,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             return True
         return any(finding.level == "warning" for finding in self.findings(form) or ())
 
-    def findings(self, form: PolicyForm) -> list[Finding] | None:
+    def findings(self, form: ModelForm) -> list[Finding] | None:
         """Return lint findings for the form's rules; None while they are invalid."""
         cleaned = getattr(form, "cleaned_data", {})
         account = cleaned.get("account") or getattr(form.instance, "account", None)
@@ -168,23 +175,10 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     # --- Pages -------------------------------------------------------------------------------------------------------
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Policy | None = None,
-    ) -> HttpResponse:
-        form = form_of(context)
-        if not isinstance(form, PolicyForm):  # the operator may only view
-            return super().render_change_form(request, context, add, change, form_url, obj)
-        asked = getattr(form, "asked", "").partition("-")[0]
-        valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
-        if asked == "confirm" and valid:
-            return self.ask(request, form, context["media"])
-        if asked == "simulate" and valid:
+    def page_instead(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> HttpResponse | None:
+        if asked_step(form) == "confirm":
+            return self.ask(request, form)
+        if asked_step(form) == "simulate":
             fields: DraftFields = {
                 "rules": form.cleaned_data["rules"],
                 "default_action": form.cleaned_data["default_action"],
@@ -194,16 +188,20 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             else:
                 policy = Policy.objects.get(pk=obj.pk)
             return self.simulate(request, policy, fields, carried_fields(request))
-        if asked == "check" and valid:
+        return super().page_instead(request, form, obj)
+
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        if asked_step(form) == "check":
             context["findings"] = self.findings(form) or []
-        if obj is not None:
+        if obj is not None and isinstance(form, PolicyForm):  # otherwise the operator may only view
             context["items_sentence"] = items_sentence(items_of(obj).count())
             if request.user.has_perm("licensing.view_content"):
                 context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
                 context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        return context
 
-    def ask(self, request: HttpRequest, form: PolicyForm, media: object) -> HttpResponse:
+    def ask(self, request: HttpRequest, form: ModelForm) -> HttpResponse:
         """Show the confirmation page: changes in words, number of items, lint findings."""
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
@@ -224,7 +222,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             "button": pressed_button(request),
             "edit": EDIT,
             "confirmed": CONFIRMED,
-            "media": media,
+            "media": self.media + form.media,
         }
         title = "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?"
         original = None if adding else former

@@ -19,6 +19,7 @@ from licensing.policies.in_words import Rule
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
+from operators.policies.in_words import sentence_of
 from operators.policies.rule_order import in_evaluation_order, in_order
 from operators.policies.rule_rows import (
     FLAGS,
@@ -32,9 +33,7 @@ from operators.policies.rule_rows import (
     rows_of,
     rule_of,
 )
-from operators.policies.rule_steps import TEMPLATE, apply_step
-from operators.policies.rule_templates import templates
-from operators.policies.rule_words import sentence_of
+from operators.policies.rule_steps import TEMPLATE, apply_step, templates
 
 PROMINENT = "licenseType"
 CHOICES = condition_names(Kind.CHOICES)

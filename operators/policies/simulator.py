@@ -28,12 +28,11 @@ from licensing.drafts.simulate import Simulation, compile_draft, resolve_window,
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
-from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of
 from operators.policies.trial import NAMES, Side, TrialForm, side_of
 
@@ -66,7 +65,7 @@ class DraftFields(TypedDict, total=False):
     default_action: str
 
 
-class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
+class PolicySimulator(ServiceAdmin[Policy]):
     """The page that tries out policies."""
 
     @heavy

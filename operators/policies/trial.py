@@ -10,9 +10,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from kit.http.errors import ValidationFailed
 from kit.values.faults import Fault
 from kit.values.timestamps import parse_timestamp
-from licensing.access.answers import Answer
 from licensing.access.bodies import parse_check
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.in_words import DecisionInWords, in_words
 from licensing.policies.facts import ASKED, Fact, Recorded
 from licensing.policies.in_words import Rule

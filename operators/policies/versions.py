@@ -1,7 +1,5 @@
 """A policy's versions: the changes of each in words, and rollback."""
 
-from typing import TypedDict
-
 from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
@@ -11,13 +9,12 @@ from unfold.decorators import action
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from operators.base.forms.confirmation import confirm
-from operators.base.frame import page
 from operators.base.links import change_url
+from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
-from operators.policies.form import PolicyFields
+from operators.base.pages import page
+from operators.policies.in_words import Line, describe_with_place, differences, rule_name
 from operators.policies.linked_items import items_of, items_sentence
-from operators.policies.numbering import rule_name
-from operators.policies.rules_in_words import Line, describe_with_place, differences
 
 PAGE = 20
 MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
@@ -29,11 +26,7 @@ class RollbackForm(forms.Form):
     now = forms.IntegerField(widget=forms.HiddenInput)
 
 
-class RollbackFields(TypedDict):
-    now: int
-
-
-class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
+class PolicyVersions(ServiceAdmin[Policy]):
     """The pages for versions and rollback."""
 
     @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
@@ -77,7 +70,7 @@ class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
             raise Http404
 
         @transaction.atomic
-        def perform(fields: RollbackFields) -> str:
+        def perform(fields: Values) -> str:
             locked = self.locked(policy)
             if locked is None:
                 raise ValidationError("The policy was deleted.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
@@ -10,14 +11,14 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
-from django.db.models import Case, Field, ManyToManyField, Model, QuerySet, Value, When
+from django.db.models import Case, Field, ManyToManyField, Model, Q, QuerySet, Value, When
 from django.forms import Field as FormField
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserCreationForm
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
 from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
@@ -27,8 +28,32 @@ from operators.base.model_admin import without_window
 from operators.base.requests import signed_in
 from operators.login import second_factor
 from operators.login.sessions import end_sessions
-from operators.staff.operator_form import OperatorForm
 from operators.staff.roles import asked_for
+
+OWN = {
+    "is_active": "You cannot deactivate yourself. Ask another superuser.",
+    "is_superuser": "You cannot remove your own superuser status. Ask another superuser.",
+}
+LAST = "This is the last active superuser. Create another one first."
+
+
+class OperatorForm(UserChangeForm):
+    editor: User  # the operator who edits
+
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean()
+        # Locks in one order, so that two superusers cannot deactivate each other at once.
+        superusers = Q(is_superuser=True, is_active=True)
+        locked = User.objects.select_for_update().filter(superusers | Q(pk=self.instance.pk)).order_by("pk")
+        others = [user for user in locked if user.is_superuser and user.is_active and user.pk != self.instance.pk]
+        for name, message in OWN.items():
+            if name in self.fields and not self.cleaned_data.get(name, True) and self.initial[name]:
+                if self.instance.pk == self.editor.pk:
+                    self.add_error(name, forms.ValidationError(message))
+                elif not others and self.initial["is_superuser"]:
+                    self.add_error(name, forms.ValidationError(LAST))
+        return cleaned
+
 
 admin.site.unregister(User)
 admin.site.unregister(Group)

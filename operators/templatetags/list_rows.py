@@ -22,7 +22,7 @@ from unfold.templatetags.unfold_list import result_headers
 from unfold.utils import display_for_field, display_for_label, display_for_value
 from unfold.views import ChangeList
 
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 register = template.Library()
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils.safestring import SafeString
 from unfold.fields import UnfoldAdminReadonlyField
 
-from operators.base.times.shown import TO_DAY, TO_MINUTE, TO_SECOND, shown_time
+from operators.base.times import TO_DAY, TO_MINUTE, TO_SECOND, shown_time
 
 register = template.Library()
 

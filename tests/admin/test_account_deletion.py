@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import Account, ApiKey, AuditEntry
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from licensing.account_deletion import in_order_of_deletion
-from operators.access import account_deletion
+from operators.access import accounts
 from operators.base.links import change_url
 from operators.staff.services import create_operator
 from tests import factories, ledger
@@ -53,7 +53,7 @@ def test_archived_decisions_are_counted(account, other_account, used):
     ArchiveHorizon.objects.create(pk=1, begin=datetime(2026, 3, 1, tzinfo=UTC))
     for owner, month, rows in ((account, 1, 40), (account, 2, 50), (account, 3, 7), (other_account, 1, 900)):
         ArchivedMonth.objects.create(account=owner, month=date(2026, month, 1), is_current=True, rows=rows)
-    assert ("Decisions", "91") in account_deletion.counts_of(account)
+    assert ("Decisions", "91") in accounts.count_rows(account)
 
 
 def test_an_account_is_deleted_with_all_that_is_its_own_and_nothing_else(admin, account, other_account, used):
@@ -81,7 +81,7 @@ def test_a_demo_goes_with_its_ledger(admin, other_account):
 
 
 def test_accounts_with_a_ledger_or_too_many_decisions_stay(admin, account, used, monkeypatch):
-    monkeypatch.setattr(account_deletion, "MOST_DECISIONS", 0)
+    monkeypatch.setattr(accounts, "MOST_DECISIONS", 0)
     assert f"manage.py delete_account {account.pk}" in admin.get(page_of(account)).content.decode()
     admin.post(page_of(account), {"name": account.name})
     assert Account.objects.filter(pk=account.pk).exists()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.keys import keytext
 from accounts.models import ApiKey
-from operators.access import api_keys, one_time_key
+from operators.access import api_keys, key_pages
 from operators.base import tickets
 from operators.base.links import change_url
 from tests import factories
@@ -122,7 +122,7 @@ def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, ac
     monkeypatch.setattr(tickets, "is_used", lambda *about: False)
 
     def look(*about):
-        return next(looks, one_time_key.key_shown_again)(*about)
+        return next(looks, key_pages.key_shown_again)(*about)
 
     monkeypatch.setattr(api_keys, "key_shown_again", look)
     assert shown_key(admin.post(address, fields)) == shown_key(first)

@@ -10,7 +10,7 @@ from accounts.models import SavedFilter
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.links import list_url
-from operators.base.lists.paging import BoundedPaginator
+from operators.base.lists import BoundedPaginator
 from operators.staff.services import create_operator
 from tests import factories
 
@@ -108,7 +108,7 @@ def test_saved_filters_have_unique_names_a_limit_and_need_filters(admin):
 
 
 def test_the_number_of_saved_filters_is_limited(admin, monkeypatch):
-    monkeypatch.setattr("operators.base.lists.saved_filters.MOST", 2)
+    monkeypatch.setattr("operators.base.lists.MOST", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)
     assert names(admin) == ["One", "Two"]

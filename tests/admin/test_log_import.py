@@ -18,7 +18,7 @@ from accounts.models import StaffScope
 from analytics.models import AccessEvent, LedgerEntry
 from kit.http.errors import InvalidRequest
 from operators.base import uploads
-from operators.catalogue import log_import, log_process
+from operators.catalogue import log_import
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
 from tests.admin.markup import markup_in
@@ -47,7 +47,7 @@ def within_this_process(monkeypatch):
             code = 1
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
-    monkeypatch.setattr(log_process, "run_command", run)
+    monkeypatch.setattr(log_import, "run_command", run)
 
 
 def log(*paths, agent=GPTBOT):
@@ -164,7 +164,7 @@ def fail(error):
 
 def test_an_import_that_fails_says_so(admin, bring, monkeypatch):
     address = bring(log("/sold/a")).headers["Location"]
-    monkeypatch.setattr(log_process, "import_log", fail(InvalidRequest("The file is damaged.")))
+    monkeypatch.setattr(log_import, "import_log", fail(InvalidRequest("The file is damaged.")))
     assert admin.post(address).status_code == 302
     html = admin.get(address).content.decode()
     assert "The import has failed" in html
@@ -175,7 +175,7 @@ def test_an_import_that_fails_says_so(admin, bring, monkeypatch):
 def test_an_import_that_breaks_off_says_so(admin, bring, monkeypatch):
     address = bring(log("/sold/a")).headers["Location"]
     crash = subprocess.CompletedProcess([], -9, "", "Traceback")
-    monkeypatch.setattr(log_process, "run_command", lambda arguments: crash)
+    monkeypatch.setattr(log_import, "run_command", lambda arguments: crash)
     with pytest.raises(RuntimeError, match="The import ended with -9: Traceback"):
         admin.post(address)
     assert "It was interrupted before its end." in admin.get(address).content.decode()

@@ -8,11 +8,14 @@ import pytest
 from django.utils import timezone
 from django.utils.html import strip_tags
 
+from accounts.keys.authentication import find_grant
+from accounts.keys.uses import Use, note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from operators.base.figures import choice
+from operators.base.links import change_url
 from operators.base.scope import set_scope
 from tests import factories, ledger
 from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
@@ -145,6 +148,20 @@ def test_keys_to_look_after_are_named_within_the_account(admin, account, clock):
     ApiKey.objects.filter(pk=factories.api_key(account)[0].pk).update(created_at=timezone.now() - timedelta(days=100))
     reply = page(admin, account=account.pk)
     assert f"?attention=unused&amp;account__id__exact={account.pk}" in reply.content.decode()
+
+
+def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clock):
+    factories.api_key(account, name="Ends soon", expires_at=clock.now + timedelta(days=3))
+    key, text = factories.api_key(account, name="Proxy of pub.example")
+    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    text = strip_tags(page(admin).content.decode())
+    assert "A proxy is refused with its key: its site is not protected." in text
+    assert text.index("refused at the edge since 2026-03-04 12:30") < text.index("expires in 3 days")
+    listed = admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list
+    assert list(listed) == [key]
+    assert "last at 2026-03-04 12:30: This API key has been revoked." in strip_tags(
+        admin.get(change_url(key)).content.decode()
+    )
 
 
 def test_accounts_near_or_above_their_limits_are_marked(admin, db):

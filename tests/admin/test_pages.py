@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from licensing.content.models import Content
 from operators.base.links import change_url, list_url
-from operators.base.lists.paging import BoundedPaginator
+from operators.base.lists import BoundedPaginator
 from tests import factories
 
 MODELS = sorted(django_admin.site._registry, key=lambda model: model._meta.label)

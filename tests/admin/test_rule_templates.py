@@ -11,8 +11,7 @@ from licensing.policies.rules import parse_rules
 from operators.base.links import change_url
 from operators.policies.rule_order import in_order
 from operators.policies.rule_rows import row_of, rule_of
-from operators.policies.rule_steps import apply_step
-from operators.policies.rule_templates import templates
+from operators.policies.rule_steps import apply_step, templates
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.admin.policy_forms import ADD, html_of, press

@@ -1,11 +1,15 @@
 """Sites in the admin: added, changed and deleted through the API's services."""
 
+import html
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
+from accounts.keys.authentication import find_grant
+from accounts.keys.uses import Use, note
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
@@ -13,7 +17,7 @@ from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
-from operators.catalogue.observed_facts import observed_facts
+from operators.catalogue.site_terms import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import submit
@@ -24,6 +28,10 @@ ADD = "/admin/licensing/site/add/"
 
 def page_of(site):
     return reverse("admin:licensing_site_change", args=[site.pk])
+
+
+def html_as_text(reply):
+    return html.unescape(strip_tags(reply.content.decode()))
 
 
 def add(admin, account, **fields):
@@ -220,3 +228,35 @@ def test_a_viewer_downloads_the_files_of_its_own_accounts_only(sign_in, account,
     for owner, status in ((account, 200), (other_account, 404)):
         address = reverse("admin:licensing_site_proxy_files", args=[factories.site(owner).pk])
         assert viewer.get(address, {"for": "nginx"}).status_code == status
+
+
+def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked(
+    admin, account, clock, staff, sign_in
+):
+    site = factories.site(account, host="pub.example")
+    html = admin.get(page_of(site)).content.decode()
+    assert "None of the account’s latest 5,000 decisions is about it." in html
+    assert "none in the last 24 hours" in html
+
+    for name, hosts in (("Old key", []), ("Own key", ["pub.example"]), ("Other key", ["other.example"])):
+        text = factories.key_text(account, name=name, allowed_hosts=hosts)
+        note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    visitor = factories.requester(account)
+    for facts in ({"siteId": site.pk}, {"siteId": site.pk, "imported": True}, {"siteId": "site_other"}):
+        AccessEvent.objects.create(
+            account=account, content=site.pages, requester=visitor, allowed=True, facts=facts, created=clock.now
+        )
+        clock.advance(minutes=30)
+    text = html_as_text(admin.get(page_of(site)))
+    assert "Old key" in text
+    assert (
+        "refused at the edge since 2026-03-04 05:06, last at 2026-03-04 05:06: This API key has been revoked." in text
+    )
+    assert "Own key" in text
+    assert "Other key" not in text
+    assert "No proxy has asked since 2026-03-04 05:06." in text
+
+    viewer = sign_in(staff("licensing.view_site", accounts=[account]))
+    assert "Own key" not in html_as_text(viewer.get(page_of(site)))
+    clock.advance(days=1)
+    assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))

@@ -16,10 +16,9 @@ from analytics.wallets.burn_down import burn_down
 from analytics.windows import USAGE
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from operators.base.figures.windows import days_of
+from operators.base.figures.choice import days_of
 from operators.base.links import change_url, list_url
-from operators.base.times.field import Moment
-from operators.base.times.shown import shown_time, time_in_words
+from operators.base.times import Moment, shown_time, time_in_words
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.source_files import sources

@@ -1,6 +1,5 @@
 """An adjustment that is being added while its customer is erased."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -9,7 +8,7 @@ import pytest
 from analytics.models import LedgerEntry
 from tests import factories
 from tests.client import ApiClient
-from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
+from tests.lock_waits import in_thread, on_postgresql, open_session, wait_until_blocked
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
 
@@ -22,14 +21,9 @@ def test_a_sale_that_is_added_during_an_erasure_does_not_name_the_person():
     with closing(open_session()) as holder, closing(open_session()) as other, ThreadPoolExecutor(2) as pool:
         holder.execute("LOCK TABLE analytics_recentrevenue IN EXCLUSIVE MODE")  # the adjustment's last insert waits
         adding = pool.submit(in_thread, api.post, "/v1/revenue", sale)
-        while not is_waited_for(holder.info.backend_pid, other):
-            other.rollback()
-            time.sleep(0.01)
+        [pid] = wait_until_blocked(adding, holder.info.backend_pid, other)
         erasing = pool.submit(in_thread, api.delete, "/v1/requesters/org_ada")
-        until = time.monotonic() + 0.3  # it ends if nothing makes it wait for the sale
-        while not erasing.done() and time.monotonic() < until:
-            time.sleep(0.01)
-        other.rollback()
+        wait_until_blocked(erasing, pid, other)  # it ends if nothing makes it wait for the sale
         holder.rollback()
         assert (adding.result().status, erasing.result().status) == (201, 200)
     assert set(LedgerEntry.objects.values_list("description", flat=True)) == {None}

@@ -1,6 +1,5 @@
 """Roll-ups lock the rows of revenue in one order, and nothing else locks them, so they cannot deadlock."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
@@ -19,7 +18,7 @@ from analytics.rollups.roll_up import roll_up
 from tests import factories
 from tests.client import ApiClient
 from tests.ledger import entry, requester
-from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
+from tests.lock_waits import in_thread, on_postgresql, open_session, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
@@ -49,9 +48,7 @@ def test_a_roll_up_that_waits_for_a_row_holds_no_later_row(blocked):
         holder.execute(f"SELECT FROM analytics_{blocked} FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(in_thread, roll_up)
-            while not is_waited_for(holder.info.backend_pid, other):
-                assert not waiting.done()
-                time.sleep(0.01)
+            assert wait_until_blocked(waiting, holder.info.backend_pid, other)
             for later in IN_ORDER[IN_ORDER.index(blocked) + 1 :]:
                 rows = other.execute(f"SELECT FROM analytics_{later} FOR UPDATE NOWAIT").fetchall()
                 assert rows, f"nothing in {later}"

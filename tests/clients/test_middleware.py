@@ -341,11 +341,12 @@ def test_a_reply_that_trickles_in_keeps_nobody_waiting(
     assert asyncio.run(visits()) == CHOSEN["by path"]
 
 
-def test_a_question_that_the_service_refuses_opens_nothing_and_is_logged(
+def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
     way: Callable[..., Answer], service: Service, caplog: pytest.LogCaptureFixture
 ):
-    with caplog.at_level(logging.ERROR, logger="content_access_licensing"):
-        assert answers_to(way, service.url) == NEVER
+    with caplog.at_level(logging.WARNING, logger="content_access_licensing"):
+        assert answers_to(way, service.url) == CHOSEN
+    assert "cannot be reached" in caplog.text
     assert "invalid_api_key" in caplog.text
     assert "svc_sk_x" not in caplog.text
 

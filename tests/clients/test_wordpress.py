@@ -107,11 +107,17 @@ def test_people_who_are_refused_get_a_page_and_programs_get_json(visit: httpx.Cl
     assert visit.head("/premium/premium-post/").content == b""
 
 
-def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
+def other_urls(blog: WordPress) -> list[str]:
+    """Return URLs at which WordPress might show what is sold."""
     number, category, free = blog.posts["premium"], blog.posts["premium-category"], blog.posts["free-category"]
     week = datetime.now(UTC).isocalendar().week
     known = {"number": number, "category": category, "free": free, "secret": SECRET, "week": week}
-    for path in [path % known for path in OTHERS.split()]:
+    return [path % known for path in OTHERS.split()]
+
+
+def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
+    number, category, free = blog.posts["premium"], blog.posts["premium-category"], blog.posts["free-category"]
+    for path in other_urls(blog):
         reply = visit.get(path, follow_redirects=False)
         assert (path, SECRET in reply.text) == (path, False)
     several = visit.post("/", data={"cat": f"{free},{category}", "feed": "rss2"})
@@ -203,14 +209,31 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         wordpress(tmp_path_factory.mktemp("alone"), f"http://127.0.0.1:{free_port()}", "svc_sk_x") as alone,
         alone.client() as visit,
     ):
-        assert visit.get("/free/free-post/").status_code == 200
-        for path in ("/premium/premium-post/", "/", "/free/free-post/?x=1", "/license.xml"):
-            reply = visit.get(path)
-            assert (path, reply.status_code, SECRET in reply.text) == (path, 503, False)
+        for path in ("/free/free-post/", "/free/free-post/?utm_source=mail"):
+            assert (path, visit.get(path).status_code) == (path, 200)
+        assert visit.get("/free/%d9%86%d8%b5/").status_code == 404  # of WordPress
+        for path in ("/premium/premium-post/", "/", "/free/free-post/feed/", "/free/%2e%2e/", "/license.xml"):
+            assert (path, visit.get(path).status_code) == (path, 503)
+        for path in other_urls(alone):
+            assert (path, SECRET in visit.get(path, follow_redirects=False).text) == (path, False)
         form = visit.post("/free/free-post/", data={"p": alone.posts["premium"], "name": ""})
         assert (form.status_code, SECRET in form.text) == (503, False)
         assert visit.get("/wp-login.php").status_code == 200
         assert eventually(lambda: "cannot be reached" in alone.log.read_text())
+
+
+def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
+    running: Deployment, tmp_path_factory: pytest.TempPathFactory
+):
+    with (
+        wordpress(tmp_path_factory.mktemp("wrong-key"), running.url, "svc_sk_x") as stranger,
+        stranger.client() as visit,
+    ):
+        assert visit.get("/free/free-post/").status_code == 200
+        reply = visit.get("/premium/premium-post/")
+        assert (reply.status_code, SECRET in reply.text) == (503, False)
+        assert eventually(lambda: "invalid_api_key" in stranger.log.read_text())
+        assert "svc_sk_x" not in stranger.log.read_text()
 
 
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):

@@ -5,8 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.test import override_settings
 
-from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_faults import find_fault_in
+from accounts.limits.redis_servers import RedisAddress, find_fault_in
 from config.management.commands.serve import check_redis
 from kit.telemetry.logs import passwords_in
 

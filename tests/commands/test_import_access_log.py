@@ -14,7 +14,7 @@ from random import Random
 import pytest
 import zstandard
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
 from django.utils import timezone
 
 from accounts.plans.services import update_account
@@ -231,6 +231,34 @@ def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypa
     assert result["repeated"] == before
     assert AccessEvent.objects.count() == before + result["imported"]
     check_figures()
+
+
+def test_a_damaged_file_is_imported_up_to_its_damage(account, log, tmp_path, monkeypatch):
+    publisher(account)
+    monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
+    damaged = tmp_path / "access.log.gz"
+    damaged.write_bytes(gzip.compress(Path(log).read_bytes())[:-9])
+    with pytest.raises(CommandError, match="The file is damaged after line"):
+        run(str(damaged), "--format", "combined")
+    before = AccessEvent.objects.count()
+    assert before > 0
+    result = run(log)
+    assert (result["repeated"], AccessEvent.objects.count()) == (before, before + result["imported"])
+    check_figures()
+
+
+def test_the_thread_that_decides_opens_no_connection_to_the_database(account, log, monkeypatch):
+    publisher(account)
+    original, opened = importer.LogImport.decide_lines, []
+
+    def decide_lines(work, lines):
+        decided = original(work, lines)
+        opened.append(connections.all(initialized_only=True))
+        return decided
+
+    monkeypatch.setattr(importer.LogImport, "decide_lines", decide_lines)
+    assert run(log)["imported"] > 0
+    assert opened == [[]]
 
 
 def test_a_dry_run_counts_and_writes_nothing(account, log):

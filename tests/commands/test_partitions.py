@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
-from time import sleep
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,7 +13,7 @@ from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, open_session, wait_until_blocked
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
 only_on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one table")
@@ -196,8 +195,7 @@ def test_changing_partitions_during_a_long_report_blocks_nobody(act, pooling, se
     with open_session() as report, open_session(autocommit=True) as other, ThreadPoolExecutor(1) as thread:
         report.execute("SELECT count(*) FROM analytics_accessevent")
         waiting = thread.submit(in_thread, act, *arguments)
-        while not is_waited_for(report.info.backend_pid, other):
-            sleep(0.01)
+        assert wait_until_blocked(waiting, report.info.backend_pid, other)
         other.execute("SET statement_timeout = '20s'")
         other.execute("SELECT count(*) FROM analytics_accessevent")
         assert not waiting.done()

@@ -254,24 +254,33 @@ def test_phases_run_side_by_side_and_the_output_of_the_second_follows(monkeypatc
     assert shown.index("SQLite ran") < shown.index("output ===") < shown.index("PostgreSQL ran")
 
 
-def test_an_interruption_ends_all_phases(tmp_path):
+def test_an_interruption_ends_all_phases():
     code = """if True:
-        import signal
+        import signal, time
+        from types import SimpleNamespace
         from launcher import testing
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-        testing.Run.start = lambda run: testing.start("sleep", "600")
-        testing.Run.result = lambda run, process: (print(process.pid, flush=True), process.wait())
+        processes = []
+
+        def start(run):
+            processes.append(testing.start("sleep", "600"))
+            return processes[-1]
+
+        def wait(seconds):
+            print(*(process.pid for process in processes), flush=True)
+            time.sleep(600)
+
+        testing.Run.start = start
+        testing.time = SimpleNamespace(monotonic=time.monotonic, sleep=wait)
         testing.run_phases([testing.Phase("sqlite", "", []), testing.Phase("postgresql", "", [])])
     """
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, cwd=run.ROOT, stdout=subprocess.PIPE, text=True) as process:
-        numbers = []  # printed once both phases are waited for
-        while len(numbers) < 2:
-            line = process.stdout.readline()
-            numbers += [int(line)] if line.strip().isdigit() else []
+        numbers = next(line.split() for line in process.stdout if line.strip()[:1].isdigit())
         process.send_signal(signal.SIGINT)
         assert process.wait(60) != 0
-    assert not [number for number in numbers if Path("/proc", str(number)).exists()]
+    assert len(numbers) == 2
+    assert not [number for number in numbers if Path("/proc", number).exists()]
 
 
 def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():

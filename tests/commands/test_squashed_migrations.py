@@ -16,6 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from launcher.testing import SETTINGS
 from run import ROOT
+from tests import templates
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 ON_POSTGRESQL = connection.vendor == "postgresql"
@@ -106,7 +107,10 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     directory = tmp_path_factory.mktemp("new")
     directory.chmod(0o700)
     made = Database("new", directory)
-    made.migrate()
+    if ON_POSTGRESQL:
+        made.migrate()
+    else:
+        templates.copy_of_sqlite(made.path)
     yield made
     made.drop()
 
@@ -124,7 +128,8 @@ def test_a_new_database_has_the_tables_of_one_that_ran_each_migration(
 ):
     grown = database("grown")
     for app, name in MigrationLoader(None).graph.leaf_nodes():
-        grown.migrate(app, name)  # by name, so that the squashed ones are left out
+        if app in {squashed for squashed, _ in SQUASHED}:
+            grown.migrate(app, name)  # by name, so that the squashed ones are left out
     assert not grown.applied() & SQUASHED.keys()
     grown.migrate()  # records that the squashed ones have been applied
     assert grown.applied() == new.applied()

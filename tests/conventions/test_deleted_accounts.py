@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from accounts.models import Account
 from accounts.viewsets import AccountViewSet, ReadingViewSet
@@ -40,7 +41,7 @@ def deleted_meanwhile(account, monkeypatch):
 
     async def read_check_then_delete(self):
         await read_in_check(self)
-        delete()
+        await sync_to_async(delete)()
 
     monkeypatch.setattr(AccountViewSet, "read_body", read_then_delete)
     monkeypatch.setattr(CheckRequest, "read_body", read_check_then_delete)

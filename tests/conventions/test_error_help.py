@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kit.http.error_docs import ERRORS_PAGE, doc_url
-from kit.http.unknown import api_paths
+from kit.http.error_pages import api_paths
+from kit.http.problems import ERRORS_PAGE, doc_url
 from kit.openapi.error_examples import error_codes
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories

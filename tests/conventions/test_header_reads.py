@@ -14,8 +14,8 @@ from django.http import parse_cookie
 
 from config import asgi
 from config.wsgi import Request
-from kit.http.cookies import drop_quoted
-from kit.http.headers import LIMITS, read_headers
+from kit.http.content_security import drop_quoted
+from kit.http.middleware import LIMITS, read_headers
 from kit.http.problems import prefers_problem
 from tests.faults.header_attacks import BEGINNINGS, PATTERNS
 from tests.gateway.wire import exchanged

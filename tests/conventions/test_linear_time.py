@@ -277,7 +277,7 @@ CASES = {
         lambda text: parse_check({"page": text, "requester": text}), MAX_BYTES, frame="https://a/{}"
     ),
     "attributes of a check": Case(lambda text: parse_attributes({text: text}, "a"), MAX_BYTES),
-    "pattern of pages": Case(lambda text: Pattern.of(text).length, MAX_PATTERN, ("*", "*a", "%2a"), "/{}$"),
+    "pattern of pages": Case(lambda text: Pattern.from_text(text).length, MAX_PATTERN, ("*", "*a", "%2a"), "/{}$"),
     "XML of a licence": Case(
         canonical, MAX_LICENSE, ("<a/>", "<a>", "<a b='", "&amp;", "x:"), "<license>{}</license>"
     ),

@@ -17,8 +17,8 @@ from kit.rest.heavy import view_at
 from kit.rest.lists.windows import WindowedPagination
 from kit.storage.summaries import summarize_new_blocks
 from licensing.access.selected_decisions import SelectedDecisions
-from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
+from licensing.content.views import ContentFilters
 from tests import factories
 from tests.conventions.endpoints import ENDPOINTS
 

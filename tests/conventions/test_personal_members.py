@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.events.objects import objects
+from accounts.events.recording import objects
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.payments.serializers import PaymentSerializer
 from analytics.wallets.serializers import WalletSerializer

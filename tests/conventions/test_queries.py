@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.archive.horizon import remembered
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.listed import grow

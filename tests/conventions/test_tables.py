@@ -8,11 +8,11 @@ from kit.openapi.error_examples import documented_errors, error_classes
 from kit.openapi.errors import error_detail_schema
 from licensing.access.event_loop.metrics import OUTCOMES
 from licensing.access.filters import DecisionFilters
-from licensing.content.filters import ContentFilters
 from licensing.content.metadata import ATTRIBUTES, SCHEMA, Kind
 from licensing.content.models import Content
 from licensing.content.serializers import MetadataField
 from licensing.content.services import WRITTEN
+from licensing.content.views import ContentFilters
 from licensing.imports.mapping import from_text
 from licensing.imports.preview import TARGETS
 from licensing.policies import schemas

@@ -8,11 +8,10 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.values.timestamps import parse_timestamp
 from licensing.access import deciding
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.content.models import Content
-from licensing.drafts.past_decisions import COLUMNS, read_rows
-from licensing.drafts.simulate import build_past_decision
+from licensing.drafts.simulate import COLUMNS, build_past_decision, read_rows
 from licensing.policies.facts import FACTS, TESTED, Facts, Source
 from licensing.policies.models import Policy
 from tests import factories

@@ -100,6 +100,8 @@ def forward(
             sent.append(message)
 
         await application(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
+        if (noted := application.gateway.callers.uses.answers()) is not None:  # after the reply
+            await noted
         return sent
 
     start, body = async_to_sync(exchange)()

@@ -18,7 +18,7 @@ from licensing.edge.publishing.terms import Item
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules
 from licensing.sites.pages import candidate_pages
-from licensing.sites.patterns import most_specific as most_specific_rule
+from licensing.sites.patterns import RuleTable
 
 T = TypeVar("T")
 USES = ("search", "ai_index", "ai_input", "ai_training")
@@ -110,7 +110,7 @@ def policies_at(
 ) -> list[CompiledPolicy | None]:
     """Return the policies that apply to a page by its path and query; all must allow it."""
     found = candidate_pages(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
-    rule = most_specific_rule([Ruled(*pair) for pair in rules], normalize_path(target))
+    rule = RuleTable([Ruled(*pair) for pair in rules]).most_specific(normalize_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 
 

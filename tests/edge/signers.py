@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, HTTPSignatureKeyResolver, algorithms
 
 from kit.outbound.client import Reply
-from licensing.access.tokens.key_pairs import encode_base64url
+from licensing.access.tokens.signing import encode_base64url
 from licensing.edge.verification.directories import Directories, thumbprint
 
 AGENT = "https://signer.example"

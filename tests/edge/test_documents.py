@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.edge.publishing import overlaps, terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses

@@ -12,7 +12,7 @@ def test_the_edge_needs_its_key(ask, site):
     assert ask("/premium/a", x_licensing_key="svc_sk_nope").error["code"] == "invalid_api_key"
 
 
-def test_a_proxy_can_have_its_own_faults_answered_as_an_outage(ask, account, site):
+def test_a_proxy_can_have_its_own_faults_answered_as_an_outage(ask, account, site, caplog):
     site(READERS)
     powerless = factories.key_text(account, permissions=["content:read"])
     outage = {"x_licensing_errors": "503"}
@@ -24,6 +24,9 @@ def test_a_proxy_can_have_its_own_faults_answered_as_an_outage(ask, account, sit
         ]
         assert [reply.status for reply in replies] == [503, 503, 503]
         assert replies[0].error["code"] == "invalid_api_key"
+    faults = [message for message in caplog.messages if message.startswith("A proxy could not ask about a page")]
+    assert len(faults) == 3  # one for each reason, until a minute has passed
+    assert "(insufficient_permissions)" in faults[1]
     site(LICENSED)
     assert ask("/premium/a", **outage).status == 402
     assert ask("/premium/a", authorization="License nope", **outage).status == 401

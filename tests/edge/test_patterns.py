@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from kit.values.paths import normalize_path
-from licensing.sites.patterns import compiled, most_specific
+from licensing.sites.patterns import RuleTable, compiled
 
 
 class Rule(Struct):
@@ -34,9 +34,9 @@ def test_a_pattern_matches_paths_in_any_spelling():
 
 def test_the_longest_pattern_wins_then_the_first():
     rules = [Rule("/*"), Rule("/premium/samples/*"), Rule("/premium/*")]
-    assert most_specific(rules, "/premium/samples/a") is rules[1]
-    assert most_specific(rules, "/premium/a") is rules[2]
-    assert most_specific(rules, "/a") is rules[0]
-    assert most_specific(rules[1:], "/a") is None
+    assert RuleTable(rules).most_specific("/premium/samples/a") is rules[1]
+    assert RuleTable(rules).most_specific("/premium/a") is rules[2]
+    assert RuleTable(rules).most_specific("/a") is rules[0]
+    assert RuleTable(rules[1:]).most_specific("/a") is None
     rules = [Rule("/a*"), Rule("/*a")]
-    assert most_specific(rules, "/aa") is rules[0]
+    assert RuleTable(rules).most_specific("/aa") is rules[0]

@@ -36,7 +36,7 @@ def patterns_and_pages(draw):
 @settings(suppress_health_check=[HealthCheck.filter_too_much])  # three of four pages do not match
 def test_an_open_expression_matches_only_plain_pages_of_its_pattern(both):
     text, path = both
-    pattern = Pattern.of(text)
+    pattern = Pattern.from_text(text)
     expression = opening(pattern)
     assume(expression is not None and re.fullmatch(expression, path))
     assert pattern.matches(path)
@@ -47,7 +47,7 @@ def test_an_open_expression_matches_only_plain_pages_of_its_pattern(both):
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_a_closed_expression_matches_all_pages_of_its_pattern(both):
     text, path = both
-    pattern = Pattern.of(text)
+    pattern = Pattern.from_text(text)
     assume(pattern.matches(path))
     expression = closing(pattern)
     assert expression is not None
@@ -56,13 +56,13 @@ def test_a_closed_expression_matches_all_pages_of_its_pattern(both):
 
 def test_usual_patterns_have_an_expression():
     for text in ["/", "/*", "/open/*", "/about", "/about$", "/a/*.html$", "/a/*/b", "/a*"]:
-        assert opening(Pattern.of(text)) is not None
-    every_page = opening(Pattern.of("/*"))
+        assert opening(Pattern.from_text(text)) is not None
+    every_page = opening(Pattern.from_text("/*"))
     for path in ("/%D8%AE%D8%A8%D8%B1", "/caf%c3%a9/a.html", "/%E0%A4%95", "/%E6%97%A5%E6%9C%AC"):
         assert re.fullmatch(every_page, path)
     for path in ("/%2e%2e", "/%C0%AE", "/%E0%80%AE", "/%EF%BC%8F", "/%25", "/a%3Bb", "/%C3", "/%5C"):
         assert not re.fullmatch(every_page, path)
-    assert re.match(closing(Pattern.of("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
+    assert re.match(closing(Pattern.from_text("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("proxy", KINDS)

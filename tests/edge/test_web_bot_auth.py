@@ -17,9 +17,9 @@ from accounts.limits.limiter import limiter
 from accounts.limits.windows import DAY
 from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
-from kit.http.headers import LIMITS
+from kit.http.middleware import LIMITS
 from licensing.access.event_loop.head import Head
-from licensing.access.tokens.key_pairs import encode_base64url
+from licensing.access.tokens.signing import encode_base64url
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table
 from licensing.edge.current_crawlers import current_table

@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounts import bulk
 from accounts.models import IdempotencyRecord
-from licensing.content import views as content_views
+from licensing.content.upserts import ContentBulk
 from tests import factories
 
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL commits all rows together")
@@ -23,13 +23,13 @@ def two_rows_at_a_time(monkeypatch):
 def parts(monkeypatch):
     """Return a list that gets the number of rows of each part of a bulk request for content."""
     sizes = []
-    write = content_views.upsert
+    write = ContentBulk.write_rows
 
     def count(account_id, rows, earlier):
         sizes.append(len(rows))
         return write(account_id, rows, earlier)
 
-    monkeypatch.setattr(content_views, "upsert", count)
+    monkeypatch.setattr(ContentBulk, "write_rows", count)
     return sizes
 
 
@@ -76,7 +76,7 @@ def test_the_reply_has_the_outcomes_of_all_parts_in_order(api, parts):
 def test_a_retry_writes_the_rows_that_a_crash_has_left(api, parts, monkeypatch):
     rows = {"items": [{"title": f"Item {number}"} for number in range(5)]}  # each of which would be created again
 
-    write = content_views.upsert
+    write = ContentBulk.write_rows
 
     def crash_in_the_second_part(account_id, rows, earlier):
         if parts:
@@ -84,7 +84,7 @@ def test_a_retry_writes_the_rows_that_a_crash_has_left(api, parts, monkeypatch):
         return write(account_id, rows, earlier)
 
     with monkeypatch.context() as context:
-        context.setattr(content_views, "upsert", crash_in_the_second_part)
+        context.setattr(ContentBulk, "write_rows", crash_in_the_second_part)
         assert api.post("/v1/content/bulk", rows, headers=KEY).status == 500
     assert api.get("/v1/content")["totalCount"] == 2
     reply = api.post("/v1/content/bulk", rows, headers=KEY)

@@ -1,6 +1,5 @@
 """Items and sites are linked to one policy at the same time, and never to a deleted one."""
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -13,7 +12,7 @@ from licensing.content.services import create_content, keep_policies
 from licensing.policies.services import delete_policy
 from licensing.sites.services import create_site
 from tests import factories
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, open_session, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
@@ -41,14 +40,12 @@ def outcome(work: Callable[..., object], *arguments: object) -> object:
         return type(error)
 
 
-def wait_until_blocked(work: Future[object]) -> None:
+def wait_for_lock_of_this_session(work: Future[object]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         [pid] = cursor.fetchone()
     with open_session(autocommit=True) as observer:
-        while not is_waited_for(pid, observer):
-            assert not work.done()
-            time.sleep(0.01)
+        assert wait_until_blocked(work, pid, observer)
 
 
 @on_postgresql
@@ -61,7 +58,7 @@ def test_a_link_and_a_deletion_wait_for_each_other_and_the_later_is_refused(acco
         with transaction.atomic():
             earlier[0](*earlier[1:])
             waiting = pool.submit(outcome, *later)
-            wait_until_blocked(waiting)
+            wait_for_lock_of_this_session(waiting)
         assert waiting.result(30) is (ValidationFailed if is_deleted_first else InUse)
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.policies.bulk import writing
+from licensing.policies import bulk
 from licensing.policies.models import Policy, PolicyRevision
 from tests import auditlog, factories
 from tests.endpoints.bulk_rows import params, statuses
@@ -66,7 +66,7 @@ def test_a_change_holds_for_the_next_check(api, account):
 
 def test_the_rules_of_all_policies_of_a_body_have_a_bounded_size(api, monkeypatch):
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
-    monkeypatch.setattr(writing, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
     reply = send(api, {"externalId": "a", "name": "B"})
     assert (reply.status, reply.error["param"]) == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]

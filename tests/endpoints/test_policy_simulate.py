@@ -8,7 +8,6 @@ from django.utils import timezone
 from accounts.models import Account
 from kit.http.errors import ClientGone, ValidationFailed
 from licensing.content import services as content_services
-from licensing.drafts import past_decisions
 from licensing.drafts import simulate as simulation
 from licensing.policies import services as policy_services
 from tests import factories
@@ -175,7 +174,7 @@ def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, cloc
 def test_decisions_of_one_moment_are_each_counted_once(simulate, check, clock, monkeypatch, size):
     for _ in range(6):
         check()
-    monkeypatch.setattr(past_decisions, "CHUNK", size)
+    monkeypatch.setattr(simulation, "CHUNK", size)
     assert counts(simulate(rules=[limited(4, "day")])) == (6, 2, 0)
     assert simulate(limit=4)["total"] == 4
 

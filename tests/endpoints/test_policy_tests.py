@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.access.lookup.policies import CompiledPolicies
+from licensing.access.lookup.pages import CompiledPolicies
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import MAX_TESTS_BYTES
 from tests import factories

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from tests.faults.harness import Deployment, deployed
-from tests.services import postgres, valkey
+from tests.faults.harness import Deployment, separate
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
@@ -32,18 +31,8 @@ def _choices_at_random_can_be_repeated() -> None:
 
 @pytest.fixture(scope="session")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    directory = tmp_path_factory.mktemp("deployment")
-    if ON_POSTGRESQL:
-        with (
-            # kill -9 is no power cut, so no fsync. Small log files, so that they fit where table files no longer do.
-            postgres(fsync=False, wal_segment_megabytes=1) as database,
-            valkey() as redis,
-            deployed(directory, workers=3, postgres=database, valkey=redis) as deployment,
-        ):
-            yield deployment
-    else:
-        with deployed(directory) as deployment:
-            yield deployment
+    with separate(tmp_path_factory.mktemp("deployment"), workers=3, PAGES_PER_MINUTE="1000000") as deployment:
+        yield deployment
 
 
 @pytest.fixture

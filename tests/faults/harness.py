@@ -9,19 +9,21 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import httpx
 import psutil
 import psycopg
+from django.conf import settings
 
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests import templates
-from tests.services import Postgres, Valkey, dies_with, free_port, unprivileged_child
+from tests.services import Postgres, Valkey, dies_with, eventually, free_port, postgres, unprivileged_child, valkey
 
 T = TypeVar("T")
 START_SECONDS = 600  # for a busy machine; a server that exited fails at once
@@ -35,14 +37,6 @@ REFUSE_NEW_ROWS = """
 # The table is locked before its partitions, as inserts lock them; dropping alone would lock a partition first.
 TAKE_NEW_ROWS = "LOCK TABLE analytics_accessevent; DROP FUNCTION refuse_new_rows CASCADE"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    """Return the condition's first true value, or its last value on timeout."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return value
 
 
 def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
@@ -59,6 +53,45 @@ def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
     raise AssertionError("A minute of the clock ended during each of five bursts.")
 
 
+class Api(httpx.Client):
+    """A client with a key of an account."""
+
+    def create(self, path: str, **body: Any) -> str:
+        """Create a resource and return its id."""
+        reply = self.post(path, json=body)
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["id"])
+
+    def policy(self, *rules: dict[str, Any], **fields: Any) -> str:
+        return self.create("/v1/policies", **{"name": "Policy", "rules": rules, **fields})
+
+    def item(self, *rules: dict[str, Any]) -> str:
+        """Create an item under a new policy with these rules; by default everything is allowed."""
+        from tests.factories import ALLOW_ALL  # benchmarks import this module without Django's models
+
+        return self.create("/v1/content", title="Item", policyId=self.policy(*(rules or [ALLOW_ALL])))
+
+    def check(self, item: str, requester: Any = "org_acme", **fields: Any) -> httpx.Response:
+        return self.post("/v1/access/check", json={"contentId": item, "requester": requester, **fields})
+
+    def page(self, path: str, **query: Any) -> Any:
+        """Repeat a GET until the service has recovered; return its JSON."""
+        reply = eventually(lambda: (found := self.get(path, params=query)).status_code == 200 and found)
+        assert reply, path
+        return reply.json()
+
+    def rows(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """Return the rows of all pages of a list."""
+        query = {"limit": 100, **query}
+        rows: list[dict[str, Any]] = []
+        while True:
+            page = self.page(path, **query)
+            rows += page["data"]
+            if not page["hasMore"]:
+                return rows
+            query["cursor"] = page["nextCursor"]
+
+
 class Deployment:
     """An installation in its own directory, which can be started and killed repeatedly."""
 
@@ -70,9 +103,10 @@ class Deployment:
         postgres: Postgres | None = None,
         valkey: Valkey | None = None,
         checkout: Path = ROOT,
+        program: Sequence[str] = SERVE,
         **further: str,  # settings
     ) -> None:
-        self.directory, self.checkout = directory, checkout
+        self.directory, self.checkout, self.program = directory, checkout, program
         self.workers = workers
         self.postgres, self.valkey = postgres, valkey
         self.port = free_port()
@@ -125,6 +159,13 @@ class Deployment:
         """Return a manage.py command's JSON output."""
         return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
 
+    def python(self, *arguments: str, **further: str) -> "subprocess.CompletedProcess[str]":
+        """Run Python to its end with the installation's settings and `further` ones; return its output."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.checkout, env={**self.environment, **further}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
     def migrate(self) -> None:
         """Create the database tables."""
         if self.postgres:
@@ -147,19 +188,19 @@ class Deployment:
             with psycopg.connect(self.postgres.url) as connection:
                 connection.execute(statement)
             return
-        with closing(sqlite3.connect(self.directory / "db.sqlite3")) as database, database:
+        with closing(sqlite3.connect(self.directory / "db.sqlite3", timeout=20)) as database, database:
             database.execute(statement)
 
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
         """Create accounts and return two keys with all permissions for each; `fields` as in tests.factories."""
         return [(first, second) for _, first, second in self.ask_shell("accounts", count, **fields)]
 
-    def launch(self, program: Sequence[str] = SERVE) -> None:
-        """Start the program without waiting for it. Even root's has no privileges, as in production."""
+    def launch(self, program: Sequence[str] = ()) -> None:
+        """Start the program, or its own, without waiting for it. Even root's has no privileges, as in production."""
         self.startups_before = self.log().count("Application startup complete")
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, *program],
+                [sys.executable, *(program or self.program)],
                 cwd=self.checkout,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -169,7 +210,7 @@ class Deployment:
                 preexec_fn=unprivileged_child(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - system calls
             )
 
-    def start(self, program: Sequence[str] = SERVE) -> None:
+    def start(self, program: Sequence[str] = ()) -> None:
         """Start the server if it is not running, and wait until it is ready."""
         if self.postgres:
             self.postgres.start()
@@ -252,22 +293,22 @@ class Deployment:
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
-    def client(self, key: str, **options: Any) -> httpx.Client:
+    def client(self, key: str, **options: Any) -> Api:
         """Return a client that opens a new connection for every request, so any worker may get it."""
         limits = httpx.Limits(max_keepalive_connections=0)
-        return httpx.Client(
+        return Api(
             base_url=self.url,
             headers={"Authorization": f"Bearer {key}"},
             **{"limits": limits, "timeout": 30, **options},
         )
 
     @contextmanager
-    def client_of_each_worker(self, key: str) -> Iterator[list[httpx.Client]]:
+    def client_of_each_worker(self, key: str) -> Iterator[list[Api]]:
         """Yield a client for each worker process, with one keep-alive connection.
 
         A server may close an idle connection after some seconds; the next may then reach another worker.
         """
-        clients: list[httpx.Client] = []
+        clients: list[Api] = []
         try:
             for _ in self.each_worker_alone():
                 clients.append(self.client(key, limits=httpx.Limits(max_connections=1)))
@@ -318,3 +359,33 @@ def deployed(directory: Path, **options: Any) -> Iterator[Deployment]:
         yield deployment
     finally:
         deployment.close()
+
+
+@contextmanager
+def separate(
+    directory: Path, *, workers: int = 2, variables: Mapping[str, str] = MappingProxyType({}), **further: Any
+) -> Iterator[Deployment]:
+    """Yield an installation with servers of its own: on SQLite one process, on PostgreSQL several and a Valkey.
+
+    `further` are settings, and `program`. PostgreSQL gets the `variables`, too.
+    """
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        with deployed(directory, **variables, **further) as deployment:
+            yield deployment
+        return
+    with (
+        # kill -9 is no power cut, so no fsync. Small log files, so that they fit where table files no longer do.
+        postgres(fsync=False, wal_segment_megabytes=1, variables=variables) as database,
+        valkey() as redis,
+        deployed(directory, workers=workers, postgres=database, valkey=redis, **variables, **further) as deployment,
+    ):
+        yield deployment
+
+
+@contextmanager
+def beside(server: Deployment, directory: Path, **further: Any) -> Iterator[Deployment]:
+    """Yield another installation on the same database and with the same secret, as on another machine."""
+    secret = (server.directory / "secret_key").read_text().strip()
+    with closing(Deployment(directory, **{"postgres": server.postgres, "SECRET_KEY": secret, **further})) as other:
+        other.start()
+        yield other

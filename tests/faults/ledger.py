@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from tests.factories import ALLOW_ALL, DENY_ALL
+from tests.factories import ALLOW_ALL, DENY_ALL, LICENSED
 from tests.faults.harness import Deployment, eventually
 from tests.faults.traffic import Exchange, Load, request, under_load
 
@@ -25,13 +25,23 @@ WRITES_PER_SECOND = 5
 POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; the others make single checks
 LIMIT = 1_000_000
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 PRICES = (0.07, 0.01)  # per access, alternating
 RULES = {True: [ALLOW_ALL], False: [DENY_ALL]}
 
 
 def price(amount: float) -> dict[str, Any]:
     return {"amount": amount, "currency": "EUR"}
+
+
+def differences(answers: dict[str, dict[str, Any]], stored: dict[str, dict[str, Any]]) -> list[str]:
+    """Describe the answered decisions that are not stored, or not as they were answered."""
+    found = []
+    for id_, answer in answers.items():
+        if id_ not in stored:
+            found.append(f"lost: {id_}")
+        elif differing := [name for name in answer if stored[id_].get(name) != answer[name]]:
+            found.append(f"{id_} differs in {differing}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -55,32 +65,17 @@ class Ledger:
         self.writes: dict[str, list[Exchange]] = {"policy": [], "item": [], "price": []}
         self.stale: list[str] = []
         self.compared_at = datetime.now(UTC)
-        rules = (ALLOW_ALL, ALLOW_ALL, LIMITED, LICENSED)
-        self.changing, self.open, self.limited, self.licensed = map(self.policy, rules)
-        self.items = {
-            name: self.client.post("/v1/content", json={"title": name, "policyId": policy}).json()["id"]
-            for name, policy in (
-                ("policy", self.changing),
-                ("item", self.open),
-                ("limited", self.limited),
-                ("licensed", self.licensed),
-            )
-        }
+        rules = {"policy": ALLOW_ALL, "item": ALLOW_ALL, "limited": LIMITED, "licensed": LICENSED}
+        self.items = {name: self.client.item(rule) for name, rule in rules.items()}
+        self.changing = self.client.get(f"/v1/content/{self.items['policy']}").json()["policyId"]
         self.licenses = [self.license(requester) for requester in ("org_0", "org_1", "org_batches")]
         self.turns = count()
 
-    def policy(self, rule: dict[str, Any]) -> str:
-        return self.client.post("/v1/policies", json={"name": "Licensed", "rules": [rule]}).json()["id"]
-
     def license(self, requester: str) -> str:
         """License the licensed item only."""
-        scope: dict[str, Any] = {
-            "requesterId": requester,
-            "licenseType": "commercial",
-            "contentIds": [self.items["licensed"]],
-        }
-        scope["startsAt"] = "2000-01-01T00:00:00Z"  # whatever a test does to the clock
-        return self.client.post("/v1/licenses", json={**scope, "pricePerAccess": price(PRICES[0])}).json()["id"]
+        terms = {"contentIds": [self.items["licensed"]], "pricePerAccess": price(PRICES[0])}
+        terms["startsAt"] = "2000-01-01T00:00:00Z"  # whatever a test does to the clock
+        return self.client.create("/v1/licenses", requesterId=requester, licenseType="commercial", **terms)
 
     @contextmanager
     def load(self, clients: int = CLIENTS, per_second: float = PER_SECOND) -> Iterator[Load]:
@@ -159,28 +154,9 @@ class Ledger:
 
     def probe(self) -> dict[str, Any] | None:
         """Check once more under the limited rule; None while the service recovers."""
-        body = {"contentId": self.items["limited"], "requester": "org_0"}
-        reply = self.client.post("/v1/access/check", json=body)
+        reply = self.client.check(self.items["limited"], "org_0")
         self.unknown += reply.status_code != 200
         return reply.json() if reply.status_code == 200 else None
-
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """Repeat a GET until the service has recovered."""
-
-        def reply() -> Any:
-            found = self.client.get(path, params=query)
-            return found.json() if found.status_code == 200 else None
-
-        return eventually(reply) or {}
-
-    def pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        query["limit"] = 100
-        while True:
-            page = self.get(path, **query)
-            yield from page["data"]
-            if not page["hasMore"]:
-                return
-            query["cursor"] = page["nextCursor"]
 
     def discrepancies(self) -> list[str]:
         """Describe the differences between the service's record and the client's."""
@@ -188,24 +164,20 @@ class Ledger:
         last = eventually(self.probe)
         self.acknowledged[last["id"]] = last
         since, self.compared_at = self.compared_at, begun
-        fresh = list(self.pages("/v1/access/decisions", **{"created[gte]": since.isoformat()}))
+        fresh = self.client.rows("/v1/access/decisions", **{"created[gte]": since.isoformat()})
         self.stored |= {decision["id"]: decision for decision in fresh}
-        total = self.get("/v1/access/decisions", limit=1)["totalCount"]
+        total = self.client.page("/v1/access/decisions", limit=1)["totalCount"]
 
         found = [f"{total} stored, {len(self.stored)} known"] if total != len(self.stored) else []
         if (unasked := total - len(self.acknowledged) - self.unknown) > 0:
             found.append(f"{unasked} stored that nobody asked for")
-        for id_, answer in self.acknowledged.items():
-            if id_ not in self.stored:
-                found.append(f"lost: {id_}")
-            elif differing := [name for name in answer if self.stored[id_][name] != answer[name]]:
-                found.append(f"{id_} differs in {differing}")
-        entries = self.pages("/v1/revenue", **{"type": "usage", "created[gte]": since.isoformat()})
+        found += differences(self.acknowledged, self.stored)
+        entries = self.client.rows("/v1/revenue", **{"type": "usage", "created[gte]": since.isoformat()})
         self.charged |= {entry["id"]: entry for entry in entries}
         return found + self.stale + self.wrong_decisions(fresh) + self.wrong_figures(last) + self.wrong_charges()
 
     def wrong_decisions(self, decisions: list[dict[str, Any]]) -> list[str]:
-        versions = self.pages(f"/v1/policies/{self.changing}/versions")
+        versions = self.client.rows(f"/v1/policies/{self.changing}/versions")
         rules = {revision["version"]: revision["rules"][0]["action"] for revision in versions}
         return [
             f"{decision['id']} contradicts its policy"
@@ -229,7 +201,7 @@ class Ledger:
             if said[id_] != entered[id_]
         ]
         cents = sum(round(entry["amount"] * 100) for entry in self.charged.values())
-        report = self.get("/v1/analytics/revenue", period="7d", currency="EUR")["summary"]
+        report = self.client.page("/v1/analytics/revenue", period="7d", currency="EUR")["summary"]
         if round(report["total"] * 100) != cents:
             found.append(f"{report} for {cents} cents")
         return found
@@ -243,7 +215,7 @@ class Ledger:
                 "allowedRequests": sum(allowed),
                 "deniedRequests": len(allowed) - sum(allowed),
             }
-            if (stats := self.get(f"/v1/content/{item}")["stats"]) != expected:
+            if (stats := self.client.page(f"/v1/content/{item}")["stats"]) != expected:
                 found.append(f"{name}: {stats} for {expected}")
         used = sum(
             decision["contentId"] == self.items["limited"] and decision["requester"]["id"] == "org_0"

@@ -8,16 +8,12 @@ from contextlib import AbstractContextManager, closing, contextmanager
 import httpx
 import pytest
 
+from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
-PRICED = {
-    "action": "allow",
-    "conditions": {"default": True},
-    "permissions": ["read"],
-    "pricePerAccess": {"amount": 0.05, "currency": "USD"},
-}
+PRICED = {**ALLOW_ALL, "pricePerAccess": {"amount": 0.05, "currency": "USD"}}
 GIVES_UP_AFTER = 0.5  # seconds
 
 
@@ -55,16 +51,12 @@ STALLS: dict[str, Callable[[Deployment], AbstractContextManager[None]]] = {
 
 
 @pytest.mark.parametrize("stalled", STALLS)
-def test_an_answer_for_which_the_proxy_no_longer_waits_is_neither_charged_nor_recorded(
-    server: Deployment, key: str, stalled: str
-) -> None:
+def test_an_answer_for_which_the_proxy_no_longer_waits_is_neither_charged_nor_recorded(server, key, stalled):
     if stalled == "database" and server.postgres:
         pytest.skip("On PostgreSQL writers do not wait for each other's transactions.")
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "Priced", "rules": [PRICED]}).json()["id"]
-        terms = [{"pattern": "/*", "policyId": policy}]
-        site = client.post("/v1/sites", json={"host": "pub.example", "rules": terms, "mode": "enforce"})
-        assert site.status_code == 201, site.text
+        terms = [{"pattern": "/*", "policyId": client.policy(PRICED)}]
+        client.create("/v1/sites", host="pub.example", rules=terms, mode="enforce")
         assert (visit(server, key).status_code, booked(client)) == (200, 1)
 
         with STALLS[stalled](server), ThreadPoolExecutor(3) as pool:

@@ -13,9 +13,8 @@ import pytest
 from run import ROOT
 from tests.archived import Place, newest_table, on_disk, on_s3, s3_server
 from tests.faults.conftest import ON_POSTGRESQL, kills
-from tests.faults.harness import Deployment, deployed
+from tests.faults.harness import Deployment, separate
 from tests.faults.ledger import Ledger
-from tests.services import postgres, valkey
 
 pytestmark = pytest.mark.faults
 __all__ = ["s3_server"]  # a fixture
@@ -35,11 +34,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return on_s3(request.getfixturevalue("s3_server"), uuid4().hex)
 
 
-def archiving(server: Deployment, *options: str) -> subprocess.Popen[str]:
+def started(server: Deployment, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "manage.py", "archive_events", *options],
+        [sys.executable, *arguments],
         cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
+
+
+def archiving(server: Deployment, *options: str) -> subprocess.Popen[str]:
+    return started(server, "manage.py", "archive_events", *options)
 
 
 def recorded(server: Deployment) -> list[tuple[str, int, int]]:
@@ -71,7 +74,7 @@ def test_a_killed_archive_loses_and_doubles_nothing(server: Deployment, key: str
         with ledger.load():
             for _ in range(kills(3)):
                 process = archiving(server, "--anew")
-                time.sleep(random.uniform(0.5, 4))
+                time.sleep(random.uniform(0.5, 4))  # a kill at any moment
                 process.kill()
                 process.wait(20)
                 partly = archived(place)
@@ -107,13 +110,7 @@ LEFT = "SELECT count(*) FROM analytics_accessevent WHERE created < date_trunc('m
 def test_a_killed_removal_leaves_every_decision_to_be_read_once(tmp_path: Path, place: Place) -> None:
     month = time.strftime("%Y-%m-01")
     closed = {"format": "jsonl", "sort": "created", "created[lt]": month}
-    with (
-        postgres(fsync=False) as database,
-        valkey() as redis,
-        deployed(
-            tmp_path, workers=2, postgres=database, valkey=redis, ARCHIVE_DIR=place.setting, **place.variables
-        ) as server,
-    ):
+    with separate(tmp_path, ARCHIVE_DIR=place.setting, **place.variables) as server:
         made = str(server.manage("seed_demo", "--days", "100", "--beside"))
         [(key, _)] = server.accounts(1)
         ledger = Ledger(server, key)
@@ -127,22 +124,15 @@ def test_a_killed_removal_leaves_every_decision_to_be_read_once(tmp_path: Path, 
             wanted = read()
             assert len(wanted) > 100
             for _ in range(kills(3)):
-                process = removing(server)
-                time.sleep(random.uniform(1, 18))
+                process = started(server, "-c", REMOVE)
+                time.sleep(random.uniform(1, 18))  # a kill at any moment
                 assert read() == wanted
                 process.kill()
                 process.wait(20)
                 assert read() == wanted
-            process = removing(server)
+            process = started(server, "-c", REMOVE)
             output, _ = process.communicate(timeout=120)
             assert process.returncode == 0, output
             assert read() == wanted
         [(left,)] = server.rows(LEFT)
         assert (left, ledger.discrepancies()) == (0, [])
-
-
-def removing(server: Deployment) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", REMOVE],
-        cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip

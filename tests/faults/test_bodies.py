@@ -88,9 +88,7 @@ def test_the_connection_of_a_body_that_was_refused_can_be_used_again(server: Dep
     ],
 )
 @pytest.mark.parametrize("size", [50 * MIB, 200 * MIB])
-def test_a_client_that_sends_a_large_body_before_reading_gets_the_reply(
-    server: Deployment, key: str, path: str, has_key: bool, status: int, size: int
-) -> None:
+def test_a_client_that_sends_a_large_body_before_reading_gets_the_reply(server, key, path, has_key, status, size):
     headers = ["Content-Type: application/json", f"Content-Length: {size}"]
     if has_key:
         headers.append(f"Authorization: Bearer {key}")
@@ -156,9 +154,7 @@ def test_operators_bring_20_mib_of_items_or_logs_and_2_mib_of_other_forms(operat
 
 
 @pytest.mark.parametrize("path", [IMPORT, "/admin/licensing/policy/add/"])
-def test_an_operator_who_sends_all_of_a_large_file_before_reading_gets_the_reply(
-    server: Deployment, operator: httpx.Client, path: str
-) -> None:
+def test_an_operator_who_sends_all_of_a_large_file_before_reading_gets_the_reply(server, operator, path):
     headers = (f"Cookie: {cookies_of(operator)}", f"Content-Length: {50 * MIB}")
     with connection(server, f"POST {path}", *headers) as opened:
         send_zeros(opened, 50 * MIB)
@@ -199,6 +195,7 @@ def processes_of(server: Deployment) -> list[psutil.Process]:
 
 
 def memory_of(server: Deployment) -> int:
+    """Return the memory in bytes, which is what the test is about; it compares two states of the same processes."""
     return sum(process.memory_info().rss for process in processes_of(server))
 
 

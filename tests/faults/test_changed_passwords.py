@@ -40,7 +40,7 @@ def test_nothing_is_lost_and_the_service_needs_the_new_ones_from_its_restart(tmp
                     server.environment |= urls(NEW)
                     server.restart()
                     load.wait_for(200)
-                    assert load.eventually_succeeds(len(load.exchanges))
+                    load.wait_for_success()
                     with server.client_of_each_worker(key) as workers:
                         ready = [worker.get("/readyz").json()["checks"] for worker in workers]
 

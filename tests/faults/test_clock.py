@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from tests.factories import ALLOW_ALL
-from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed
+from tests.faults.harness import Deployment, separate
 from tests.faults.ledger import Ledger
 from tests.faults.shared_limits import LIMIT, how_many_pass
 from tests.faults.traffic import in_groups, request, statuses
-from tests.services import postgres, valkey
 from tests.services.server import directory
 from tests.world.clock import LIBRARY, WorldClock
 
@@ -32,16 +29,7 @@ def clock() -> Iterator[WorldClock]:
 
 @pytest.fixture(scope="module")
 def server(clock: WorldClock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    place: Path = tmp_path_factory.mktemp("clock")
-    if not ON_POSTGRESQL:
-        with deployed(place, **clock.environment) as server:
-            yield server
-        return
-    with (
-        postgres(fsync=False, variables=clock.environment) as database,
-        valkey() as redis,
-        deployed(place, workers=2, postgres=database, valkey=redis, **clock.environment) as server,
-    ):
+    with separate(tmp_path_factory.mktemp("clock"), variables=clock.environment) as server:
         yield server
 
 
@@ -75,12 +63,10 @@ def test_a_limit_of_the_plan_begins_again(server: Deployment, clock: WorldClock,
 def test_a_rule_s_limit_stays_used_up(server: Deployment, clock: WorldClock, key: str) -> None:
     with server.client(key) as client:
         rule = {**ALLOW_ALL, "rateLimit": {"requests": 3, "period": "hour"}}
-        policy = client.post("/v1/policies", json={"name": "Three an hour", "rules": [rule]}).json()["id"]
-        item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+        item = client.item(rule)
 
         def allowed() -> list[bool]:
-            body = {"contentId": item, "requester": "org_acme"}
-            return [client.post("/v1/access/check", json=body).json()["allowed"] for _ in range(4)]
+            return [client.check(item).json()["allowed"] for _ in range(4)]
 
         assert allowed() == [True, True, True, False]
         clock.set(clock.now() - HOUR)

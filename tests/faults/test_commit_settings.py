@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from analytics.recording.recorder import AsyncRecorder
+from analytics.recording.batch import AsyncRecorder
 from tests.faults.conftest import ON_POSTGRESQL
 
 pytestmark = pytest.mark.django_db(transaction=True)

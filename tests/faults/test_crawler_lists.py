@@ -2,19 +2,14 @@
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from run import ROOT
-from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.harness import Deployment, eventually, separate
 from tests.outbound.receivers import certificate_of, receiver
-from tests.services import postgres, valkey
 
 FETCH = """
 import ssl, sys
@@ -34,21 +29,10 @@ sys.exit(fetched.failure or None)
 """
 
 
-SETTINGS = {"CRAWLER_LISTS": "on", "CRAWLER_DNS": "off"}
-
-
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Deployment]:
-    if ON_POSTGRESQL:
-        with (
-            postgres(fsync=False) as database,
-            valkey() as redis,
-            deployed(tmp_path, workers=2, postgres=database, valkey=redis, **SETTINGS) as made,
-        ):
-            yield made
-    else:
-        with deployed(tmp_path, **SETTINGS) as made:
-            yield made
+    with separate(tmp_path, CRAWLER_LISTS="on", CRAWLER_DNS="off") as made:
+        yield made
 
 
 def requester_at(service: Deployment, key: str, address: str) -> str:
@@ -60,9 +44,7 @@ def requester_at(service: Deployment, key: str, address: str) -> str:
     return reply.headers["X-Access-Requester"]
 
 
-def test_processes_recognise_crawlers_by_the_lists_that_another_one_has_fetched(
-    installation: Deployment, tmp_path: Path
-):
+def test_processes_recognise_crawlers_by_the_lists_that_another_one_has_fetched(installation, tmp_path):
     server, _ = certificate_of("seeker.example", tmp_path)
     lists = [["8.8.4.0/24"], ["8.8.8.0/24"]]
 
@@ -72,20 +54,13 @@ def test_processes_recognise_crawlers_by_the_lists_that_another_one_has_fetched(
 
     with receiver(answer, tls=server) as operator:
         url = f"https://seeker.example:{operator.port}/bots.json"
-        seeker = {
-            "name": "Seeker",
-            "class": "search",
-            "operator": "Seeker",
-            "userAgent": "Seeker",
-            "addressLists": [url],
-        }
+        names = dict.fromkeys(("name", "operator", "userAgent"), "Seeker")
+        seeker = {**names, "class": "search", "addressLists": [url]}
         (tmp_path / "crawlers.json").write_text(json.dumps({"date": "2026-11-24", "crawlers": [seeker]}))
 
         def fetch() -> None:
-            subprocess.run(
-                [sys.executable, "-c", FETCH, url, str(tmp_path / "certificate.pem")],
-                cwd=ROOT, env=installation.environment, check=True,
-            )  # fmt: skip
+            done = installation.python("-c", FETCH, url, str(tmp_path / "certificate.pem"))
+            assert done.returncode == 0, done.stderr
 
         [(key, _)] = installation.accounts(1)
         fetch()

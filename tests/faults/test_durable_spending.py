@@ -11,33 +11,18 @@ from typing import Any
 
 import pytest
 
+from tests.factories import LICENSED
 from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.harness import Deployment
+from tests.faults.ledger import differences
 from tests.faults.traffic import Load, request, under_load
-from tests.services import postgres, valkey
 
 pytestmark = pytest.mark.faults
 
 KILLS = int(os.environ.get("SPENDING_KILLS") or 2)
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 PRICE = Decimal("0.05")
 CLIENTS = 12
 SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; each of the others is a separate requester
-
-
-@pytest.fixture(scope="module")
-def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A server whose database syncs as in production."""
-    if not ON_POSTGRESQL:
-        yield request.getfixturevalue("deployment")
-        return
-    directory = tmp_path_factory.mktemp("spending")
-    with (
-        postgres() as database,
-        valkey() as redis,
-        deployed(directory, workers=3, postgres=database, valkey=redis) as deployment,
-    ):
-        yield deployment
 
 
 class Spenders:
@@ -48,22 +33,14 @@ class Spenders:
         self.turns = count()
         self.answered: dict[str, dict[str, Any]] = {}
         with server.client(key) as client:
-
-            def post(path: str, **body: Any) -> str:
-                reply = client.post(path, json=body)
-                assert reply.status_code == 201, reply.text
-                id_: str = reply.json()["id"]
-                return id_
-
-            policy = post("/v1/policies", name="Licensed", rules=[LICENSED])
-            self.item = post("/v1/content", title="Item", policyId=policy)
+            self.item = client.item(LICENSED)
             self.wallets = {}
+            price = {"amount": str(PRICE), "currency": "USD"}
             for number in range(4):
-                terms = {"requesterId": f"org_{number}", "licenseType": "a"}
-                post("/v1/licenses", **terms, pricePerAccess={"amount": str(PRICE), "currency": "USD"})
+                client.create("/v1/licenses", requesterId=f"org_{number}", licenseType="a", pricePerAccess=price)
                 for unit, amount in (("USD", 2 + number), ("access", 500)):
-                    wallet = post("/v1/wallets", requesterId=f"org_{number}", unit=unit)
-                    post(f"/v1/wallets/{wallet}/grants", amount=amount)
+                    wallet = client.create("/v1/wallets", requesterId=f"org_{number}", unit=unit)
+                    client.create(f"/v1/wallets/{wallet}/grants", amount=amount)
                     self.wallets[number, unit] = wallet
 
     def compose(self, number: int) -> tuple[Any, bytes]:
@@ -89,40 +66,21 @@ class Spenders:
 
     def discrepancies(self) -> list[str]:
         with self.server.client(self.key) as client:
-
-            def pages(path: str) -> Iterator[dict[str, Any]]:
-                query: dict[str, Any] = {"limit": 100}
-                while True:
-                    reply = eventually(lambda: (found := client.get(path, params=query)).status_code == 200 and found)
-                    page = reply.json()
-                    yield from page["data"]
-                    if not page["hasMore"]:
-                        return
-                    query["cursor"] = page["nextCursor"]
-
-            decisions = {one["id"]: one for one in pages("/v1/access/decisions")}
-            found = [f"lost: {id_}" for id_ in self.answered.keys() - decisions.keys()]
-            found += [
-                f"{id_} was answered otherwise"
-                for id_, answer in self.answered.items()
-                if id_ in decisions and answer != {name: decisions[id_].get(name) for name in answer}
-            ]
+            decisions = {one["id"]: one for one in client.rows("/v1/access/decisions")}
+            found = differences(self.answered, decisions)
             for (number, unit), wallet in self.wallets.items():
-                entries = list(pages(f"/v1/wallets/{wallet}/entries"))
+                entries = client.rows(f"/v1/wallets/{wallet}/entries")
                 spends = [one["decisionId"] for one in entries if one["type"] == "spend"]
-                paid = {
-                    id_
-                    for id_, one in decisions.items()
-                    if one["allowed"] and one["requester"]["id"] == f"org_{number}"
-                }
+                own = [one for one in decisions.values() if one["requester"]["id"] == f"org_{number}"]
+                paid = {one["id"] for one in own if one["allowed"]}
                 if sorted(spends) != sorted(paid):
                     found.append(f"{len(spends)} spends in {unit} of {len(paid)} decisions")
                 balance = Decimal(str(client.get(f"/v1/wallets/{wallet}").json()["balance"]))
                 total = sum((Decimal(str(one["amount"])) for one in entries), Decimal(0))
-                left = sum(Decimal(str(one["remaining"])) for one in pages(f"/v1/wallets/{wallet}/grants"))
+                left = sum(Decimal(str(one["remaining"])) for one in client.rows(f"/v1/wallets/{wallet}/grants"))
                 if not balance == total == left or balance < 0:
                     found.append(f"the balance {balance}, entries {total}, grants {left}")
-            charged = {one["decisionId"] for one in pages("/v1/revenue") if one["type"] == "usage"}
+            charged = {one["decisionId"] for one in client.rows("/v1/revenue") if one["type"] == "usage"}
             allowed = {id_ for id_, one in decisions.items() if one["allowed"]}
             if charged != allowed:
                 found.append(f"{len(charged ^ allowed)} charges without decision or the reverse")
@@ -130,11 +88,10 @@ class Spenders:
 
 
 @pytest.fixture(scope="module")
-def all_spenders(durable: Deployment) -> Spenders:
+def all_spenders(deployment: Deployment, keys: Iterator[str]) -> Spenders:
     """Wallets for all kills, whose data must survive them all."""
-    durable.start()
-    [(key, _)] = durable.accounts(1)
-    return Spenders(durable, key)
+    deployment.start()
+    return Spenders(deployment, next(keys))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ FAULT_KEYS sets how many keys are ended, by revoking and rotating in turn.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from itertools import count
@@ -16,33 +15,14 @@ import httpx
 import pytest
 
 from tests.factories import ALLOW_ALL
-from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed
-from tests.services import postgres, valkey
+from tests.faults.harness import Api, Deployment
 
 pytestmark = pytest.mark.faults
 
 KEYS = int(os.environ.get("FAULT_KEYS") or 80)
 ACCOUNTS = 4  # at the same time
-WORKERS = 3
-FORGETFUL = ("-m", "tests.faults.forgetful_server")
+FORGETFUL = ("-m", "tests.faults.altered_server", "forgetful")
 addresses = count()
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A server with three processes (one on SQLite)."""
-    directory = tmp_path_factory.mktemp("several")
-    if not ON_POSTGRESQL:
-        with deployed(directory) as deployment:
-            yield deployment
-        return
-    with (
-        postgres(fsync=False) as database,
-        valkey() as redis,
-        deployed(directory, workers=WORKERS, postgres=database, valkey=redis) as deployment,
-    ):
-        yield deployment
 
 
 class Slow:
@@ -92,14 +72,13 @@ class Publisher:
 
     def __init__(self, server: Deployment, key: str) -> None:
         self.key = key
-        self.workers: list[tuple[httpx.Client, Slow]] = []
+        self.workers: list[tuple[Api, Slow]] = []
         for _ in server.each_worker_alone():
             client = server.client(key, limits=httpx.Limits(max_connections=1))
             assert client.get("/livez").status_code == 200
             self.workers.append((client, Slow(server)))
         owner = self.workers[0][0]
-        policy = owner.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-        self.item: str = owner.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+        self.item = owner.item()
 
     def end_keys(self, number: int) -> Counter[int]:
         """Count the statuses of requests sent with a key after its end."""
@@ -120,8 +99,7 @@ class Publisher:
         for place, (_, slow) in enumerate(self.workers):
             slow.begin(created["key"], *every[(turn + place) % len(every)])
         for client, _ in self.workers:
-            told = client.post("/v1/access/check", json={"contentId": self.item, "requester": "another"})
-            assert told.status_code == 200
+            assert client.check(self.item, "another").status_code == 200
         return Counter(slow.end() for _, slow in self.workers)
 
     @staticmethod
@@ -153,18 +131,16 @@ def race(server: Deployment, keys: int) -> tuple[Counter[int], int]:
     return statuses, recorded
 
 
-def test_no_ended_key_gets_a_decision(several: Deployment) -> None:
-    several.start()
-    processes = WORKERS if ON_POSTGRESQL else 1
-    assert race(several, KEYS) == ({401: KEYS // ACCOUNTS * ACCOUNTS * processes}, 0)
+def test_no_ended_key_gets_a_decision(server: Deployment) -> None:
+    assert race(server, KEYS) == ({401: KEYS // ACCOUNTS * ACCOUNTS * server.workers}, 0)
 
 
-def test_the_race_finds_out_a_server_that_does_not_compare_epochs(several: Deployment) -> None:
-    several.kill()
-    several.start(FORGETFUL)
+def test_the_race_finds_out_a_server_that_does_not_compare_epochs(server: Deployment) -> None:
+    server.kill()
+    server.start(FORGETFUL)
     try:
-        statuses, recorded = race(several, 40)
+        statuses, recorded = race(server, 40)
     finally:
-        several.kill()
+        server.kill()
     assert statuses[200] > 0
     assert recorded > 0

@@ -9,8 +9,8 @@ from threading import Event
 
 import pytest
 
-from kit.http.headers import LIMITS, MAX_PARAMETERS, MAX_TARGET
-from tests.faults.harness import Deployment, deployed
+from kit.http.middleware import LIMITS, MAX_PARAMETERS, MAX_TARGET
+from tests.faults.harness import Deployment
 from tests.faults.header_attacks import (
     CHECK,
     FORWARD,
@@ -30,18 +30,6 @@ MOST = 10  # times the cost of the same request with ordinary headers: about a m
 TRIES = 8  # take the least of these, because some include other work of the loop
 FROM_PROXIES = {name.decode() for name in LIMITS if name.startswith((b"x-forwarded-", b"x-original-"))}
 READ_AT_THE_EDGE_FROM_PROXIES = FROM_PROXIES - {"x-forwarded-for"}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployed(tmp_path_factory.mktemp("headers"), PAGES_PER_MINUTE="1000000") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def key(server: Deployment) -> str:
-    [(key, _)] = server.accounts(1)
-    return key
 
 
 class Connection:

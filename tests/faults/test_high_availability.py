@@ -36,7 +36,7 @@ GUIDE = "docs/guides/fail-over.md"
 CONFIGURATION = "/etc/postgresql"  # in the containers of database nodes
 SECRETS = {"POSTGRES_PASSWORD": "s3cret", "SECRET_KEY": "k" * 50, "API_KEY_PEPPER": "p" * 50}
 ADDRESSES = {"db1": "127.0.0.2", "db2": "127.0.0.3"}
-MOST_SECONDS = 5  # until requests succeed after a promotion; 0.3 to 0.5 on an idle machine
+COMMITS_THAT_WAIT = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 RATE = 150  # requests a second for each service
 
 
@@ -225,25 +225,23 @@ def test_promoting_the_standby_under_load_loses_no_answered_decision(containers:
         for load in loads:
             load.wait_for(150)
         old.kill()
-        time.sleep(1)
+        assert eventually(lambda: readiness(servers[0])[1] in ("unreachable", "read_only"))
         before, cause = readiness(servers[0])
         containers.follow(step("docker compose stop", old))
         promoted = time.monotonic()
         containers.follow(step("docker compose exec db2 pg_ctl promote", old))
-        counts = [len(load.exchanges) for load in loads]
-        assert all(load.eventually_succeeds(count, 50) for load, count in zip(loads, counts, strict=True))
-        took = time.monotonic() - promoted
+        for load in loads:
+            load.wait_for_success(50)
+        print(f"served {time.monotonic() - promoted:.1f} s after the promotion")  # pytest shows it with -rP
         after = [readiness(server) for server in servers]
         refused = old.run_once("start")
         containers.follow(step(rejoining, old))
         assert eventually(lambda: standby_of(new) == (old.name, "streaming", "async"))
         containers.follow(step('docker compose exec db2 psql --command "ALTER SYSTEM RESET', old))
         assert eventually(lambda: standby_of(new) == (old.name, "streaming", "sync"))
-    print(f"served {took:.1f} s after the promotion")  # pytest shows it with -rP
 
     assert before == 503
     assert cause in ("unreachable", "read_only")
-    assert took < MOST_SECONDS
     assert after == [(200, "ok")] * 2
     assert refused.returncode == 1
     assert f"docker compose run --rm {old.name} rejoin" in refused.stderr
@@ -260,13 +258,13 @@ def test_without_the_standby_commits_wait_until_the_primary_is_told_to_go_on_alo
     with ledger.load(per_second=RATE) as load:
         load.wait_for(100)
         standby.kill()
-        time.sleep(1)
+        assert eventually(lambda: primary.rows(COMMITS_THAT_WAIT)[0][0] > 0)
         waiting = len(load.exchanges)
-        time.sleep(3)
-        assert 200 not in statuses(load.replies[waiting:])
+        assert eventually(lambda: primary.rows(COMMITS_THAT_WAIT)[0][0] > 1)
         assert readiness(server) == (200, "ok")
+        assert 200 not in statuses(load.replies[waiting:])
         containers.follow(step('docker compose exec db1 psql --command "ALTER SYSTEM SET', primary))
-        assert load.eventually_succeeds(len(load.exchanges), 50)
+        load.wait_for_success(50)
         standby.start()
         assert eventually(lambda: standby_of(primary) == (standby.name, "streaming", "async"))
         containers.follow(step('docker compose exec db1 psql --command "ALTER SYSTEM RESET', primary))

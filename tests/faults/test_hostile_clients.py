@@ -1,14 +1,13 @@
 """Slow, endless or disconnecting clients do not delay others."""
 
 import socket
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.faults.harness import Deployment
+from tests.faults.harness import Deployment, deployed
 
 pytestmark = pytest.mark.faults
 
@@ -80,9 +79,12 @@ def test_stalled_uploads_hold_up_neither_checks_nor_writes_nor_probes(server, ke
 )
 def test_a_body_that_ends_too_early_is_not_carried_out(server, key, connect, body) -> None:
     header, content = body
-    connect(head("POST /v1/content", key, header) + content).close()
-    time.sleep(0.3)
-    assert titles(server, key) == []
+    with connect(head("POST /v1/content", key, header) + content) as opened:
+        opened.shutdown(socket.SHUT_WR)
+        read_all(opened)  # once the server has seen the end, it closes the connection
+    with server.client(key) as client:
+        client.create("/v1/content", title="Written after it")
+    assert titles(server, key) == ["Written after it"]
 
 
 def test_a_header_spelt_with_underscores_cannot_choose_the_address(server, key, connect) -> None:
@@ -96,15 +98,10 @@ def test_a_header_spelt_with_underscores_cannot_choose_the_address(server, key, 
 
 
 def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
-    server = Deployment(tmp_path)
-    server.environment |= {"SEND_SECONDS": "1", "THREADS": "4", "HEAVY_THREADS": "1"}
-    try:
-        server.migrate()
-        server.start()
+    with deployed(tmp_path, SEND_SECONDS="1", THREADS="4", HEAVY_THREADS="1") as server:
         [(key, other_key)] = server.accounts(1)
         with server.client(key) as client:
-            item = client.post("/v1/content", json={"title": "Item"}).json()["id"]
-            body = {"requester": "org_acme", "checks": [{"contentId": item}] * 100}
+            body = {"requester": "org_acme", "checks": [{"contentId": client.item()}] * 100}
             for _ in range(150):  # more than a connection's buffers hold
                 assert client.post("/v1/access/check/batch", json=body).status_code == 200
         with socket.create_connection(("127.0.0.1", server.port)) as unread:
@@ -114,5 +111,3 @@ def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
             with server.client(other_key) as client:
                 reply = client.get("/v1/access/decisions?format=jsonl")
                 assert (reply.status_code, len(reply.text.splitlines())) == (200, 15_000)
-    finally:
-        server.close()

@@ -45,10 +45,7 @@ def write_in_bulk(server: Deployment, key: str, policy: str) -> None:
 def test_a_check_that_begins_after_an_import_is_decided_by_what_it_wrote(server: Deployment, tmp_path: Path) -> None:
     [(account, key, _)] = server.ask_shell("accounts", 1)
     with server.client(key) as client:
-        policies = {
-            allowed: client.post("/v1/policies", json={"name": "P", "rules": [rule]}).json()["id"]
-            for allowed, rule in ((True, ALLOW_ALL), (False, DENY_ALL))
-        }
+        policies = {True: client.policy(ALLOW_ALL), False: client.policy(DENY_ALL)}
         import_all(server, account, tmp_path / "items.csv", policies[False])
         listed = [client.get("/v1/content", params={"externalId": f"item-{n}"}).json()["data"][0] for n in range(100)]
     by_id = [{"contentId": item["id"]} for item in listed]

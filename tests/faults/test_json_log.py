@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,14 +33,7 @@ def entries(log: str) -> list[dict[str, Any]]:
 
 def test_each_line_from_the_first_to_the_last_is_json(json_server: Deployment) -> None:
     assert eventually(lambda: "Serving on http://" in json_server.log())
-    refused = subprocess.run(  # the port is in use
-        [sys.executable, *SERVE],
-        cwd=json_server.checkout,
-        env=json_server.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    refused = json_server.python(*SERVE)  # the port is in use
     assert refused.returncode == 1
     [error] = [entry for entry in entries(refused.stdout + refused.stderr) if entry["level"] == "ERROR"]
     assert f"Port {json_server.port} of 127.0.0.1 cannot be used" in error["message"]

@@ -14,9 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.factories import LICENSED
 from tests.faults.harness import Deployment
-
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
 
 @pytest.fixture

@@ -75,9 +75,7 @@ def test_a_page_in_any_order_is_read_from_an_index(api: ApiClient, key: str, ind
         ("externalId[startsWith]=ext-0012", ["content_by_external_id", "external_id_is_unique"]),
     ],
 )
-def test_a_beginning_is_looked_up_in_an_index(
-    api: ApiClient, query: str, indexes: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_beginning_is_looked_up_in_an_index(api, query, indexes, monkeypatch):
     assert api.get(f"/v1/content?{query}")["totalCount"] == 10
     if connection.vendor == "postgresql":
         monkeypatch.setattr(windows, "SHORT_ROWS", 200)  # so that matches are counted in these few items, too

@@ -17,17 +17,14 @@ LINES = 25_000  # more than two transactions of an import
 SECONDS = 300  # for a busy machine
 
 
-def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(
-    server: Deployment, tmp_path: Path
-) -> None:
+def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(server, tmp_path):
     [(_, key, _)] = server.ask_shell("accounts", 1)
     log, yesterday = tmp_path / "access.log", datetime.now(UTC) - timedelta(days=1)
     time = f"{yesterday:%d/%b/%Y}:12:00:00 +0000"
     log.write_text("".join(f'192.0.2.1 - - [{time}] "GET /{n} HTTP/1.1" 200 1 "-" "GPTBot"\n' for n in range(LINES)))
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "P", "rules": [ALLOW_ALL]}).json()["id"]
-        rules = [{"pattern": "/*", "policyId": policy}]
-        client.post("/v1/sites", json={"host": HOST, "mode": "observe", "rules": rules}).raise_for_status()
+        rules = [{"pattern": "/*", "policyId": client.policy(ALLOW_ALL)}]
+        client.create("/v1/sites", host=HOST, mode="observe", rules=rules)
 
         def recorded() -> int:
             return int(client.get("/v1/access/decisions", params={"limit": 1}).json()["totalCount"])
@@ -49,11 +46,11 @@ def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(
 
 IN_OWN_PROCESS = """
 import json, os, pathlib
-from operators.catalogue import log_process
+from operators.catalogue import log_import
 options = {"dry_run": True, "with_live": False, "most_bytes": 1 << 20}
 for site in ("logged-by-admin.example", "missing.example"):
     try:
-        print(json.dumps(log_process.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
+        print(json.dumps(log_import.import_log(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
     except Exception as error:
         print(error.message)
 """
@@ -64,14 +61,10 @@ def test_the_admin_imports_a_log_in_a_process_of_its_own(server: Deployment, tmp
     log, yesterday = tmp_path / "access.log", datetime.now(UTC) - timedelta(days=1)
     log.write_text(f'192.0.2.1 - - [{yesterday:%d/%b/%Y}:12:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "GPTBot"\n')
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "P", "rules": [ALLOW_ALL]}).json()["id"]
-        rules = [{"pattern": "/*", "policyId": policy}]
-        site = {"host": "logged-by-admin.example", "mode": "observe", "rules": rules}
-        client.post("/v1/sites", json=site).raise_for_status()
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS],
-        cwd=server.checkout, env={**server.environment, "LOG": str(log)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        rules = [{"pattern": "/*", "policyId": client.policy(ALLOW_ALL)}]
+        client.create("/v1/sites", host="logged-by-admin.example", mode="observe", rules=rules)
+    done = server.python("manage.py", "shell", "--no-imports", "-c", IN_OWN_PROCESS, LOG=str(log))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [
         "1", "There is no site 'missing.example'. Create it first, in observe mode."
     ]  # fmt: skip

@@ -64,9 +64,7 @@ def inserting(account: Account) -> Iterator[list[str]]:
         thread.join()
 
 
-def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserted(
-    api: ApiClient, account: Account
-) -> None:
+def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserted(api, account):
     older = fill(account)
     met: list[str] = []
     with inserting(account) as inserted:
@@ -110,9 +108,7 @@ def test_a_cursor_within_one_microsecond_goes_on_at_the_next_id(api: ApiClient, 
 
 @pytest.mark.slow
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")
-def test_a_search_that_takes_too_long_is_continued_in_parts(
-    api: ApiClient, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_takes_too_long_is_continued_in_parts(api, account, monkeypatch):
     """Most decisions are of one hour long ago. A window that has it takes longer than a search may."""
     begin = timezone.now() - timedelta(days=300)
     made = {"account": account, "content": factories.content(account), "requester": factories.requester(account)}

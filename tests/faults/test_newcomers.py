@@ -28,16 +28,15 @@ WITHOUT_COUNT = """SELECT requester_id FROM licensing_requester requester WHERE 
   AND NOT EXISTS (SELECT 1 FROM analytics_ruleusage usage WHERE usage.requester_id = requester.id)"""
 
 
-def new_item(server: Deployment, key: str) -> str:
+@pytest.fixture
+def item(server: Deployment, key: str) -> str:
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "P", "rules": [LIMITED]}).json()["id"]
-        made: str = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-    return made
+        return client.item(LIMITED)
 
 
 @pytest.mark.parametrize("attempt", range(KILLS))
-def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deployment, key: str, attempt: int) -> None:
-    item, numbers = new_item(server, key), count()
+def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server, key, item, attempt) -> None:
+    numbers = count()
 
     def compose(number: int) -> tuple[str, bytes]:
         requester = f"new-{attempt}-{number}-{next(numbers)}"
@@ -46,7 +45,7 @@ def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deploymen
 
     with under_load(server, compose, clients=12) as load:
         load.wait_for(100)
-        time.sleep(random.uniform(0, 0.3))
+        time.sleep(random.uniform(0, 0.3))  # a kill at any moment
         server.kill()
     server.start()
 
@@ -59,9 +58,9 @@ def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deploymen
             assert stored["requester"] == {"id": one.tag, "name": "New"}
 
 
-def test_first_checks_beside_licences_for_the_same_requesters_all_succeed(server: Deployment, key: str) -> None:
+def test_first_checks_beside_licences_for_the_same_requesters_all_succeed(server, key, item) -> None:
     """Simultaneous checks and licences in any order create each requester once."""
-    item, others = new_item(server, key), 8
+    others = 8
     for turn in range(ROUNDS):
         requesters = [f"new-licensed-{turn}-{number}" for number in range(6)]
         requests = []
@@ -76,8 +75,6 @@ def test_first_checks_beside_licences_for_the_same_requesters_all_succeed(server
 
         assert statuses(replies) == {200: 2 * others}, [one for one in replies if one.status != 200]
         assert all(one["status"] == 201 for reply in replies[1::2] for one in reply.body["data"])
-        last = at_once(
-            server,
-            [request("POST", "/v1/access/check", key, {"contentId": item, "requester": one}) for one in requesters],
-        )
+        checks = [{"contentId": item, "requester": one} for one in requesters]
+        last = at_once(server, [request("POST", "/v1/access/check", key, check) for check in checks])
         assert [one.body["rateLimit"]["remaining"] for one in last] == [1_000_000 - others - 1] * 6

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.faults
 
 FROM = ("analytics", "0015_statements")  # with what it depends on
 DECISIONS = int(os.environ.get("MIGRATED_DECISIONS") or 20_000)
-LONGEST_SECONDS = 0.2
+LONGEST_SECONDS = 0.2  # how long a lock is held is what is tested
 POLL_SECONDS = 0.01
 
 # Tables that checks read or write. Decisions have a partition for each month, named after their table.

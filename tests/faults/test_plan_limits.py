@@ -22,9 +22,7 @@ def test_of_400_simultaneous_requests_at_a_limit_of_60_exactly_60_pass(server: D
     assert rounds == [{200: 60, 429: 340}] * ROUNDS
 
 
-def test_of_simultaneous_requests_with_public_keys_exactly_their_share_passes_and_all_others_do(
-    server: Deployment,
-) -> None:
+def test_of_simultaneous_requests_with_public_keys_exactly_their_share_passes_and_all_others_do(server):
     def listings(key: str, other: str) -> list[dict[int, int]]:
         bearer = {"Authorization": f"Bearer {key}"}
         body = {"name": "Page", "type": "public", "permissions": ["policies:read"]}

@@ -40,9 +40,7 @@ def test_of_simultaneous_writers_who_saw_the_same_version_one_writes(server: Dep
         assert client.get(path).json() == written
 
 
-def test_of_100_writers_who_each_add_a_rule_to_what_they_read_each_version_is_written_once(
-    server: Deployment, key: str
-) -> None:
+def test_of_100_writers_who_each_add_a_rule_to_what_they_read_each_version_is_written_once(server, key):
     with server.client(key) as client:
         path = client.post("/v1/policies", json={"name": "shared"}).headers["Location"]
 

@@ -1,65 +1,38 @@
 """PgBouncer between the service and PostgreSQL."""
 
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from run import ROOT
 from tests.factories import ALLOW_ALL
-from tests.faults.harness import Deployment
+from tests.faults.harness import SERVE, Deployment, beside
 from tests.services import PGBOUNCER, pgbouncer
-from tests.services.pgbouncer_server import PgBouncer
 
 pytestmark = [pytest.mark.faults, pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")]
-SERVE = [sys.executable, "manage.py", "serve"]
 
 
 def test_a_pooler_that_keeps_no_session_state_by_transaction_is_refused_at_the_start(deployment: Deployment):
     assert deployment.postgres
     with pgbouncer(deployment.postgres, "transaction") as pooler:
-        environment = {**deployment.environment, "DATABASE_URL": pooler.url}
-        done = subprocess.run(
-            SERVE, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = deployment.python(*SERVE, DATABASE_URL=pooler.url)
     assert done.returncode == 1
     assert "Set DATABASE_POOLING=transaction, or pool_mode=session" in done.stderr
-
-
-@contextmanager
-def behind(deployment: Deployment, pooler: PgBouncer, directory: Path, **settings: str) -> Iterator[Deployment]:
-    """A second server on the deployment's database, behind the pooler."""
-    other = Deployment(directory, postgres=deployment.postgres)
-    other.environment |= {
-        "DATABASE_URL": pooler.url,
-        "SECRET_KEY": deployment.environment.get("SECRET_KEY", ""),
-        "DATA_DIR": str(deployment.directory),  # which has the secret key
-        **settings,
-    }
-    try:
-        other.start()
-        yield other
-    finally:
-        other.close()
 
 
 def test_a_pooler_that_gives_each_client_a_session_serves(deployment: Deployment, tmp_path):
     assert deployment.postgres
     [(key, _)] = deployment.accounts(1)
-    with pgbouncer(deployment.postgres, "session") as pooler, behind(deployment, pooler, tmp_path) as server:
-        api = httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, trust_env=False)
-        policy = api.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-        api.post("/v1/content", json={"title": "A", "externalId": "a", "policyId": policy})
-        body = {"externalId": "a", "requester": "org_acme"}
-        assert [api.post("/v1/access/check", json=body).json()["allowed"] for _ in range(50)] == [True] * 50
+    with (
+        pgbouncer(deployment.postgres, "session") as pooler,
+        beside(deployment, tmp_path, DATABASE_URL=pooler.url) as server,
+    ):
+        api = server.client(key)
+        item = api.item()
+        assert [api.check(item).json()["allowed"] for _ in range(50)] == [True] * 50
 
 
 def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str, int]]:
@@ -78,12 +51,8 @@ def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str
         policy = ask("POST", "/v1/policies", json={"name": name, "rules": [ALLOW_ALL]})["id"]
         rows = [{"title": str(number), "externalId": f"{name}-{number}", "policyId": policy} for number in range(30)]
         ask("POST", "/v1/content/bulk", json={"items": rows})
-        terms = {
-            "requesterId": f"org_{name}",
-            "licenseType": "paid",
-            "pricePerAccess": {"amount": 1, "currency": "USD"},
-        }
-        ask("POST", "/v1/licenses", json=terms)
+        terms = {"licenseType": "paid", "pricePerAccess": {"amount": 1, "currency": "USD"}}
+        ask("POST", "/v1/licenses", json={"requesterId": f"org_{name}", **terms})
         wallet = ask("POST", "/v1/wallets", json={"requesterId": f"org_{name}", "unit": "USD"})["id"]
         ask("POST", f"/v1/wallets/{wallet}/grants", json={"amount": 5, "kind": "paid"})
         for number in range(30):
@@ -102,15 +71,12 @@ def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str
     return seen
 
 
-def test_all_of_the_service_works_behind_a_pooler_that_shares_out_sessions_by_transaction(
-    deployment: Deployment, tmp_path
-):
+def test_all_of_the_service_works_behind_a_pooler_that_shares_out_sessions_by_transaction(deployment, tmp_path):
     assert deployment.postgres
-    settings = {"DATABASE_POOLING": "transaction", "WORKERS": "1"}
     keys = [key for key, _ in deployment.accounts(4)]
     with (
         pgbouncer(deployment.postgres, "transaction", sessions=4) as pooler,  # fewer than the service opens
-        behind(deployment, pooler, tmp_path, **settings) as server,
+        beside(deployment, tmp_path, DATABASE_URL=pooler.url, DATABASE_POOLING="transaction") as server,
         ThreadPoolExecutor(4) as threads,
     ):
         seen = sum(

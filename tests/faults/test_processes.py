@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.factories import ALLOW_ALL, DENY_ALL
-from tests.faults.harness import Deployment
+from tests.factories import ALLOW_ALL, DENY_ALL, LICENSED
+from tests.faults.harness import Api, Deployment
 
 pytestmark = pytest.mark.faults
 
@@ -26,7 +26,7 @@ numbers = count()
 
 
 @pytest.fixture
-def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
+def workers(server: Deployment, key: str) -> Iterator[list[Api]]:
     """A client for each worker process, with a key that has all permissions. Other items change all the time."""
     with server.client_of_each_worker(key) as clients, other_changes(server, key):
         assert len(clients) == server.workers
@@ -56,13 +56,12 @@ def other_changes(server: Deployment, key: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def item(workers: list[httpx.Client]) -> dict[str, Any]:
+def item(workers: list[Api]) -> dict[str, Any]:
     """Create an item under a new policy that allows everything."""
-    policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-    return workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()
+    return workers[0].get(f"/v1/content/{workers[0].item()}").json()
 
 
-def in_turn(workers: list[httpx.Client]) -> Iterator[tuple[int, httpx.Client]]:
+def in_turn(workers: list[Api]) -> Iterator[tuple[int, Api]]:
     """Yield rounds, each with the worker that makes the change."""
     return enumerate(islice(cycle(workers), ROUNDS))
 
@@ -102,9 +101,7 @@ def assert_refused(reply: httpx.Response) -> None:
 
 
 @pytest.mark.parametrize("request_for", SENT.values(), ids=SENT)
-def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request(
-    workers: list[httpx.Client], item: dict[str, Any], request_for: Callable[..., tuple[Any, ...]]
-) -> None:
+def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request(workers, item, request_for):
     for _, revoker in in_turn(workers):
         created = new_key(revoker)
         for worker in workers:  # each uses the key, and may have cached its grant
@@ -115,9 +112,7 @@ def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request
             assert_refused(send(worker, created["key"], *request_for(item)))
 
 
-def test_a_key_revoked_by_a_command_is_refused_by_every_process_in_the_next_request(
-    server: Deployment, workers: list[httpx.Client], item: dict[str, Any]
-) -> None:
+def test_a_key_revoked_by_a_command_is_refused_by_every_process_in_the_next_request(server, workers, item):
     for number, maker in in_turn(workers):
         created, request_for = new_key(maker), SENT["list" if number % 2 else "check"]
         for worker in workers:
@@ -128,15 +123,13 @@ def test_a_key_revoked_by_a_command_is_refused_by_every_process_in_the_next_requ
             assert_refused(send(worker, created["key"], *request_for(item)))
 
 
-def test_a_policy_changed_through_one_process_decides_the_next_check_in_all(
-    workers: list[httpx.Client], item: dict[str, Any]
-) -> None:
+def test_a_policy_changed_through_one_process_decides_the_next_check_in_all(workers, item):
     for number, editor in in_turn(workers):
         rules = [] if number % 2 == 0 else [ALLOW_ALL]
         version = editor.patch(f"/v1/policies/{item['policyId']}", json={"rules": rules}).json()["version"]
 
         for worker in workers:
-            answer = worker.post("/v1/access/check", json=check(item)).json()
+            answer = worker.check(item["id"]).json()
             assert (answer["policyVersion"], answer["allowed"]) == (version, bool(rules))
 
 
@@ -149,12 +142,10 @@ IN_VAIN = {
 
 
 @pytest.mark.parametrize(("sent", "refused"), IN_VAIN.values(), ids=IN_VAIN)
-def test_a_refused_token_or_price_follows_a_change_through_one_process_in_all(
-    server: Deployment, workers: list[httpx.Client], key: str, sent: dict[str, str], refused: int
-) -> None:
-    policy = workers[0].post("/v1/policies", json={"name": "Closed", "rules": [DENY_ALL]}).json()["id"]
+def test_a_refused_token_or_price_follows_a_change_through_one_process_in_all(server, workers, key, sent, refused):
+    policy = workers[0].policy(DENY_ALL)
     rules = [{"pattern": "/*", "policyId": policy}]
-    site = workers[0].post("/v1/sites", json={"host": "pub.example", "rules": rules, "mode": "enforce"}).json()["id"]
+    site = workers[0].create("/v1/sites", host="pub.example", rules=rules, mode="enforce")
 
     def visit(worker: httpx.Client, headers: dict[str, str]) -> int:
         return worker.get("/v1/access/forward", headers={**VISIT, "X-Licensing-Key": key, **headers}).status_code
@@ -172,56 +163,47 @@ def test_a_refused_token_or_price_follows_a_change_through_one_process_in_all(
             assert [visit(worker, sent) for worker in workers] == [refused] * len(workers)
 
 
-def test_an_item_archived_through_one_process_is_checked_as_it_is_now_in_all(
-    workers: list[httpx.Client], item: dict[str, Any]
-) -> None:
+def test_an_item_archived_through_one_process_is_checked_as_it_is_now_in_all(workers, item):
     for number, editor in in_turn(workers):
         status, reason = ("archived", "content_archived") if number % 2 == 0 else ("active", None)
         assert editor.patch(f"/v1/content/{item['id']}", json={"status": status}).status_code == 200
 
         for worker in workers:
-            assert worker.post("/v1/access/check", json=check(item)).json()["reason"] == reason
+            assert worker.check(item["id"]).json()["reason"] == reason
 
 
-def test_an_item_deleted_through_one_process_is_unknown_to_all(
-    workers: list[httpx.Client], item: dict[str, Any]
-) -> None:
+def test_an_item_deleted_through_one_process_is_unknown_to_all(workers: list[Api], item: dict[str, Any]) -> None:
     for _, editor in in_turn(workers):
         deleted = editor.post("/v1/content", json={"title": "Item", "policyId": item["policyId"]}).json()
         for worker in workers:
-            assert worker.post("/v1/access/check", json=check(deleted)).json()["allowed"]
+            assert worker.check(deleted["id"]).json()["allowed"]
 
         assert editor.delete(f"/v1/content/{deleted['id']}").status_code == 200
         for worker in workers:
-            assert worker.post("/v1/access/check", json=check(deleted)).status_code == 404
+            assert worker.check(deleted["id"]).status_code == 404
 
 
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
 
 
 @pytest.fixture
-def licensed_item(workers: list[httpx.Client], item: dict[str, Any]) -> dict[str, Any]:
+def licensed_item(workers: list[Api], item: dict[str, Any]) -> dict[str, Any]:
     """The item under a policy that requires a valid licence."""
     assert workers[0].patch(f"/v1/policies/{item['policyId']}", json={"rules": [LICENSED]}).status_code == 200
     return item
 
 
-def issue(worker: httpx.Client, **fields: Any) -> str:
-    reply = worker.post("/v1/licenses", json={**LICENSE, **fields})
-    assert reply.status_code == 201, reply.text
-    return f"/v1/licenses/{reply.json()['id']}"
+def issue(worker: Api, **fields: Any) -> str:
+    return f"/v1/licenses/{worker.create('/v1/licenses', **LICENSE, **fields)}"
 
 
-def reasons(workers: list[httpx.Client], item: dict[str, Any]) -> set[str | None]:
+def reasons(workers: list[Api], item: dict[str, Any]) -> set[str | None]:
     """Return the next check's outcome in each process, with a caller-asserted licence."""
-    vouching = check(item, requester={"id": "org_acme", "hasValidLicense": True})
-    return {worker.post("/v1/access/check", json=vouching).json()["reason"] for worker in workers}
+    vouching = {"id": "org_acme", "hasValidLicense": True}
+    return {worker.check(item["id"], vouching).json()["reason"] for worker in workers}
 
 
-def test_a_licence_issued_and_revoked_through_one_process_decides_the_next_check_in_all(
-    workers: list[httpx.Client], licensed_item: dict[str, Any]
-) -> None:
+def test_a_licence_issued_and_revoked_through_one_process_decides_the_next_check_in_all(workers, licensed_item):
     for _, issuer in in_turn(workers):
         held = issue(issuer, contentIds=[licensed_item["id"]])
         assert reasons(workers, licensed_item) == {None}
@@ -230,9 +212,7 @@ def test_a_licence_issued_and_revoked_through_one_process_decides_the_next_check
         assert reasons(workers, licensed_item) == {"no_license"}
 
 
-def test_a_licence_changed_through_one_process_decides_and_costs_the_next_check_in_all(
-    workers: list[httpx.Client], licensed_item: dict[str, Any]
-) -> None:
+def test_a_licence_changed_through_one_process_decides_and_costs_the_next_check_in_all(workers, licensed_item):
     held = issue(workers[0])
     for number, editor in in_turn(workers):
         price = {"amount": f"0.{number:02}1", "currency": "EUR"}
@@ -240,34 +220,30 @@ def test_a_licence_changed_through_one_process_decides_and_costs_the_next_check_
         assert editor.patch(held, json={"pricePerAccess": price, "tags": tags}).status_code == 200
 
         for worker in workers:
-            answer = worker.post("/v1/access/check", json=check(licensed_item)).json()
+            answer = worker.check(licensed_item["id"]).json()
             assert (answer["allowed"], answer["charge"] and answer["charge"]["amount"]) == (
                 (False, None) if tags else (True, float(price["amount"]))
             )
 
 
-def test_a_requester_renamed_through_one_process_has_the_new_name_in_the_next_check_in_all(
-    workers: list[httpx.Client], item: dict[str, Any]
-) -> None:
+def test_a_requester_renamed_through_one_process_has_the_new_name_in_the_next_check_in_all(workers, item):
     issue(workers[0])
     for number, editor in in_turn(workers):
         assert editor.patch("/v1/requesters/org_acme", json={"name": f"Acme {number}"}).status_code == 200
 
         for worker in workers:
-            answer = worker.post("/v1/access/check", json=check(item)).json()
+            answer = worker.check(item["id"]).json()
             assert answer["requester"]["name"] == f"Acme {number}"
 
 
-def test_a_licence_expires_in_all_processes_at_its_very_moment(
-    workers: list[httpx.Client], licensed_item: dict[str, Any]
-) -> None:
+def test_a_licence_expires_in_all_processes_at_its_very_moment(workers, licensed_item):
     held = issue(workers[0])
     for seconds in (2, 20):  # the longer one if a round of checks takes longer than the shorter
         end = datetime.now(UTC) + timedelta(seconds=seconds)
         assert workers[0].patch(held, json={"expiresAt": end.isoformat()}).status_code == 200
         seen = []
         while datetime.now(UTC) < end + timedelta(seconds=0.5):
-            answers = [worker.post("/v1/access/check", json=check(licensed_item)).json() for worker in workers]
+            answers = [worker.check(licensed_item["id"]).json() for worker in workers]
             seen += [(answer["allowed"], datetime.fromisoformat(answer["created"])) for answer in answers]
         assert all(allowed == (moment < end) for allowed, moment in seen)
         if {allowed for allowed, _ in seen} == {True, False}:

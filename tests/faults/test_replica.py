@@ -15,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS
 from psycopg import sql
 
 from kit.storage.replica import REPLICA, measure
+from tests.factories import LICENSED
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.services import Postgres, postgres, standby
 
@@ -79,15 +80,12 @@ class Publisher:
         [(key, _)] = server.accounts(1)
         self.client = server.client(key)
         self.admin = httpx.Client(base_url=server.url, cookies={session["name"]: session["value"]}, timeout=30)
-        rule = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-        self.policy = self.client.post("/v1/policies", json={"name": "Priced", "rules": [rule]}).json()["id"]
-        item = self.client.post("/v1/content", json={"title": "Item", "policyId": self.policy}).json()
-        licence = {"requesterId": "org_acme", "licenseType": "commercial", "pricePerAccess": PRICE}
-        assert self.client.post("/v1/licenses", json=licence).status_code == 201
-        self.check = {"contentId": item["id"], "requester": "org_acme"}
+        self.policy = self.client.policy(LICENSED)
+        self.item = self.client.create("/v1/content", title="Item", policyId=self.policy)
+        self.client.create("/v1/licenses", requesterId="org_acme", licenseType="commercial", pricePerAccess=PRICE)
 
     def ask(self) -> None:
-        assert self.client.post("/v1/access/check", json=self.check).json()["allowed"]
+        assert self.client.check(self.item).json()["allowed"]
 
     def replies(self) -> dict[str, httpx.Response]:
         return {
@@ -134,9 +132,7 @@ def publisher(
     return made
 
 
-def test_reports_are_as_of_the_replica_until_it_is_too_far_behind(
-    publisher: Publisher, server: Deployment, replica: Postgres
-) -> None:
+def test_reports_are_as_of_the_replica_until_it_is_too_far_behind(publisher, server, replica):
     on(replica, "SELECT pg_wal_replay_pause()::text")
     paused = datetime.now(UTC)
     publisher.ask()
@@ -159,15 +155,13 @@ def test_reports_are_as_of_the_replica_until_it_is_too_far_behind(
 
 
 def test_an_idle_primary_is_no_lag(publisher: Publisher, primary: Postgres) -> None:
-    time.sleep(MAX_LAG + 1)
+    time.sleep(MAX_LAG + 1)  # the time without commits is what is tested
     assert publisher.is_read_from_the_replica()
     publisher.ask()  # the first commit after the pause
     assert publisher.is_read_from_the_replica()
 
 
-def test_a_replica_that_has_lost_its_primary_is_stale_although_it_has_replayed_all_it_received(
-    publisher: Publisher, replica: Postgres
-) -> None:
+def test_a_replica_that_has_lost_its_primary_is_stale_although_it_has_replayed_all_it_received(publisher, replica):
     primary = on(replica, "SHOW primary_conninfo")
     follow(replica, "")
     try:
@@ -179,9 +173,7 @@ def test_a_replica_that_has_lost_its_primary_is_stale_although_it_has_replayed_a
     assert eventually(publisher.is_read_from_the_replica)
 
 
-def test_without_its_replica_the_service_is_ready_and_reports_come_from_the_primary(
-    publisher: Publisher, server: Deployment, replica: Postgres
-) -> None:
+def test_without_its_replica_the_service_is_ready_and_reports_come_from_the_primary(publisher, server, replica):
     replica.kill()
     publisher.ask()
     assert set(publisher.counts().values()) == {2}
@@ -192,9 +184,7 @@ def test_without_its_replica_the_service_is_ready_and_reports_come_from_the_prim
     assert eventually(publisher.is_read_from_the_replica)
 
 
-def test_a_file_goes_on_from_the_primary_if_the_replica_dies(
-    publisher: Publisher, server: Deployment, replica: Postgres
-) -> None:
+def test_a_file_goes_on_from_the_primary_if_the_replica_dies(publisher, server, replica):
     padding = {f"key_{number}": "x" * 400 for number in range(8)}
     for _ in range(10):
         items = [{"title": f"Item {number}", "metadata": padding} for number in range(250)]
@@ -215,9 +205,7 @@ def test_a_file_goes_on_from_the_primary_if_the_replica_dies(
 
 
 @pytest.mark.parametrize("role", ["postgres", "ordinary"])
-def test_a_replica_is_not_current_while_it_follows_the_former_primary(
-    monkeypatch: pytest.MonkeyPatch, role: str
-) -> None:
+def test_a_replica_is_not_current_while_it_follows_the_former_primary(monkeypatch, role):
     with postgres(fsync=False) as former, standby(former) as heir, standby(former) as replica:
         servers = {DEFAULT_DB_ALIAS: former, REPLICA: replica}
 

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import factories
 from tests.examples import ALL
+from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL, kills
-from tests.faults.harness import Deployment
-from tests.faults.traffic import at_once, killed_amid, request
+from tests.faults.retries import assert_agreement, assert_no_key_is_stuck
+from tests.faults.traffic import at_once, request
 
 pytestmark = pytest.mark.faults
 
@@ -22,15 +22,9 @@ KILLS = kills(3 if ON_POSTGRESQL else 1)
 
 
 @pytest.fixture
-def api(server: Deployment, key: str) -> Any:
+def api(server, key) -> Any:
     with server.client(key) as client:
         yield client
-
-
-def item(api: httpx.Client, *rules: dict[str, Any]) -> str:
-    policy = api.post("/v1/policies", json={"name": "P", "rules": list(rules or [factories.ALLOW_ALL])}).json()["id"]
-    made: str = api.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-    return made
 
 
 def check(api: httpx.Client, body: dict[str, Any], retry: str = "retry", path: str = PATH) -> httpx.Response:
@@ -46,28 +40,14 @@ def is_replay(reply: httpx.Response) -> bool:
     return reply.headers.get("Idempotent-Replayed") == "true"
 
 
-def test_a_retry_has_the_first_reply_and_records_nothing(api: httpx.Client) -> None:
-    body = {"contentId": item(api), "requester": "org"}
+def test_a_retry_has_the_first_reply_records_nothing_and_no_other_request_can_have_its_key(server, api) -> None:
+    one, other = api.item(), api.item()
+    body = {"contentId": one, "requester": "org"}
     first, again = check(api, body), check(api, body)
-
     assert (first.status_code, is_replay(first)) == (200, False)
     assert (again.status_code, is_replay(again), again.content) == (200, True, first.content)
     assert api.get(f"/v1/access/decisions/{first.json()['id']}").status_code == 200
-    assert decisions(api) == 1
 
-
-def test_a_batch_is_one_request_of_its_key(api: httpx.Client) -> None:
-    items = [item(api) for _ in range(3)]
-    body = {"requester": "org", "checks": [{"contentId": one} for one in (*items, "cnt_unknown")]}
-    first, again = (check(api, body, path=f"{PATH}/batch") for _ in range(2))
-
-    assert (again.content, is_replay(first), is_replay(again)) == (first.content, False, True)
-    assert decisions(api) == 3
-
-
-def test_the_key_of_another_request_is_refused(server: Deployment, api: httpx.Client) -> None:
-    one, other = item(api), item(api)
-    check(api, {"contentId": one, "requester": "org"})
     replies = [
         check(api, {"contentId": other, "requester": "org"}),
         check(api, {"contentId": one}),  # before its body's error
@@ -78,67 +58,46 @@ def test_the_key_of_another_request_is_refused(server: Deployment, api: httpx.Cl
 
     assert [reply.status_code for reply in replies] == [422] * 5
     assert {reply.json()["error"]["code"] for reply in replies} == {"idempotency_mismatch"}
-    assert decisions(api) == 1
     assert server.rows("SELECT 1 FROM licensing_requester WHERE requester_id = 'newcomer'") == []
+    api.post("/v1/content", json={"title": "x"}, headers={"Idempotency-Key": "of-an-item"})
+    assert check(api, body, "of-an-item").json()["error"]["code"] == "idempotency_mismatch"
 
-
-@pytest.mark.parametrize("change", ["archive", "delete"])
-def test_a_retry_has_the_first_reply_whatever_became_of_the_item(api: httpx.Client, change: str) -> None:
-    made = item(api)
-    body = {"contentId": made, "requester": "org"}
-    first = check(api, body)
-    if change == "archive":
-        api.patch(f"/v1/content/{made}", json={"status": "archived"}).raise_for_status()
-    else:
-        api.delete(f"/v1/content/{made}").raise_for_status()
-    again = check(api, body)
-
-    assert (again.status_code, is_replay(again), again.content) == (200, True, first.content)
+    for method, fields in (("PATCH", {"status": "archived"}), ("DELETE", None)):
+        assert api.request(method, f"/v1/content/{one}", json=fields).status_code == 200
+        again = check(api, body)
+        assert (again.status_code, is_replay(again), again.content) == (200, True, first.content)
     assert decisions(api) == 1
 
 
-def test_a_check_cannot_have_the_key_of_another_endpoint(api: httpx.Client) -> None:
-    made = item(api)
-    api.post("/v1/content", json={"title": "x"}, headers={"Idempotency-Key": "retry"})
-    reply = check(api, {"contentId": made, "requester": "org"})
+def test_batches_dry_runs_and_limits_are_replayed_and_refusals_free_the_key(api) -> None:
+    items = [api.item() for _ in range(3)]
+    body = {"requester": "org", "checks": [{"contentId": one} for one in (*items, "cnt_unknown")]}
+    first, again = (check(api, body, "batch", f"{PATH}/batch") for _ in range(2))
+    assert (again.content, is_replay(first), is_replay(again)) == (first.content, False, True)
 
-    assert reply.json()["error"]["code"] == "idempotency_mismatch"
-    assert decisions(api) == 0
+    rehearsal = {"contentId": items[0], "requester": "org", "dryRun": True}
+    first, again = check(api, rehearsal), check(api, rehearsal)
+    assert (again.content, is_replay(again), decisions(api)) == (first.content, True, 3)
 
+    unknown = {"contentId": "cnt_unknown", "requester": "org"}
+    assert [check(api, unknown, "free").status_code for _ in range(2)] == [404, 404]
+    assert check(api, {"contentId": items[0], "requester": "org"}, "free").status_code == 200
 
-def test_a_replay_repeats_the_remaining_rate_limit(api: httpx.Client) -> None:
-    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}}
-    body = {"contentId": item(api, rule), "requester": "org"}
+    limited = api.item({**ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}})
+    body = {"contentId": limited, "requester": "org"}
     left = [check(api, body, retry).json()["rateLimit"]["remaining"] for retry in ("one", "one", "two", "two", "one")]
-
     assert left == [1, 1, 0, 0, 1]
     assert check(api, body, "three").json()["reason"] == "rate_limit_exceeded"
 
 
-def test_dry_runs_are_replayed_and_refusals_free_the_key(api: httpx.Client) -> None:
-    made = item(api)
-    rehearsal = {"contentId": made, "requester": "org", "dryRun": True}
-    first, again = check(api, rehearsal), check(api, rehearsal)
-    unknown = {"contentId": "cnt_unknown", "requester": "org"}
-    refused = [check(api, unknown, "free").status_code for _ in range(2)]
-
-    assert (again.content, is_replay(again), decisions(api)) == (first.content, True, 0)
-    assert refused == [404, 404]
-    assert check(api, {"contentId": made, "requester": "org"}, "free").status_code == 200
-
-
-def test_an_invalid_key_is_refused_and_counts_once_for_the_plan(api: httpx.Client) -> None:
-    body = {"contentId": item(api), "requester": "org"}
+def test_invalid_idempotency_keys_and_ended_api_keys_get_no_replay(server, api) -> None:
+    body = {"contentId": api.item(), "requester": "org"}
     reply = api.post(PATH, json=body, headers={"Idempotency-Key": "a b"})
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, "Idempotency-Key")
-
     before = int(reply.headers["X-RateLimit-Remaining"])
-    after = int(check(api, {**body, "dryRun": True}).headers["X-RateLimit-Remaining"])
+    after = int(check(api, {**body, "dryRun": True}, "dry").headers["X-RateLimit-Remaining"])
     assert before - after == 1 or after > before  # or a new minute began
 
-
-def test_a_key_that_has_ended_gets_no_replay(server: Deployment, api: httpx.Client) -> None:
-    body = {"contentId": item(api), "requester": "org"}
     made = api.post("/v1/api-keys", json={"name": "short", "type": "secret"}).json()
     with server.client(made["key"]) as short:
         assert check(short, body).status_code == 200
@@ -147,25 +106,16 @@ def test_a_key_that_has_ended_gets_no_replay(server: Deployment, api: httpx.Clie
     assert is_replay(check(api, body))
 
 
-def test_simultaneous_checks_with_one_key_make_one_decision_and_agree(
-    server: Deployment, api: httpx.Client, key: str
-) -> None:
-    body = {"contentId": item(api), "requester": "org"}
-    disagreements = []
+def test_simultaneous_checks_with_one_key_make_one_decision_and_agree(server, api, key) -> None:
+    body = {"contentId": api.item(), "requester": "org"}
     for number in range(ROUNDS):
-        raw = request("POST", PATH, key, body, Idempotency_Key=f"round-{number}")
-        replies = at_once(server, [raw] * 20)
-        told = [reply for reply in replies if reply.status == 200]
-        first = [reply for reply in told if "idempotent-replayed" not in reply.headers]
-        if len({reply.content for reply in told}) != 1 or len(first) != 1 or {r.status for r in replies} - {200, 409}:
-            disagreements.append((number, replies))
-
-    assert disagreements == []
+        replies = at_once(server, [request("POST", PATH, key, body, Idempotency_Key=f"round-{number}")] * 20)
+        assert_agreement(replies, 200)
     assert decisions(api) == ROUNDS
 
 
-def test_a_check_and_another_endpoint_cannot_both_have_a_key(server: Deployment, api: httpx.Client, key: str) -> None:
-    body = {"contentId": item(api), "requester": "org"}
+def test_a_check_and_another_endpoint_cannot_both_have_a_key(server, api, key) -> None:
+    body = {"contentId": api.item(), "requester": "org"}
     for number in range(ROUNDS):
         name = f"race-{number}"
         checks = [request("POST", PATH, key, body, Idempotency_Key=name)] * 6
@@ -176,19 +126,8 @@ def test_a_check_and_another_endpoint_cannot_both_have_a_key(server: Deployment,
 
 
 @pytest.mark.parametrize("attempt", range(KILLS))
-def test_a_kill_amid_checks_leaves_no_key_stuck_and_no_second_decision(
-    server: Deployment, api: httpx.Client, key: str, attempt: int
-) -> None:
-    body = {"contentId": item(api), "requester": "org"}
+def test_a_kill_amid_checks_leaves_no_key_stuck_and_no_second_decision(server, api, key, attempt) -> None:
+    body = {"contentId": api.item(), "requester": "org"}
     names = [f"kill-{attempt}-{number}" for number in range(60)]
-    four_each = [name for name in names for _ in range(4)]
-    replies = killed_amid(server, [request("POST", PATH, key, body, Idempotency_Key=name) for name in four_each])
-    answered = {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 200}
-    server.start()
-
-    with server.client(key) as client:
-        for name in names:
-            again = check(client, body, name)
-            assert again.status_code == 200, f"{name} is stuck: {again.text}"
-            assert again.content == answered.get(name, again.content)
-        assert decisions(client) == len(names)
+    assert_no_key_is_stuck(server, key, dict.fromkeys(names, (PATH, body)), 200)
+    assert decisions(api) == len(names)

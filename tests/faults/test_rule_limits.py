@@ -2,38 +2,27 @@
 
 from typing import Any
 
-import httpx
 import pytest
 import redis
 
+from tests.factories import LICENSED
 from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment
+from tests.faults.harness import Api, Deployment
 from tests.faults.traffic import at_once, request, statuses
 
 pytestmark = pytest.mark.faults
 
-FIFTY_A_MONTH = {
-    "action": "allow",
-    "conditions": {"hasValidLicense": True},
-    "permissions": ["full_access"],
-    "rateLimit": {"requests": 50, "period": "month"},
-}
+FIFTY_A_MONTH = {**LICENSED, "rateLimit": {"requests": 50, "period": "month"}}
 REQUESTER = {"id": "org_acme", "hasValidLicense": True}
 
 
-def limited_item(client: httpx.Client) -> tuple[str, str]:
-    """Create an item and its policy; return their ids."""
-    policy = client.post("/v1/policies", json={"name": "Fifty a month", "rules": [FIFTY_A_MONTH]}).json()["id"]
-    return client.post("/v1/content", json={"title": "Limited", "policyId": policy}).json()["id"], policy
-
-
-def check(client: httpx.Client, item: str, requester: Any = REQUESTER) -> dict[str, Any]:
-    return client.post("/v1/access/check", json={"contentId": item, "requester": requester}).json()
+def check(client: Api, item: str, requester: Any = REQUESTER) -> dict[str, Any]:
+    return client.check(item, requester).json()
 
 
 def test_of_200_simultaneous_checks_at_a_limit_of_50_exactly_50_are_allowed(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item, _ = limited_item(client)
+        item = client.item(FIFTY_A_MONTH)
         body = {"contentId": item, "requester": REQUESTER}
 
         replies = at_once(server, [request("POST", "/v1/access/check", key, body)] * 200)
@@ -49,7 +38,8 @@ def test_of_200_simultaneous_checks_at_a_limit_of_50_exactly_50_are_allowed(serv
 
 def test_the_count_survives_an_unrelated_edit_a_flushed_redis_and_a_restart(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item, policy = limited_item(client)
+        item = client.item(FIFTY_A_MONTH)
+        policy = client.get(f"/v1/content/{item}").json()["policyId"]
         for _ in range(20):
             assert check(client, item)["allowed"]
 

@@ -1,14 +1,13 @@
 """Of all processes on all machines, one runs the shared jobs and delivers webhooks."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
-from tests.faults.harness import Deployment, eventually
+from tests.faults.harness import Deployment, beside, eventually
 from tests.observability.scrape import value
 
 pytestmark = pytest.mark.faults
@@ -18,10 +17,7 @@ pytestmark = pytest.mark.faults
 def other(server: Deployment, tmp_path: Path) -> Iterator[Deployment]:
     """Another service on the same database, as on another machine, with one process. It starts second."""
     assert eventually(lambda: runs_jobs(server))
-    secret = (server.directory / "secret_key").read_text().strip()
-    second = Deployment(tmp_path, postgres=server.postgres, valkey=server.valkey, SECRET_KEY=secret)
-    with closing(second):
-        second.start()
+    with beside(server, tmp_path, valkey=server.valkey) as second:
         yield second
 
 

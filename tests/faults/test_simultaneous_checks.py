@@ -2,31 +2,26 @@
 
 import pytest
 
+from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
 from tests.faults.traffic import at_once, in_groups, request, statuses, under_load
 
 pytestmark = pytest.mark.faults
 
-LIMITED = {
-    "action": "allow",
-    "conditions": {"default": True},
-    "permissions": ["full_access"],
-    "rateLimit": {"requests": 1_000_000, "period": "month"},
-}
+LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": 1_000_000, "period": "month"}}
 BATCHES = 100 if ON_POSTGRESQL else 32
 
 
-def new_item(server: Deployment, key: str, number: int) -> str:
+@pytest.fixture
+def items(server: Deployment, key: str) -> list[str]:
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": f"Policy {number}", "rules": [LIMITED]}).json()["id"]
-        return client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+        return [client.item(LIMITED) for _ in range(8)]
 
 
-def test_simultaneous_first_checks_by_one_requester_make_one_requester(server: Deployment, key: str) -> None:
-    item = new_item(server, key, 0)
+def test_simultaneous_first_checks_by_one_requester_make_one_requester(server, key, items) -> None:
     for number in range(20):
-        body = {"contentId": item, "requester": {"id": f"org_{number}", "name": "Acme"}}
+        body = {"contentId": items[0], "requester": {"id": f"org_{number}", "name": "Acme"}}
 
         replies = at_once(server, [request("POST", "/v1/access/check", key, body)] * 8)
 
@@ -36,8 +31,7 @@ def test_simultaneous_first_checks_by_one_requester_make_one_requester(server: D
         assert remaining == list(range(1_000_000 - 8, 1_000_000))
 
 
-def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server: Deployment, key: str) -> None:
-    items = [new_item(server, key, number) for number in range(8)]
+def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server, key, items) -> None:
     requesters = [{"id": f"org_{number}", "name": f"Name {number}"} for number in range(4)]
     pairs = [{"contentId": item, "requester": requester} for item in items for requester in requesters]
     orders = [pairs, pairs[::-1], pairs[1::2] + pairs[::2], pairs[::-2] + pairs[-2::-2]]
@@ -55,13 +49,11 @@ def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server: D
     assert stats == [BATCHES * len(requesters)] * len(items)
 
 
-def test_checks_are_answered_while_the_account_is_being_written(server: Deployment, key: str) -> None:
-    item = new_item(server, key, 0)
-
+def test_checks_are_answered_while_the_account_is_being_written(server, key, items) -> None:
     def compose(number: int) -> tuple[None, bytes]:
         if number % 2 == 0:
             return None, request("POST", "/v1/content", key, {"title": "Made meanwhile"}, Connection="keep-alive")
-        body = {"contentId": item, "requester": f"org_{number}"}
+        body = {"contentId": items[0], "requester": f"org_{number}"}
         return None, request("POST", "/v1/access/check", key, body, Connection="keep-alive")
 
     with under_load(server, compose, clients=12) as load:

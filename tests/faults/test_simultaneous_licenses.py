@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
 from tests.faults.traffic import in_groups, request, statuses
@@ -19,12 +18,8 @@ PRICE = {"amount": "0.01", "currency": "EUR"}
 
 def test_licences_and_checks_of_the_same_requesters_never_break_each_other_off(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-        items = [client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"] for _ in range(3)]
-        held = [
-            client.post("/v1/licenses", json={"requesterId": f"org_{number}", "licenseType": "a"}).json()["id"]
-            for number in range(REQUESTERS)
-        ]
+        items = [client.item() for _ in range(3)]
+        held = [client.create("/v1/licenses", requesterId=f"org_{n}", licenseType="a") for n in range(REQUESTERS)]
     names = cycle("ABCDE")
 
     def checks(number: int, **headers: str) -> bytes:

@@ -2,44 +2,32 @@
 
 import pytest
 
+from tests.factories import LICENSED
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
 from tests.faults.traffic import in_groups, request, statuses
 
 pytestmark = pytest.mark.faults
 
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 CHECKS = 120 if ON_POSTGRESQL else 40
 CLIENTS = 8
 CONTEXT = {"userAgent": "AdaBrowser/1843"}
 
 
-def licensed_item(client, **terms):
-    policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [{**LICENSED, **terms}]}).json()["id"]
-    return client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-
-
 def decisions(client, requester):
-    found, cursor = [], None
-    while True:
-        query = {"requesterId": requester, "limit": 100, **({"cursor": cursor} if cursor else {})}
-        page = client.get("/v1/access/decisions", params=query).json()
-        found += page["data"]
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return found
+    return client.rows("/v1/access/decisions", requesterId=requester)
 
 
 def test_checks_and_charges_beside_a_merge_are_neither_lost_nor_doubled(server: Deployment, key: str) -> None:
     price = {"amount": 1, "currency": "EUR"}
     with server.client(key) as client:
         place = CHECKS // 3
-        item = licensed_item(client, rateLimit={"requests": 2 * place, "period": "month"})
+        item = client.item({**LICENSED, "rateLimit": {"requests": 2 * place, "period": "month"}})
         wallets = {}
         for one in ("org_a", "org_b"):
-            client.post("/v1/licenses", json={"requesterId": one, "licenseType": "x", "pricePerAccess": price})
-            wallets[one] = client.post("/v1/wallets", json={"requesterId": one, "unit": "EUR"}).json()["id"]
-            client.post(f"/v1/wallets/{wallets[one]}/grants", json={"amount": CHECKS})
+            client.create("/v1/licenses", requesterId=one, licenseType="x", pricePerAccess=price)
+            wallets[one] = client.create("/v1/wallets", requesterId=one, unit="EUR")
+            client.create(f"/v1/wallets/{wallets[one]}/grants", amount=CHECKS)
         checks = [
             request("POST", "/v1/access/check", key, {"contentId": item, "requester": ("org_a", "org_b")[number % 2]})
             for number in range(CHECKS)
@@ -56,7 +44,7 @@ def test_checks_and_charges_beside_a_merge_are_neither_lost_nor_doubled(server: 
         spent = []
         for wallet in wallets.values():
             shown = client.get(f"/v1/wallets/{wallet}").json()
-            entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
+            entries = client.rows(f"/v1/wallets/{wallet}/entries")
             assert shown["balance"] == sum(one["amount"] for one in entries)
             spent += [one["decisionId"] for one in entries if one["type"] == "spend"]
         assert sorted(spent) == sorted(allowed)
@@ -64,13 +52,12 @@ def test_checks_and_charges_beside_a_merge_are_neither_lost_nor_doubled(server: 
         assert client.get(f"/v1/wallets/{wallets['org_b']}").json()["balance"] == 2 * CHECKS - len(allowed)
         # The limit holds for both together, except checks that were being recorded during the merge.
         assert 2 * place <= len(allowed) <= 2 * place + CLIENTS
-        after = [client.post("/v1/access/check", json={"contentId": item, "requester": one}) for one in wallets]
-        assert [one.json()["reason"] for one in after] == ["rate_limit_exceeded"] * 2
+        assert [client.check(item, one).json()["reason"] for one in wallets] == ["rate_limit_exceeded"] * 2
 
 
 def test_decisions_recorded_beside_an_erasure_keep_nothing_of_the_person(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item = licensed_item(client)
+        item = client.item(LICENSED)
         client.post("/v1/requesters", json={"id": "ada", "name": "Ada", "email": "ada@pub.example"})
         body = {"contentId": item, "requester": {"id": "ada", "name": "Ada"}, "context": CONTEXT}
         checks = [request("POST", "/v1/access/check", key, body) for _ in range(CHECKS)]

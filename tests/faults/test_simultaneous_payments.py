@@ -19,7 +19,7 @@ def test_simultaneous_payments_and_voids_count_once(server: Deployment, key: str
         path, reason = f"/v1/payments/{payment}/void", {"reason": "Twice"}
         assert statuses(at_once(server, [request("POST", path, key, reason)] * 20)) == {200: 1, 409: 19}
 
-        wallet = client.post("/v1/wallets", json={"requesterId": "org_payer", "unit": "access"}).json()["id"]
+        wallet = client.create("/v1/wallets", requesterId="org_payer", unit="access")
         paid = {"amount": 100, "paid": {"amount": "7", "currency": "USD"}, "externalId": "order"}
         replies = at_once(server, [request("POST", f"/v1/wallets/{wallet}/grants", key, paid)] * 20)
         assert statuses(replies) == {201: 1, 200: 19}

@@ -14,20 +14,17 @@ REFUNDS = 40
 
 
 @pytest.mark.parametrize(("kind", "sold"), [("decisionId", "access"), ("licenseId", "price"), ("licenseId", "sale")])
-def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(
-    server: Deployment, key: str, kind: str, sold: str
-) -> None:
+def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(server: Deployment, key: str, kind: str, sold: str):
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "Open", "defaultAction": "allow"}).json()["id"]
-        item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+        item = client.item()
         dollar = {"amount": "1", "currency": "USD"}
         terms: dict[str, Any] = {"requesterId": "org", "licenseType": "a", "pricePerAccess": dollar}
         if sold != "sale":
             terms["price"] = dollar
-        held = client.post("/v1/licenses", json=terms).json()["id"]
+        held = client.create("/v1/licenses", **terms)
         if sold == "sale":
-            client.post("/v1/revenue", json={**dollar, "licenseId": held})
-        made = client.post("/v1/access/check", json={"contentId": item, "requester": "org"}).json()["id"]
+            client.create("/v1/revenue", **dollar, licenseId=held)
+        made = client.check(item, "org").json()["id"]
         body: dict[str, Any] = {"amount": "-0.2", "currency": "USD"}
         body[kind] = made if kind == "decisionId" else held
 
@@ -49,8 +46,8 @@ def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(
 
 def test_of_simultaneous_refunds_of_one_external_id_one_is_booked(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        terms = {"requesterId": "org", "licenseType": "a", "price": {"amount": "1", "currency": "USD"}}
-        held = client.post("/v1/licenses", json=terms).json()["id"]
+        price = {"amount": "1", "currency": "USD"}
+        held = client.create("/v1/licenses", requesterId="org", licenseType="a", price=price)
         bodies = [{"licenseId": held, "amount": f"0.{1 + number % 2}", "externalId": "refund"} for number in range(20)]
         replies = at_once(server, [request("POST", "/v1/refunds", key, body) for body in bodies])
 

@@ -7,44 +7,38 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.faults.harness import Deployment
+from tests.factories import LICENSED
+from tests.faults.harness import Api, Deployment
 from tests.faults.traffic import at_once, request, statuses
 
 pytestmark = pytest.mark.faults
 
 OBSERVED = int(os.environ.get("FAULT_CHECKS") or 200)
-LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
 
-def prepaid(client: httpx.Client, amount: str, unit: str) -> tuple[str, str]:
-    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD per access."""
-    policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
-    item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-    terms = {"requesterId": "org", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}
-    assert client.post("/v1/licenses", json=terms).status_code == 201
-    wallet = client.post("/v1/wallets", json={"requesterId": "org", "unit": unit}).json()["id"]
-    assert client.post(f"/v1/wallets/{wallet}/grants", json={"amount": amount}).status_code == 201
-    return item, wallet
+def prepaid(client: Api, amount: str, unit: str, requester: str = "org") -> str:
+    """Return the new wallet of a requester whose licence costs 0.05 USD per access."""
+    price = {"amount": "0.05", "currency": "USD"}
+    client.create("/v1/licenses", requesterId=requester, licenseType="a", pricePerAccess=price)
+    wallet = client.create("/v1/wallets", requesterId=requester, unit=unit)
+    client.create(f"/v1/wallets/{wallet}/grants", amount=amount)
+    return wallet
 
 
-def held(client: httpx.Client, wallet: str) -> Any:
+def held(client: Api, wallet: str) -> Any:
     return client.get(f"/v1/wallets/{wallet}").json()["balance"]
 
 
 @pytest.mark.parametrize(("amount", "unit", "passing"), [("1.02", "USD", 20), ("15", "access", 15)])
-def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
-    server: Deployment, key: str, amount: str, unit: str, passing: int
-) -> None:
+def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(server, key, amount, unit, passing) -> None:
     with server.client(key) as client:
-        item, wallet = prepaid(client, amount, unit)
+        item, wallet = client.item(LICENSED), prepaid(client, amount, unit)
         body = {"contentId": item, "requester": "org"}
 
         # Every second request is a retry of the previous one, and spends nothing.
@@ -57,24 +51,24 @@ def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
         reasons = {reply.body["reason"] for reply in replies if not reply.body["allowed"]}
         assert reasons == {"credits_exhausted" if unit == "USD" else "quota_exceeded"}
         assert held(client, wallet) == (0.02 if unit == "USD" else 0)
-        entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
+        entries = client.rows(f"/v1/wallets/{wallet}/entries")
         assert {one["decisionId"] for one in entries if one["type"] == "spend"} == allowed
 
 
 def test_a_refill_that_comes_due_is_made_once_whoever_finds_it(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item, wallet = prepaid(client, "2", "access")
+        item, wallet = client.item(LICENSED), prepaid(client, "2", "access")
         address, due = f"/v1/wallets/{wallet}", datetime.now(UTC) + timedelta(seconds=2)
         refill = {"amount": 5, "every": "day", "anchor": (due - timedelta(days=1)).isoformat()}
         assert client.patch(address, json={"refill": refill}).json()["balance"] == 7
         check = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
-        time.sleep(max((due - datetime.now(UTC)).total_seconds(), 0))
+        time.sleep(max((due - datetime.now(UTC)).total_seconds(), 0))  # no event tells that a refill is due
 
         replies = at_once(server, [check, request("GET", f"{address}/entries", key)] * 20)
 
         assert statuses(replies) == {200: 40}
         assert sum(reply.body.get("allowed", False) for reply in replies) == 7
-        entries = client.get(f"{address}/entries", params={"limit": 100}).json()["data"]
+        entries = client.rows(f"{address}/entries")
         found = Counter((one["type"], one["amount"]) for one in entries)
         assert found == {("grant", 2): 1, ("grant", 5): 2, ("expire", -5): 1, ("spend", -1): 7}
         topped_up = client.get("/v1/events", params={"objectId": wallet, "type": "wallet.topped_up"}).json()["data"]
@@ -83,7 +77,7 @@ def test_a_refill_that_comes_due_is_made_once_whoever_finds_it(server: Deploymen
 
 def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item, wallet = prepaid(client, "100", "access")
+        item, wallet = client.item(LICENSED), prepaid(client, "100", "access")
         address = f"/v1/wallets/{wallet}/grants"
         voided = [client.post(address, json={"amount": 5}).json()["id"] for _ in range(5)]
         check = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
@@ -93,27 +87,22 @@ def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deploym
         replies = at_once(server, [*[check, grant] * 20, *voids, *voids])
 
         assert statuses(replies) == {200: 30, 201: 20}
-        entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
+        entries = client.rows(f"/v1/wallets/{wallet}/entries")
         assert held(client, wallet) == sum(one["amount"] for one in entries)
         by_type = {kind: [one["amount"] for one in entries if one["type"] == kind] for kind in ("spend", "void")}
         assert (len(by_type["spend"]), len(by_type["void"])) == (20, 5)
 
 
-def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_each_other(
-    server: Deployment, key: str
-) -> None:
+def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_each_other(server, key):
     """Checks on both paths, some with both wallets, all succeed; balances match entries and decisions.
 
     A grant that comes after the merge is refused, with the wallet that has the credit.
     """
     with server.client(key) as client:
-        item, wallet = prepaid(client, "100", "USD")
-        terms = {"requesterId": "org_b", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}
-        assert client.post("/v1/licenses", json=terms).status_code == 201
-        other = client.post("/v1/wallets", json={"requesterId": "org_b", "unit": "USD"}).json()["id"]
-        client.post(f"/v1/wallets/{other}/grants", json={"amount": 100})
+        item, wallet = client.item(LICENSED), prepaid(client, "100", "USD")
+        other = prepaid(client, "100", "USD", "org_b")
         body = {"contentId": item, "requester": "org"}
-        charged = [client.post("/v1/access/check", json=body).json()["id"] for _ in range(20)]
+        charged = [client.check(item, "org").json()["id"] for _ in range(20)]
         refunds = [
             request("POST", "/v1/revenue", key, {"decisionId": one, "amount": "-0.05", "currency": "USD"})
             for one in charged
@@ -139,7 +128,7 @@ def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_e
         answers = [one for reply in replies for one in reply.body.get("data", [reply.body])]
         paid = {one["id"] for one in answers if one.get("object") == "access_decision"}
         assert len(paid) == 100
-        entries = [list(pages(client, f"/v1/wallets/{one}/entries")) for one in (wallet, other)]
+        entries = [client.rows(f"/v1/wallets/{one}/entries") for one in (wallet, other)]
         spends = [one["decisionId"] for some in entries for one in some if one["type"] == "spend"]
         assert sorted(spends) == sorted([*paid, *charged])
         assert [held(client, one) for one in (wallet, other)] == [
@@ -150,10 +139,8 @@ def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_e
 
 def test_observed_checks_beside_spending_all_pass_and_spend_nothing(server: Deployment, key: str) -> None:
     with server.client(key) as client:
-        item, wallet = prepaid(client, "15", "access")
-        policy = {"name": "Observed", "mode": "observe", "rules": [LICENSED]}
-        observing = client.post("/v1/policies", json=policy).json()["id"]
-        observed = client.post("/v1/content", json={"title": "Observed", "policyId": observing}).json()["id"]
+        item, wallet = client.item(LICENSED), prepaid(client, "15", "access")
+        observed = client.create("/v1/content", title="Observed", policyId=client.policy(LICENSED, mode="observe"))
         paid = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
         free = request("POST", "/v1/access/check", key, {"contentId": observed, "requester": "org"})
 
@@ -165,18 +152,7 @@ def test_observed_checks_beside_spending_all_pass_and_spend_nothing(server: Depl
             answers[reply.body["contentId"] == observed].append(reply.body)
         assert all(one["allowed"] for one in answers[True])
         assert {one["observed"]["reason"] for one in answers[True] if "observed" in one} <= {"quota_exceeded"}
-        spends = {
-            one["decisionId"] for one in pages(client, f"/v1/wallets/{wallet}/entries") if one["type"] == "spend"
-        }
+        entries = client.rows(f"/v1/wallets/{wallet}/entries")
+        spends = {one["decisionId"] for one in entries if one["type"] == "spend"}
         assert spends == {one["id"] for one in answers[False] if one["allowed"]}
         assert (len(spends), held(client, wallet)) == (15, 0)
-
-
-def pages(client: httpx.Client, path: str) -> Iterator[dict[str, Any]]:
-    query: dict[str, Any] = {"limit": 100}
-    while True:
-        page = client.get(path, params=query).json()
-        yield from page["data"]
-        if not page["hasMore"]:
-            return
-        query["cursor"] = page["nextCursor"]

@@ -84,9 +84,7 @@ def parent_has_closed_port(server: Deployment) -> bool:
     return server.workers == 1 or not listens(psutil.Process(server.process.pid))
 
 
-def test_a_stop_answers_each_connection_that_waits_in_the_queue(
-    server: Deployment, check: bytes, whole_group: bool
-) -> None:
+def test_a_stop_answers_each_connection_that_waits_in_the_queue(server, check, whole_group):
     with ExitStack() as stack:
         with suspended_workers(server):
             waiting = [stack.enter_context(connect(server)) for _ in range(WAITING)]
@@ -100,9 +98,7 @@ def test_a_stop_answers_each_connection_that_waits_in_the_queue(
     assert_ended(server)
 
 
-def test_an_open_connection_gets_every_answer_and_learns_that_it_ends(
-    server: Deployment, check: bytes, whole_group: bool
-) -> None:
+def test_an_open_connection_gets_every_answer_and_learns_that_it_ends(server, check, whole_group):
     """A proxy sends requests on its open connections until it learns that they are closed."""
     with connect(server) as connection:
         terminate(server, whole_group=whole_group)
@@ -115,9 +111,7 @@ def test_an_open_connection_gets_every_answer_and_learns_that_it_ends(
     assert_ended(server)
 
 
-def test_a_request_that_arrives_while_the_server_stops_is_answered(
-    server: Deployment, check: bytes, whole_group: bool
-) -> None:
+def test_a_request_that_arrives_while_the_server_stops_is_answered(server, check, whole_group):
     with connect(server) as begun:
         begun.sendall(check[:20])
         terminate(server, whole_group=whole_group)

@@ -1,10 +1,8 @@
 """The usage report during recording by several processes, and during a rebuild of its rollups."""
 
-import sqlite3
-
-import psycopg
 import pytest
 
+from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
 from tests.faults.traffic import Compose, Load, request, statuses, under_load
@@ -12,19 +10,14 @@ from tests.faults.traffic import Compose, Load, request, statuses, under_load
 pytestmark = pytest.mark.faults
 
 CHECKS = 400 if ON_POSTGRESQL else 200
-LICENSED = {
-    "action": "allow",
-    "conditions": {"licenseType": "press", "hasValidLicense": True},
-    "permissions": ["full_access"],
-}
+LICENSED = {**ALLOW_ALL, "conditions": {"licenseType": "press", "hasValidLicense": True}}
+TABLES = ("recentusage", "hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth")
 
 
 @pytest.fixture
 def items(server: Deployment, key: str) -> list[str]:
     with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "Policy", "rules": [LICENSED]}).json()["id"]
-        bodies = [{"title": f"Item {number}", "policyId": policy} for number in range(3)]
-        return [client.post("/v1/content", json=body).json()["id"] for body in bodies]
+        return [client.item(LICENSED) for _ in range(3)]
 
 
 def checks(key: str, items: list[str]) -> Compose:
@@ -33,10 +26,8 @@ def checks(key: str, items: list[str]) -> Compose:
 
     def compose(number: int) -> tuple[None, bytes]:
         turn = next(count)
-        requester = {
-            "id": f"org_{turn % 7}",
-            **({"licenseType": "press", "hasValidLicense": True} if turn % 2 else {}),
-        }
+        press = {"licenseType": "press", "hasValidLicense": True} if turn % 2 else {}
+        requester = {"id": f"org_{turn % 7}", **press}
         body = {"contentId": items[turn % 3], "requester": requester}
         return None, request("POST", "/v1/access/check", key, body, Connection="keep-alive")
 
@@ -72,9 +63,7 @@ def test_every_report_adds_up_while_decisions_are_recorded(server: Deployment, k
     expect_everything(server, key, items, load)
 
 
-def test_rollups_come_back_from_nothing_while_decisions_are_recorded(
-    server: Deployment, key: str, items: list[str]
-) -> None:
+def test_rollups_come_back_from_nothing_while_decisions_are_recorded(server, key, items):
     with under_load(server, checks(key, items), clients=8) as load:
         load.wait_for(CHECKS // 4)
         wipe(server)
@@ -90,12 +79,5 @@ def test_rollups_come_back_from_nothing_while_decisions_are_recorded(
 
 def wipe(server: Deployment) -> None:
     """Empty the usage rollups and their queue, which the service never does."""
-    tables = ["recentusage", "hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth"]
-    if server.postgres:
-        with psycopg.connect(server.postgres.url, autocommit=True) as connection:
-            for table in tables:
-                connection.execute(f"DELETE FROM analytics_{table}")  # noqa: S608
-        return
-    with sqlite3.connect(server.directory / "db.sqlite3", timeout=20, isolation_level=None) as connection:
-        for table in tables:
-            connection.execute(f"DELETE FROM analytics_{table}")  # noqa: S608
+    for table in TABLES:
+        server.change(f"DELETE FROM analytics_{table}")  # noqa: S608

@@ -99,9 +99,7 @@ def test_a_limit_is_exact_through_a_failover(cluster: Cluster, server: Deploymen
     assert not cluster.is_primary(primary)
 
 
-def test_a_killed_primary_exceeds_limits_of_its_slots_only_and_at_most_by_each_process_once(
-    cluster: Cluster, server: Deployment
-) -> None:
+def test_a_killed_primary_exceeds_limits_of_its_slots_only_and_at_most_by_each_process_once(cluster, server):
     limit = 600
     keys = accounts(server, cluster, limit)
     (port, [key, *_]), (_, [other, *_]), *_ = keys.items()

@@ -28,9 +28,7 @@ def server(watched: Watched, tmp_path: Path) -> Iterator[Deployment]:
         yield server
 
 
-def test_limits_follow_the_primary_and_are_exceeded_at_most_by_each_process_once(
-    watched: Watched, server: Deployment
-) -> None:
+def test_limits_follow_the_primary_and_are_exceeded_at_most_by_each_process_once(watched, server):
     [(limited, _), (later, _)] = server.accounts(2, requests_per_day=LIMIT)
     with server.client_of_each_worker(limited) as workers:
         assert how_many_pass(at_once(server, requests_of(limited, 100))) == LIMIT

@@ -16,9 +16,8 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from tests.examples import rounds
 from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.harness import Deployment, eventually, separate
 from tests.faults.traffic import Reply, at_once, request
-from tests.services import postgres, valkey
 from tests.wallets.books import Books
 from tests.wallets.histories import Request, settings_of_histories
 from tests.wallets.machine import Wallets
@@ -34,15 +33,10 @@ LOST = (0, 503)  # without a reply, or before the database answers again
 @pytest.fixture(scope="module", params=[1, 3] if ON_POSTGRESQL else [1])
 def processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A running server; with SQLite it has one process."""
-    if not ON_POSTGRESQL:
+    if not ON_POSTGRESQL or request.param == 3:
         yield request.getfixturevalue("deployment")
         return
-    directory = tmp_path_factory.mktemp("histories")
-    with (
-        postgres(fsync=False) as database,
-        valkey() as redis,
-        deployed(directory, workers=request.param, postgres=database, valkey=redis) as deployment,
-    ):
+    with separate(tmp_path_factory.mktemp("histories"), workers=1) as deployment:
         yield deployment
 
 

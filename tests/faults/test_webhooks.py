@@ -13,17 +13,15 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
 
 from accounts.webhooks.worker import AHEAD, PLACES
 from run import ROOT
-from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.harness import Deployment, eventually, separate
 from tests.outbound.receivers import Receiver, receiver
-from tests.services import dies_with, postgres, valkey
+from tests.services import dies_with
 from tests.webhooks.delivering import answering, bodies
 
 pytestmark = pytest.mark.faults
@@ -31,35 +29,25 @@ pytestmark = pytest.mark.faults
 KILLS = int(os.environ.get("FAULT_WEBHOOK_KILLS") or 2)
 CHANGES = int(os.environ.get("FAULT_WEBHOOK_CHANGES") or 200)
 CLIENTS = 4
-ARRIVAL_SECONDS = 90  # deliveries of a killed worker are resent after its lease of 30 seconds
+HASTY = ("-m", "tests.faults.altered_server", "hasty")
+ARRIVAL_SECONDS = 90  # deliveries of a killed worker are repeated after its lease
 
 
-@contextmanager
-def serving(directory: Path, **settings: str) -> Iterator[Deployment]:
-    settings["WEBHOOKS_ALLOW_PRIVATE"] = "on"
-    if not ON_POSTGRESQL:
-        with deployed(directory, **settings) as deployment:
-            yield deployment
-        return
-    with (
-        postgres() as database,
-        valkey() as redis,
-        deployed(directory, workers=2, postgres=database, valkey=redis, **settings) as deployment,
-    ):
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with separate(tmp_path_factory.mktemp("webhooks"), program=HASTY, WEBHOOKS_ALLOW_PRIVATE="on") as deployment:
         yield deployment
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Deployment]:
-    with serving(tmp_path) as deployment:
-        yield deployment
-
-
-@pytest.fixture
-def silent_service(tmp_path: Path) -> Iterator[Deployment]:
+def silent_service(service: Deployment) -> Iterator[Deployment]:
     """A service that delivers no webhooks itself."""
-    with serving(tmp_path, WEBHOOKS_DELIVER="off") as deployment:
-        yield deployment
+    service.kill()
+    service.environment["WEBHOOKS_DELIVER"] = "off"
+    service.start()
+    yield service
+    del service.environment["WEBHOOKS_DELIVER"]
+    service.kill()
 
 
 @contextmanager
@@ -101,15 +89,6 @@ def is_registered(service: Deployment, key: str, number: int) -> bool:
     return reply.status_code != 503
 
 
-def everything(client: httpx.Client, path: str, **query: str) -> list[dict]:
-    rows, page = [], client.get(path, params={"limit": 100, **query}).json()
-    while True:
-        rows += page["data"]
-        if not page["hasMore"]:
-            return rows
-        page = client.get(path, params={"limit": 100, **query, "cursor": page["nextCursor"]}).json()
-
-
 def kill_while_changing(service: Deployment, key: str, there: Receiver) -> None:
     made: list[int] = []
     numbers, lock = iter(range(CHANGES)), threading.Lock()
@@ -128,14 +107,13 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
     [(key, _)] = service.accounts(1)
     with receiver() as there:
         with service.client(key) as client:
-            endpoint = {"url": f"http://127.0.0.1:{there.port}/", "events": ["content.*"]}
-            webhook = client.post("/v1/webhooks", json=endpoint).json()["id"]
+            webhook = client.create("/v1/webhooks", url=f"http://127.0.0.1:{there.port}/", events=["content.*"])
 
         kill_while_changing(service, key, there)
 
         with service.client(key) as client:
-            items = {item["id"] for item in everything(client, "/v1/content")}
-            events = everything(client, "/v1/events", type="content.created")
+            items = {item["id"] for item in client.rows("/v1/content")}
+            events = client.rows("/v1/events", type="content.created")
             assert len(items) == CHANGES
             assert sorted(event["data"]["id"] for event in events) == sorted(items)
 
@@ -148,7 +126,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
             twice = len(there.requests) - len(known)
             assert twice <= KILLS * AHEAD * service.workers
 
-            attempts = lambda: everything(client, f"/v1/webhooks/{webhook}/deliveries")  # noqa: E731
+            attempts = lambda: client.rows(f"/v1/webhooks/{webhook}/deliveries")  # noqa: E731
             assert eventually(lambda: {attempt["eventId"] for attempt in attempts()} == known, ARRIVAL_SECONDS)
 
 
@@ -168,13 +146,12 @@ def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service:
         connection.sendall(answering(200))
 
     with receiver(answer_together) as there, silent_service.client(key) as client:
-        endpoint = {"url": f"http://127.0.0.1:{there.port}/", "events": ["content.*"]}
-        webhook = client.post("/v1/webhooks", json=endpoint).json()["id"]
+        webhook = client.create("/v1/webhooks", url=f"http://127.0.0.1:{there.port}/", events=["content.*"])
         items = [{"externalId": str(number), "title": "x"} for number in range(500)]
         assert client.post("/v1/content/bulk", json={"items": items}).status_code == 200
         with delivering(silent_service), delivering(silent_service):
-            done = lambda: everything(client, f"/v1/webhooks/{webhook}/deliveries")  # noqa: E731
+            done = lambda: client.rows(f"/v1/webhooks/{webhook}/deliveries")  # noqa: E731
             assert eventually(lambda: len(done()) >= len(items), 120)
-        known = {event["id"] for event in everything(client, "/v1/events", type="content.created")}
+        known = {event["id"] for event in client.rows("/v1/events", type="content.created")}
         assert Counter(body["id"] for body in bodies(there.requests)) == Counter(known)
         assert Counter(attempt["eventId"] for attempt in done()) == Counter(known)

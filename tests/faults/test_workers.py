@@ -5,13 +5,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.faults.harness import Deployment, eventually
+from tests.faults.harness import Deployment, beside, eventually
 from tests.observability.scrape import value
 
 pytestmark = pytest.mark.faults
@@ -67,16 +67,11 @@ def fill(place: Path) -> None:
 
 
 def test_workers_serve_although_the_disk_of_their_metrics_is_full(server: Deployment, tmp_path: Path) -> None:
-    secret = (server.directory / "secret_key").read_text().strip()
     place = tmp_path / "data"
     place.mkdir()
     [(key, _)] = server.accounts(1)
     paths = [f"/v1/{name}" for name in ("content", "policies", "licenses", "api-keys", "requesters", "webhooks")]
-    second = Deployment(
-        tmp_path, workers=2, postgres=server.postgres, valkey=server.valkey, DATA_DIR=str(place), SECRET_KEY=secret
-    )
-    with small_disk(place), closing(second):
-        second.start()
+    with small_disk(place), beside(server, tmp_path, workers=2, valkey=server.valkey, DATA_DIR=str(place)) as second:
         fill(place)
         before = deaths(second)
         with second.client(key) as client:

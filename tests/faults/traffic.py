@@ -133,14 +133,13 @@ class Load:
 
     def wait_for(self, count: int, seconds: float = 30) -> None:
         """Wait until that many more requests have ended."""
-        goal, deadline = len(self.exchanges) + count, time.monotonic() + seconds
-        while len(self.exchanges) < goal:
-            assert time.monotonic() < deadline, f"No {count} replies in {seconds} s: {self}"
-            time.sleep(0.01)
+        goal = len(self.exchanges) + count
+        assert eventually(lambda: len(self.exchanges) >= goal, seconds), f"No {count} replies in {seconds} s: {self}"
 
-    def eventually_succeeds(self, since: int, count: int = 200, seconds: float = 60) -> bool:
-        """Wait until the last `count` replies since `since` are all 200; return whether they are."""
-        return eventually(lambda: statuses(self.replies[since:][-count:]) == {200: count}, seconds)
+    def wait_for_success(self, count: int = 200) -> None:
+        """Wait until the last `count` replies from now on are all 200."""
+        since, goal = len(self.exchanges), {200: count}
+        assert eventually(lambda: statuses(self.replies[since:][-count:]) == goal), f"No {count} successes: {self}"
 
     @property
     def per_second(self) -> float:

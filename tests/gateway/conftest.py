@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.models import Account, ApiKey
 from kit.http.errors import ApiError
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway

@@ -7,7 +7,7 @@ from threading import Condition, Thread
 from django.db import connection
 
 from licensing.access.event_loop.lookup import AsyncKeys, AsyncLookup, AsyncNumbers
-from licensing.access.lookup.request import LookupRequest, LookupResult
+from licensing.access.subjects import LookupRequest, LookupResult
 
 
 def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:

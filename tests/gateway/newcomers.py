@@ -12,8 +12,8 @@ from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupResult
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, find_requesters, requesters_to_write
+from licensing.access.subjects import LookupResult
 from licensing.content.models import Content
 from licensing.requesters.numbers import reserve
 from tests import factories

@@ -10,18 +10,17 @@ from accounts.keys import services as accounts
 from accounts.models import ApiKey
 from accounts.plans.epochs import current_epoch
 from analytics.models import LedgerEntry
+from analytics.recording.recorder import commit
 from kit.bounded_cache import Values
 from kit.storage import microbatch
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
-from licensing.access.subjects import Item
+from licensing.access.subjects import Item, LookupResult
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
 from licensing.policies import services as policy_services
@@ -202,7 +201,7 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
         checks = [Check(selector, "org_acme")] * count
         entries += decide_checks(checks, found, ids.id_to_hex("acc", owner.pk), timezone.now()).entries
 
-    outcomes = record_now(entries)
+    outcomes = commit(entries)
 
     assert outcomes[-1].is_stored
     refused = [not outcome.is_stored for outcome in outcomes[:-1]]

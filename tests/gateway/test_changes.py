@@ -18,8 +18,8 @@ from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop import gateway as gateway_module
 from licensing.access.event_loop import snapshot
@@ -27,7 +27,7 @@ from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services
 from licensing.content import services as content_services
 from licensing.content.bulk import change_items
-from licensing.content.upserts import Row, upsert
+from licensing.content.upserts import ContentBulk, Row
 from licensing.licenses.services import revoke_license
 from licensing.policies import services as policy_services
 from licensing.sites import services as site_services
@@ -128,7 +128,7 @@ CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = 
         {"b", "c"},
     ),
     "items in bulk": (
-        lambda made: upsert(
+        lambda made: ContentBulk.write_rows(
             made.account.pk,
             [Row({"external_id": "ext_a", "title": "Changed"}), Row({"title": "New"}), Row({"title": "B"}, made.b.pk)],
         ),

@@ -9,7 +9,7 @@ import pytest
 
 from config.server.framing import MAX_HEAD_BYTES
 from licensing.access.event_loop.application import respond
-from tests.gateway.wire import Echo, chunked, exchanged, post, statuses
+from tests.gateway.wire import Echo, chunked, exchanged, post, read_all, served, settled, statuses
 
 HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
 BODY = b"4\r\nbody\r\n0\r\n\r\n"
@@ -128,16 +128,26 @@ def test_requests_behind_garbage_are_not_read():
 
 
 def test_a_slow_request_has_its_reply_before_what_follows_it_is_refused():
-    begun, answered = asyncio.Event(), []
+    begun, may_end, answered = asyncio.Event(), asyncio.Event(), []
 
     async def slow(scope, receive, send):
         begun.set()
-        await asyncio.sleep(0.05)
+        await may_end.wait()
         answered.append(scope["path"])
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
-    assert statuses(exchanged(slow, post(), GARBAGE, last=b"")) == [200, 400]
+    async def exchange():
+        async with served(slow) as (address, _), asyncio.timeout(60):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(post())
+            await begun.wait()
+            writer.write(GARBAGE)
+            await settled()
+            may_end.set()
+            return await read_all(reader)
+
+    assert statuses(asyncio.run(exchange())) == [200, 400]
     assert answered == ["/a"]
 
 

@@ -15,7 +15,7 @@ from licensing.access.event_loop import commits as module
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.callers import Sender
 from tests import factories
-from tests.gateway.wire import until
+from tests.gateway.wire import settled, until
 
 needs_postgresql = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time.")
 
@@ -88,7 +88,7 @@ async def test_a_check_that_is_looked_up_and_one_that_is_cached_share_a_commit(
     await check(cached)
     lookups_may_end.clear()
     both = asyncio.gather(check(cached), check(new))
-    await asyncio.sleep(0.01)
+    await settled()
     assert commits == [1]
     lookups_may_end.set()
     await both
@@ -138,7 +138,7 @@ def test_a_look_up_in_a_thread_waits_for_checks_that_are_being_counted(gateway, 
         await admit(first)
         gateway.callers.limits = MicroBatch(count)
         both = asyncio.gather(admit_and_check(second, "b"), check(first, "a"))
-        await asyncio.sleep(0.01)
+        await settled()
         assert looked_up == []
         may_be_counted.set()
         await both
@@ -163,7 +163,7 @@ async def test_a_check_that_has_been_counted_waits_for_those_that_are(
     lookups_may_end.set()
     await check(item)
     both = asyncio.gather(check(item), check.once_admitted(item))
-    await asyncio.sleep(0.01)
+    await settled()
     assert commits == [1]
     may_be_counted.set()
     await both

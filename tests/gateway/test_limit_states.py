@@ -6,9 +6,8 @@ import pytest
 from django.test import override_settings
 
 from accounts.limits import events
-from accounts.limits.counters import ProcessCounters
 from accounts.limits.limiter import Limiter
-from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
+from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, ProcessCounters, Window
 from tests.clock import Clock
 
 NOON = 20_000 * DAY + DAY // 2

@@ -22,10 +22,9 @@ from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncKeys, AsyncLookup, needs_no_thread
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
-from licensing.access.subjects import RequesterSnapshot
+from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license
 from licensing.policies import services as policy_services

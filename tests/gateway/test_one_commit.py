@@ -27,8 +27,8 @@ from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupResult
 from licensing.access.lookup.requesters import keep_requesters
+from licensing.access.subjects import LookupResult
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}

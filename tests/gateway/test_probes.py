@@ -5,8 +5,8 @@ from threading import Event
 
 import pytest
 
-from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.redis_servers import RedisAddress
 from config import asgi
 from config.monitoring import probes
 from kit.version import VERSION

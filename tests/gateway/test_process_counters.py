@@ -2,8 +2,7 @@
 
 import pytest
 
-from accounts.limits.counters import ProcessCounters
-from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Window
+from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, ProcessCounters, Window
 
 NOON = 20_000 * DAY + DAY // 2
 TWO_A_MINUTE = (Window(2, MINUTE), Window(5, DAY))

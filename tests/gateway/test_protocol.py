@@ -1,6 +1,5 @@
 """Requests split into any packets are read identically and answered in order."""
 
-import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -8,7 +7,7 @@ import pytest
 
 from kit.http.bodies import read_body
 from licensing.access.event_loop.application import respond
-from tests.gateway.wire import exchanged
+from tests.gateway.wire import exchanged, settled
 
 END = b"|"
 
@@ -16,7 +15,8 @@ END = b"|"
 async def echo(scope, receive, send):
     """Echo requests; the first is the slowest, to reveal replies out of order."""
     body = await read_body(scope, receive, 1000)
-    await asyncio.sleep(0.02 if body == b"first" else 0)
+    if body == b"first":
+        await settled()
     told = b" ".join((scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)) + END
     await respond(scope, send, 200, b"content-length: %d\r\n" % len(told), told)
 

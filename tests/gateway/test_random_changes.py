@@ -18,17 +18,17 @@ from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.check_values import Check
+from licensing.access.deciding import Answer
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupResult
 from licensing.access.lookup.requesters import find_requesters
+from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
 from licensing.content.bulk import change_items
 from licensing.content.models import Content
-from licensing.content.upserts import Row, upsert
+from licensing.content.upserts import ContentBulk, Row
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License
 from licensing.policies import services as policy_services
@@ -122,7 +122,7 @@ class World:
         possible: list[Callable[[], object]] = [
             lambda: content_services.create_content(account, {"title": "New", **self.fields()}),
             lambda: policy_services.update_policy(policy, {"rules": choose(RULES)}),
-            lambda: upsert(account, [Row({"title": "New", **self.fields()}) for _ in range(3)]),
+            lambda: ContentBulk.write_rows(account, [Row({"title": "New", **self.fields()}) for _ in range(3)]),
             lambda: factories.license(
                 self.account, choose(REQUESTERS), **({"tags": ["news"]} if choose([0, 1]) else {})
             ),
@@ -139,7 +139,7 @@ class World:
                 lambda: content_services.update_content(one, self.fields()),
                 lambda: content_services.delete_content(one),
                 lambda: change_items(account, [item.pk for item in owned[:2]], {"policy_id": policy.pk}),
-                lambda: upsert(account, [Row(self.fields(), one.pk)]),
+                lambda: ContentBulk.write_rows(account, [Row(self.fields(), one.pk)]),
             ]
         if licenses:
             possible += [

@@ -6,11 +6,10 @@ from random import Random
 import pytest
 from django.conf import settings
 
-from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.limiter import limiter
-from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import LoopConnection, RedisCounters
-from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Window
+from accounts.limits.redis_servers import RedisAddress
+from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Consumed, ProcessCounters, Window
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")
 

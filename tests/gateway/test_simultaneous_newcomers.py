@@ -26,7 +26,7 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
 from tests import factories

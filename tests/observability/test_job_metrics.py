@@ -14,7 +14,7 @@ from analytics.archive.models import ArchivedMonth
 from config import upkeep
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.telemetry import tables
-from kit.telemetry.processes import Workers
+from kit.telemetry.metrics import Workers
 from tests import factories
 from tests.observability.scrape import scrape, value
 

@@ -7,8 +7,8 @@ from django.conf import settings as configured
 from django.db import OperationalError, connection
 
 from accounts.keys import keytext
-from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.redis_servers import RedisAddress
 from kit.telemetry.logs import JsonLines, Lines, own_secrets
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories

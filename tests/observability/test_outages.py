@@ -10,6 +10,7 @@ from psycopg_pool import PoolTimeout
 
 from kit.storage import outages
 from kit.storage.outages import OutageLog, outage_cause
+from kit.telemetry import repeated_log
 
 logger = logging.getLogger("tests.outages")
 
@@ -44,7 +45,8 @@ def test_an_error_has_its_cause(error, cause):
 def clock(monkeypatch):
     """Return a function that advances the time of outages by this many seconds."""
     now = [100.0]
-    monkeypatch.setattr(outages, "monotonic", lambda: sum(now))
+    for module in (outages, repeated_log):
+        monkeypatch.setattr(module, "monotonic", lambda: sum(now))
     return now.append
 
 

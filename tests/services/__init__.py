@@ -11,7 +11,7 @@
 from tests.services.pgbouncer_server import PROGRAM as PGBOUNCER
 from tests.services.pgbouncer_server import pgbouncer
 from tests.services.postgres_server import Postgres, postgres, standby, synchronous_standby
-from tests.services.server import UnavailableError, dies_with, free_port, unprivileged_child
+from tests.services.server import UnavailableError, dies_with, eventually, free_port, unprivileged_child
 from tests.services.valkey_server import Valkey, valkey
 from tests.services.valkey_topologies import Cluster, Watched, valkey_cluster, valkey_sentinel
 
@@ -23,6 +23,7 @@ __all__ = [
     "Valkey",
     "Watched",
     "dies_with",
+    "eventually",
     "free_port",
     "pgbouncer",
     "postgres",

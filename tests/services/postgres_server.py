@@ -3,14 +3,13 @@
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 
-from tests.services.server import START_SECONDS, Server, UnavailableError, directory, make_readable, package
+from tests.services.server import Server, UnavailableError, directory, eventually, make_readable, package
 
 
 class Postgres(Server):
@@ -38,20 +37,10 @@ class Postgres(Server):
 
     def create(self, wal_segment_megabytes: int = 16) -> None:
         """Create an empty cluster with a collation that does not depend on the machine's locale."""
-        options = [
-            "-U",
-            "postgres",
-            "--auth=trust",
-            "-E",
-            "UTF8",
-            "--locale=C",
-            "--no-instructions",
-            "--no-sync",
-            f"--wal-segsize={wal_segment_megabytes}",
-        ]
-        collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        options = ["-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync"]
+        options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--wal-segsize={wal_segment_megabytes}"]
         done = subprocess.run(
-            [self.binaries / "initdb", "-D", self.directory / "data", *options, *collation],
+            [self.binaries / "initdb", "-D", self.directory / "data", *options],
             cwd=self.directory,
             env=self.environment(),
             capture_output=True,
@@ -136,10 +125,7 @@ def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
         connection.execute("SELECT pg_reload_conf()")
         state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-        deadline = time.monotonic() + START_SECONDS
-        while connection.execute(state).fetchone() != (1,):
-            if time.monotonic() > deadline:
-                raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
-            time.sleep(0.05)
+        if not eventually(lambda: connection.execute(state).fetchone() == (1,)):
+            raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
         connection.close()  # the primary may be killed
         yield server

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from tests.services.server import START_SECONDS, UnavailableError, dies_with, free_port
+from tests.services.server import START_SECONDS, UnavailableError, dies_with, eventually, free_port
 
 REGION = "eu-central-1"
 ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
@@ -72,7 +71,8 @@ def s3() -> Iterator[S3]:
         preexec_fn=dies_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509
     ) as process:
         try:
-            wait_until_ready(url)
+            if not eventually(lambda: answers(url), START_SECONDS):
+                raise UnavailableError("Moto did not start.")
             server = S3(url, process, {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"})
             server.owner = create_user(server.client("iam"), "owner", ALL)
             yield server
@@ -80,14 +80,8 @@ def s3() -> Iterator[S3]:
             process.kill()
 
 
-def wait_until_ready(url: str) -> None:
-    end = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            httpx.get(f"{url}/moto-api/data.json", trust_env=False)
-        except httpx.TransportError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/moto-api/data.json", trust_env=False).is_success
+    except httpx.TransportError:
+        return False

@@ -54,6 +54,14 @@ def free_port() -> int:
             return port
 
 
+def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    """Return the condition's first true value, or its last value on timeout."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < deadline:
+        time.sleep(0.03)
+    return value
+
+
 class Server(ABC):
     """A child process with its own directory and port; `variables` are added to its environment.
 
@@ -112,12 +120,11 @@ class Server(ABC):
                 preexec_fn=last_wish,  # noqa: PLW1509 - two system calls and no lock: safe beside threads
                 **self.as_user,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while not self.is_ready():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                raise UnavailableError(f"{self.name} did not start on port {self.port}:\n{self.log_tail()}")
-            time.sleep(0.02)
+        process = self.process
+        eventually(lambda: process.poll() is not None or self.is_ready(), START_SECONDS)
+        if not self.is_ready():
+            self.kill()
+            raise UnavailableError(f"{self.name} did not start on port {self.port}:\n{self.log_tail()}")
 
     def start_anywhere(self) -> None:
         """Start on a free port, retrying if another process takes it first."""
@@ -162,8 +169,7 @@ class Server(ABC):
             with suppress(psutil.NoSuchProcess):
                 child.kill()
         # A new server refuses the old one's data while a child still holds its shared memory.
-        while any(alive(child) for child in children):
-            time.sleep(0.01)
+        eventually(lambda: not any(alive(child) for child in children))
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}

@@ -1,35 +1,24 @@
 """A Valkey Cluster, and a Valkey primary whose failover Sentinels manage. Timeouts are short."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.services.server import UnavailableError, directory
+from tests.services.server import UnavailableError, directory, eventually
 from tests.services.valkey_server import Valkey, valkey
 
 NODE_TIMEOUT = 1500  # milliseconds: shorter, and a busy machine fails over by itself
 READY_SECONDS = 30
 SLOTS = 16_384
 REPLICATED = ("--repl-diskless-sync-delay", "0")
-CLUSTERED = (
-    "--cluster-enabled",
-    "yes",
-    "--cluster-node-timeout",
-    str(NODE_TIMEOUT),
-    *REPLICATED,
-    "--cluster-require-full-coverage",
-    "no",
-)
+CLUSTERED = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT),
+             "--cluster-require-full-coverage", "no", *REPLICATED)  # fmt: skip
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise UnavailableError(f"{what} was not ready within {READY_SECONDS} s.")
-        time.sleep(0.02)
+    if not eventually(condition, READY_SECONDS):
+        raise UnavailableError(f"{what} was not ready within {READY_SECONDS} s.")
 
 
 def info(node: Valkey, section: str) -> dict[str, Any]:

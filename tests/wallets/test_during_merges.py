@@ -1,6 +1,5 @@
 """Credit that is added, and terms that are changed, at the moment at which a customer is merged."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -12,7 +11,7 @@ from licensing.customers.merging import merge
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.client import ApiClient
-from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
+from tests.lock_waits import in_thread, on_postgresql, open_session, wait_until_blocked
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
 
@@ -24,11 +23,8 @@ def during_a_merge(account, work):
         with transaction.atomic():
             merge(source, "org_b")
             working = pool.submit(in_thread, work)
-            while not is_waited_for(connection.connection.info.backend_pid, other):
-                assert not working.done(), working.result()
-                other.rollback()
-                time.sleep(0.01)
-            other.rollback()
+            waiting = wait_until_blocked(working, connection.connection.info.backend_pid, other)
+            assert waiting, working.result()
         return working.result()
 
 

@@ -1,6 +1,5 @@
 """Spending, granting, refunding and merging lock wallets first, in id order, so they cannot deadlock."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
@@ -15,7 +14,7 @@ from kit.values import ids
 from licensing.customers.merging import merge
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
+from tests.lock_waits import in_thread, on_postgresql, open_session, wait_until_blocked
 from tests.wallets.shop import Shop
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
@@ -38,10 +37,7 @@ def while_waiting(sessions):
         with ThreadPoolExecutor(1) as pool:
             working = pool.submit(in_thread, work)
             try:
-                while not is_waited_for(holder.info.backend_pid, other):
-                    assert not working.done()
-                    other.rollback()
-                    time.sleep(0.01)
+                assert wait_until_blocked(working, holder.info.backend_pid, other)
                 found = other.execute(f"{statement} NOWAIT", parameters).fetchall()
             finally:
                 other.rollback()

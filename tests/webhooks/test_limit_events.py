@@ -8,7 +8,7 @@ import pytest
 from accounts.events import retention
 from accounts.events.models import Event
 from accounts.limits import events as limit_events
-from accounts.limits.models import LimitNotice
+from accounts.limits.events import LimitNotice
 from accounts.plans.services import update_account
 from tests import factories
 from tests.client import ApiClient

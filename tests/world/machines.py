@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from posixpath import normpath
 from threading import Lock, Thread
@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from tests.faults.harness import Deployment
 from tests.faults.proxies import programs
+from tests.faults.proxies.origin import Quiet
 from tests.faults.proxies.programs import Place, Proxy, running
 from tests.services import free_port, postgres, valkey
 from tests.services.server import directory as open_directory
@@ -49,20 +50,6 @@ class Served(NamedTuple):
     visitor: str | None
 
 
-class Quiet(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet; the tests report failures."""
-
-    def answer(self, status: int, body: bytes = b"") -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-
 class Origin(ThreadingHTTPServer):
     """The publisher's web server with thirty pages; it stores the requests."""
 
@@ -75,15 +62,14 @@ class Origin(ThreadingHTTPServer):
 
 
 class Visit(Quiet):
+    protocol_version = "HTTP/1.1"
     server: Origin
 
-    def do_GET(self) -> None:
+    def serve(self) -> None:
         path = normpath(unquote(self.path.partition("?")[0])).replace("//", "/")
         names = ("X-Access-Decision", "X-Access-Requester", "X-Forwarded-For")
         self.server.served.append(Served(path, *(self.headers.get(name) for name in names)))
         self.answer(200 if path in self.server.known else 404, path.encode())
-
-    do_HEAD = do_GET
 
 
 class Delivery(NamedTuple):
@@ -112,9 +98,10 @@ class Receiver(ThreadingHTTPServer):
 
 
 class Hook(Quiet):
+    protocol_version = "HTTP/1.1"
     server: Receiver
 
-    def do_POST(self) -> None:
+    def serve(self) -> None:
         length = int(self.headers["Content-Length"])
         body = self.rfile.read(length)
         if len(body) < length:  # the service was killed while it sent: nothing was delivered

@@ -173,8 +173,6 @@ FAULTS: dict[Callable[[Found], Found], Comparison] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_fault_of_the_service_fails_the_comparison_that_is_about_it(
-    month: Expected, fault: Callable[[Found], Found]
-) -> None:
+def test_a_fault_of_the_service_fails_the_comparison_that_is_about_it(month, fault):
     with pytest.raises(AssertionError):
         FAULTS[fault](Expected(month.diary, fault(dict(month.found))))

@@ -1,8 +1,8 @@
 from django.core.management.base import CommandParser
 
 from accounts.keys import services
+from accounts.keys.bounds import RateLimit, parse_rate_limit
 from accounts.keys.models import KeyType
-from accounts.keys.rate_limits import RateLimit, parse_rate_limit
 from accounts.keys.serializers import ApiKeySerializer, CreatedApiKeySerializer
 from accounts.plans.models import Account
 from kit.commands import ServiceCommand

@@ -120,13 +120,13 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       if (error instanceof Error && error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
       return unreachable(visit, page);
     }
+    const said = () => `${answer.status} ${new TextDecoder().decode(body).slice(0, 300)}`;
     if (answer.status >= 500) {
-      log(`The licensing service cannot be reached: ${answer.status}`);
+      log(`The licensing service cannot be reached: ${said()}`);
       return unreachable(visit, page);
     }
     if (!isDecision(answer)) {
-      const said = new TextDecoder().decode(body).slice(0, 300);
-      log(`The licensing service did not decide about ${page.url}: ${answer.status} ${said}`);
+      log(`The licensing service did not decide about ${page.url}: ${said()}`);
       return undecided(visit);
     }
     remember(page.host, answer.headers.has(MODE));
@@ -155,6 +155,7 @@ function question(visit: Visit, page: Page, key: string, address?: string | null
   if (!asked.has("user-agent")) asked.set("user-agent", "");
   for (const name of SENT) if (asked.has(name)) asked.set(name, asked.get(name)!.replace(UNSENDABLE, " "));
   asked.set("x-licensing-key", key);
+  asked.set("x-licensing-errors", "503"); // a wrong key is an outage, which refuses no reader of open pages
   asked.set("x-licensing-method", visit.method);
   asked.set("x-licensing-url", page.url.replace(UNSENDABLE, encodeURIComponent));
   asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));

@@ -1,8 +1,41 @@
+from cryptography.fernet import InvalidToken
 from django.conf import settings
+from django.db import transaction
+from django.db.models import Model
 
 from accounts.keys import pepper
-from config import encrypted_columns
+from accounts.models import Authenticator, WebhookEndpoint
+from accounts.sealing import sealer
+from accounts.webhooks import secrets
 from kit.commands import ServiceCommand
+from licensing.access.models import SigningKey
+from licensing.access.tokens import signing
+from operators.login import second_factor
+
+# Stored replies end within a day.
+COLUMNS: list[tuple[type[Model], str, str]] = [
+    (Authenticator, "secret", second_factor.PURPOSE),
+    (SigningKey, "private", signing.PURPOSE),
+    (WebhookEndpoint, "headers", secrets.PURPOSE),
+    (WebhookEndpoint, "secrets", secrets.PURPOSE),
+]
+
+
+@transaction.atomic
+def encrypt_anew() -> tuple[int, int]:
+    """Encrypt every stored secret with the pepper. Returns their number, and of those that no pepper decrypts."""
+    encrypted = unreadable = 0
+    for model, column, purpose in COLUMNS:
+        stored = model._default_manager.exclude(**{column: None}).select_for_update().values_list("pk", column)
+        for pk, sealed in stored:
+            try:
+                anew = sealer(purpose).rotate(bytes(sealed))
+            except InvalidToken:
+                unreadable += 1
+                continue
+            model._default_manager.filter(pk=pk).update(**{column: anew})
+            encrypted += 1
+    return encrypted, unreadable
 
 
 class Command(ServiceCommand):
@@ -12,7 +45,7 @@ class Command(ServiceCommand):
     )
 
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:
-        encrypted, unreadable = encrypted_columns.encrypt_anew()
+        encrypted, unreadable = encrypt_anew()
         keys = pepper.accept()
         sentence = (
             f"The service starts with this API_KEY_PEPPER. {encrypted} stored secrets are encrypted with it; "

@@ -3,8 +3,7 @@ from contextlib import nullcontext
 from django.core.management.commands import migrate
 from django.db import connections
 
-from config.migrating.squashed import replaced_migrations
-from config.migrating.turns import turn_to_change
+from config.migrating.turns import replaced_migrations, turn_to_change
 from kit.storage.lock_waits import short_lock_waits, until_unlocked
 
 

@@ -17,7 +17,7 @@ from accounts.keys import pepper
 from accounts.limits.limiter import Limiter
 from analytics.archive.system_checks import archive_can_be_read
 from config import copying, schema
-from config.server.open_files import allow_connections
+from config.server.connections import allow_connections
 from config.server.stopping import StoppingServer
 from config.server.workers import Workers
 from kit.ports import why_unusable

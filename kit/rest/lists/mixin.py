@@ -15,8 +15,7 @@ from kit.rest.filters import Index, OperatorFilter, OperatorFilterSet, StrictFil
 from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.pagination import KeysetPagination, parse_limit
-from kit.rest.resources import find
-from kit.rest.sparse import columns_picked, pick_fields, requested_fields
+from kit.rest.resources import columns_picked, find, pick_fields, requested_fields
 from kit.storage.replica import Reading
 from kit.values.json_values import Rendered
 

@@ -2,7 +2,6 @@
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
@@ -14,7 +13,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import by_code_point
-from kit.storage.postgresql.planning import planned
+from kit.storage.limited import planned
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
@@ -109,7 +108,7 @@ def read_in_order(rows: QuerySet[M, R]) -> list[R]:
     counted them.
     """
     using = reading_connection()
-    with planned(using, BY_INDEX) if using.vendor == "postgresql" else nullcontext():
+    with planned(using, BY_INDEX):
         return list(rows)
 
 

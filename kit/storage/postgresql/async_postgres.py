@@ -62,7 +62,13 @@ class Sessions:
         used: Session | None = None
         timeline = self.timeline.number
         try:
-            used = await self.idle_or_new()
+            while self.idle and used is None:
+                used = self.idle.pop()
+                if used.has_ended:
+                    used = None
+            if used is None:
+                async with asyncio.timeout(SECONDS_TO_WAIT):
+                    used = await self.connect()
             if timeline not in (0, used.timeline):
                 if used.timeline == self.timeline.number:  # the next statement may use it
                     self.idle.append(used)
@@ -76,14 +82,6 @@ class Sessions:
             close(used)  # drop the pending reply
             raise
         self.idle.append(used)
-
-    async def idle_or_new(self) -> "Session":
-        while self.idle:
-            used = self.idle.pop()
-            if not used.has_ended:
-                return used
-        async with asyncio.timeout(SECONDS_TO_WAIT):
-            return await self.connect()
 
     async def connect(self) -> "Session":
         made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
@@ -157,7 +155,7 @@ class Session:
         """Wait for the result of what was sent. Raises psycopg's errors, or TimeoutError after SECONDS_TO_WAIT."""
         self.waiting = self.loop.create_future()
         self.write()
-        if self.has_input():  # a reset that came with the last reply; libpq conceals that writing fails
+        if self.input.poll(0):  # a reset that came with the last reply; libpq conceals that writing fails
             self.read()
         timer = self.loop.call_later(SECONDS_TO_WAIT, self.fail, TimeoutError("no reply in time"))
         try:
@@ -184,14 +182,11 @@ class Session:
         """
         try:
             self.libpq.consume_input()
-            while not self.settle() and self.has_input():
+            while not self.settle() and self.input.poll(0):
                 self.libpq.consume_input()
         except psycopg.OperationalError as error:
             self.fail(error)
             self.close()
-
-    def has_input(self) -> bool:
-        return bool(self.input.poll(0))
 
     def settle(self) -> bool:
         """Deliver the result if it is complete, and return whether it was."""

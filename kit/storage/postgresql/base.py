@@ -1,12 +1,15 @@
 """Django's PostgreSQL backend with a time limit on statements and a pool that recovers fast from a restart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC
 from select import POLLIN, poll
+from types import TracebackType
 from typing import TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.backends.postgresql import base
+from django.db.backends.ddl_references import Statement
+from django.db.backends.postgresql import base, schema
 from django.db.backends.utils import CursorWrapper
 from psycopg import Connection, Cursor, NotSupportedError
 from psycopg.pq import TransactionStatus
@@ -17,10 +20,67 @@ from psycopg_pool import ConnectionPool
 from kit import statements
 from kit.storage.outages import outages
 from kit.storage.postgresql.poolers import keeps_no_session_state
-from kit.storage.postgresql.schema import DatabaseSchemaEditor
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
 R = TypeVar("R")
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Django's schema editor, which sends the statements of a migration together.
+
+    A changed table is locked until the migration's transaction ends. Between its operations Django computes models,
+    which takes up to seconds. So statements are kept until the last operation, or until one needs the database.
+    """
+
+    def __enter__(self) -> "DatabaseSchemaEditor":
+        super().__enter__()
+        self.waiting: list[str] = []
+        self.wrapped = ExitStack()
+        if self.atomic_migration and not self.collect_sql:
+            self.wrapped.enter_context(self.connection.execute_wrapper(self.send_first))
+        return self
+
+    def execute(self, sql: Statement | str, params: Sequence[object] | None = ()) -> None:
+        if self.collect_sql or not self.atomic_migration:
+            super().execute(sql, params)
+            return
+        statement = str(sql)
+        if params is not None:
+            statement = self.connection.ops.compose_sql(statement, params)
+        self.waiting.append(statement)
+
+    def send(self) -> None:
+        """Execute the statements that wait."""
+        while self.waiting:
+            statements, self.waiting = self.waiting, []
+            with self.connection.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement, None)
+
+    def send_first(
+        self, execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
+    ) -> R:
+        """Execute the statements that wait before another one, which may depend on them."""
+        self.send()
+        return execute(sql, params, many, context)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.wrapped.close()
+        if exc_type is None and self.atomic_migration and not self.collect_sql:
+            try:
+                for sql in self.deferred_sql:
+                    self.execute(sql, None)
+                self.deferred_sql = []
+                self.send()
+            except BaseException as error:
+                super().__exit__(type(error), error, error.__traceback__)
+                raise
+        super().__exit__(exc_type, exc_value, traceback)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -47,22 +107,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if keeps_no_session_state():
             return connection
         try:
-            self.set_up(connection, known)
+            if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
+                known["timeline"] = thread_timeline.note(read_timeline(connection))
+            wanted = statements.milliseconds()
+            # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
+            if known.get("statement_milliseconds", 0) != wanted:
+                connection.execute(f"SET statement_timeout = {wanted}")
+                known["statement_milliseconds"] = wanted
         except Exception:
             if self.pool:
                 self.pool.putconn(connection)
             raise
         return connection
-
-    def set_up(self, connection: Connection, known: dict[str, object]) -> None:
-        """Note the timeline of a new connection, and set the time limit of statements."""
-        if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
-            known["timeline"] = thread_timeline.note(read_timeline(connection))
-        wanted = statements.milliseconds()
-        # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
-        if known.get("statement_milliseconds", 0) != wanted:
-            connection.execute(f"SET statement_timeout = {wanted}")
-            known["statement_milliseconds"] = wanted
 
     def create_cursor(self, name: str | None = None) -> Cursor[TupleRow]:
         cursor: Cursor[TupleRow] = super().create_cursor(name)

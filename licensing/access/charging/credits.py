@@ -13,7 +13,7 @@ from analytics.wallets.units import ACCESS
 from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.decimals import plain_millionths
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Decision, counts_as_access, unpaid
 from licensing.policies.facts import HeldLicense, Shortfall
 

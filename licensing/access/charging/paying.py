@@ -11,8 +11,8 @@ from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
 from kit.http.errors import ApiError
 from kit.values import ids
-from licensing.access.answers import Answer
 from licensing.access.charging.credits import MARK, deny_unpaid, paid_by, with_credits
+from licensing.access.deciding import Answer
 from licensing.access.decisions import Decisions
 
 

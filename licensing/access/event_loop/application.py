@@ -25,11 +25,11 @@ from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer
 from licensing.access.bodies import has_draft, parse_batch, parse_check, require_policy_access
 from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.check_values import Check
 from licensing.access.checks import check_once
+from licensing.access.deciding import Answer
 from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway

@@ -8,18 +8,15 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from jwt import PyJWK
 
-from accounts.keys.authentication import Grant, find_grants, note_use, read_by_digests
+from accounts.keys.authentication import Grant, find_grants, read_by_digests
+from accounts.keys.uses import Use, note
 from accounts.plans.epochs import Changes, changes_since, current_epoch
-from analytics.recording import recorder
-from analytics.recording.entries import Entry
-from analytics.recording.outcomes import Outcome
 from kit.http.admission import run_blocking
 from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.requesters import find_requesters, keep_requesters
-from licensing.access.subjects import RequesterSnapshot
+from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
@@ -91,19 +88,14 @@ def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
     return [found[kid] for kid in kids]
 
 
-def note_uses_now(grants: Sequence[Grant]) -> list[None]:
+def note_uses_now(uses: Sequence[Use]) -> list[None]:
     """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
     try:
-        for grant in {grant.key_id: grant for grant in grants}.values():
-            note_use(grant, timezone.now())
+        for use in {use.kind: use for use in uses}.values():
+            note(use, timezone.now())
     except (DatabaseError, InterfaceError) as error:
         logger.warning("The last use of a key could not be written: %s", error)
-    return [None] * len(grants)
-
-
-def record_now(entries: Sequence[Entry]) -> list[Outcome]:
-    """Record the entries of all requests in one commit."""
-    return recorder.commit(entries)
+    return [None] * len(uses)
 
 
 def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
@@ -124,17 +116,17 @@ def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
 
 def run_each(works: Sequence[Work]) -> list[Exception | None]:
     """Run the works of all requests; return the error of each."""
-    return [error_of(work) for work in works]
-
-
-def error_of(work: Work) -> Exception | None:
-    try:
-        work()
-    except ApiError as error:
-        forget_frames(error)
-        return error
-    except Exception as exc:
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
-        return as_api_error(exc)
-    return None
+    errors: list[Exception | None] = []
+    for work in works:
+        try:
+            work()
+        except ApiError as error:
+            forget_frames(error)
+            errors.append(error)
+        except Exception as exc:
+            if not connection.in_atomic_block:
+                connection.close_if_unusable_or_obsolete()
+            errors.append(as_api_error(exc))
+        else:
+            errors.append(None)
+    return errors

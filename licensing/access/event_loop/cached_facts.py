@@ -1,35 +1,101 @@
-"""The facts of checks as this process has cached them, and the look-ups of those that are missing."""
+"""The facts of checks as this process has cached them, and the look-ups of those that are missing.
 
+It also keeps numbers for new requesters, and keys of JWS tokens.
+"""
+
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
+from operator import attrgetter
+from time import monotonic
+
+from cachetools import TTLCache
+from jwt import PyJWK
 
 from accounts.plans.epochs import GONE, Changes
+from kit.http.errors import ApiError
 from kit.storage.microbatch import MicroBatch, MicroBatches
 from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import (
     Named,
     Since,
     changes_now,
+    find_keys_now,
+    find_signer_now,
     keep_requesters_now,
     look_up_now,
     reserve_now,
 )
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
-from licensing.access.event_loop.stock import Numbers
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, requesters_to_write
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupRequest, LookupResult, RequesterSnapshot, Selector
+from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
+from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
+
+AT_ONCE = 100  # extra numbers per reservation; unused ones are lost when the process ends
+
+Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves as many numbers as the counts add up to
+
+
+class Numbers:
+    """A pool of requester numbers, so that only one new requester in a hundred costs a statement."""
+
+    def __init__(self, reserve: Reserve, calls: Calls) -> None:
+        self.reserve = reserve
+        self.extra = [] if calls.in_request else [AT_ONCE]
+        self.free: deque[int] = deque()
+        self.orders: MicroBatch[int, None] = MicroBatch(self.fill)
+
+    async def take(self, count: int) -> list[int]:
+        while len(self.free) < count:
+            await self.orders.submit(count)
+        return [self.free.popleft() for _ in range(count)]
+
+    async def fill(self, counts: Sequence[int]) -> list[None]:
+        self.free += await self.reserve([*counts, *self.extra])
+        return [None] * len(counts)
+
+
+class Signers:
+    """The cached key that signs decisions."""
+
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(in_thread("signers", find_signer_now))
+
+    async def current(self) -> Signer | ApiError:
+        """Return the active signer, or why it cannot be used."""
+        return kept_signer() or await self.lookups.submit(None)
+
+
+class LicenseKeys:
+    """The cached keys that verify licence tokens.
+
+    Keys are cached for some seconds, so a retired one soon stops verifying. Unknown ids are not cached, because such a
+    key may be created at any moment.
+    """
+
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[str, PyJWK | None] = MicroBatch(in_thread("licence keys", find_keys_now))
+        self.kept: TTLCache[str, PyJWK] = TTLCache(100, KEPT_SECONDS, monotonic)
+
+    async def verify(self, token: str, account_id: str, now: datetime) -> Claims:
+        """Return the claims of a valid token. Raises InvalidToken."""
+        kid = kid_of(token)
+        key = self.kept.get(kid)
+        if key is None:
+            key = await self.lookups.submit(kid)
+            if key is not None:
+                self.kept[kid] = key
+        return check_claims(claims_of(token, kid, key), account_id, now)
+
 
 LOOKUP_THREADS = 3  # of which an account uses one: looking up many pages of a large site takes long
 MAX_LOOKUPS = 50  # of an account in a call, after which those of another account follow
-
-
-def account_of(wanted: LookupRequest) -> str:
-    return wanted.account_id
 
 
 class CachedFacts:
@@ -38,22 +104,20 @@ class CachedFacts:
     def __init__(self, snapshot: Snapshot, calls: Calls, gather: Callable[[], Awaitable[None]] | None = None) -> None:
         self.snapshot = snapshot
         self.lookups: MicroBatches[LookupRequest, LookupResult] = MicroBatches(
-            calls.blocking("lookups", look_up_now, LOOKUP_THREADS),
-            account_of,
-            partial(calls.shared, max_items=MAX_LOOKUPS, gather=gather),
+            in_thread("lookups", look_up_now, LOOKUP_THREADS),
+            attrgetter("account_id"),
+            partial(MicroBatch, max_items=MAX_LOOKUPS, gather=gather),
         )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
         if calls.on_loop:
-            self.quick_lookups = calls.shared(AsyncLookup().find_facts)
-        self.changes: MicroBatch[Since, Changes | None] = calls.shared(
-            AsyncChanges().since if calls.on_loop else calls.blocking("changes", changes_now)
+            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
+        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
+            AsyncChanges().since if calls.on_loop else in_thread("changes", changes_now)
         )
-        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = calls.shared(
-            calls.blocking("requesters", keep_requesters_now)
+        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
+            in_thread("requesters", keep_requesters_now)
         )
-        self.numbers = Numbers(
-            AsyncNumbers().reserve if calls.on_loop else calls.blocking("numbers", reserve_now), calls
-        )
+        self.numbers = Numbers(AsyncNumbers().reserve if calls.on_loop else in_thread("numbers", reserve_now), calls)
 
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
@@ -61,9 +125,9 @@ class CachedFacts:
         Facts may be newer than the epoch: if they changed since, the decision is not recorded.
         `in_record` says whether the record will write new requesters and first names; otherwise a thread writes them.
         """
-        if self.snapshot.is_behind(account_id):
-            epoch = self.snapshot.epoch(account_id)
-            self.snapshot.advance(account_id, await self.changes.submit((account_id, epoch)))
+        epochs = self.snapshot.accounts.get(account_id)
+        if epochs is not None and epochs.newest > epochs.epoch:
+            self.snapshot.advance(account_id, await self.changes.submit((account_id, epochs.epoch)))
         cached, missing = self.find_cached(account_id, checks)
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
         if missing is None:

@@ -2,23 +2,24 @@
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.keys import keytext
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, name_in_cache
+from accounts.keys.uses import Use, is_to_note
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import build_consume, refuse_beyond, state_for_stranger
+from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
 from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
@@ -36,24 +37,21 @@ class Callers:
     def __init__(self, snapshot: Snapshot, calls: Calls) -> None:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
-        if settings.REDIS_URL and calls.are_shared:
-            self.limits = calls.shared(limiter.for_event_loop(), gather=read_on)
-        self.keys: MicroBatch[str, Grant | InvalidApiKey] = calls.shared(
-            AsyncKeys().find if calls.on_loop else calls.blocking("keys", find_grants_now)
+        if settings.REDIS_URL and not calls.in_request:
+            self.limits = MicroBatch(limiter.for_event_loop(), gather=read_on)
+        self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
+            AsyncKeys().find if calls.on_loop else in_thread("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Grant, None] = calls.shared(calls.blocking("uses", note_uses_now))
+        self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
 
-    def cached_grant(self, text: str) -> Grant | None:
-        """Return the key's cached grant, or None if it is missing or out of date."""
-        grant = self.snapshot.grant(keytext.name_in_cache(text))
-        looked_up[MISS if grant is None else HIT] += 1
-        return grant
+    async def read_grant(self, header: str) -> Grant:
+        """Read the current grant of an Authorization header's key. Raises MissingApiKey and InvalidApiKey.
 
-    async def read_grant(self, text: str) -> Grant:
-        """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
+        A malformed key costs no query.
+        """
+        text, name = bearer_token(header), name_in_cache(header)
         check_well_formed(text)
         found = await self.keys.submit(text)
-        name = keytext.name_in_cache(text)
         if isinstance(found, InvalidApiKey):
             self.snapshot.drop_grant(name)
             raise found
@@ -78,7 +76,7 @@ class Callers:
         try:
             return await self.consume(None, address, cost=0)
         except ServiceUnavailable:  # too many requests are waiting
-            return state_for_stranger(address)
+            return known_limit("", address)
 
     async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, object]:
         """Read the grant and count the request for a Django endpoint that needs a key.
@@ -86,16 +84,16 @@ class Callers:
         Returns an empty dict if the request is refused: Django then produces the error.
         """
         try:
-            grant = await self.read_grant(bearer_token(authorization))
+            grant = await self.read_grant(authorization)
             grant.check()
             grant.check_address(address)
             return {"grant": grant, "limit_state": await self.consume(grant, address)}
         except (ApiError, OperationalError, InterfaceError):
             return {}
 
-    def note_use(self, grant: Grant, now: datetime) -> None:
-        if uses_to_note(grant, now):
-            self.uses.submit(grant)
+    def note_use(self, use: Use, now: datetime) -> None:
+        if is_to_note(use, now):
+            self.uses.submit(use)
 
 
 async def count_here(wanted: Consume) -> LimitState:
@@ -122,6 +120,7 @@ class Sender(GrantSteps):
     def __init__(self, callers: Callers, authorization: str, address: Address | None) -> None:
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
+        self.is_admitted = False  # by each step, with the newest grant of the key
         self.is_counted = False  # against its limits
         # Whether the database has confirmed the account's epoch for this request, by a read of the key or a record.
         self.is_confirmed = False
@@ -133,23 +132,19 @@ class Sender(GrantSteps):
         read with its account's epoch, and an answer made at an older epoch is made again.
         """
         while True:
-            try:
-                return await self.attempt(act)
-            except Outdated:
-                continue
-
-    async def attempt(self, act: Callable[[], Awaitable[R]]) -> R:
-        """Admit the request and return the confirmed result of `act`. Raises Outdated if it has to be made again."""
-        try:
-            await admit(self)
-            grant = self.grant
-            answer = await act()
-        except ApiError as refusal:
-            await self.reconsider(refusal)
-            raise
-        if not self.is_confirmed:
-            await self.check_epoch(grant)
-        return answer
+            with suppress(Outdated):
+                try:
+                    self.is_admitted = False
+                    await admit(self)
+                    self.is_admitted = True
+                    grant = self.grant
+                    answer = await act()
+                except ApiError as refusal:
+                    await self.reconsider(refusal)
+                    raise
+                if not self.is_confirmed:
+                    await self.check_epoch(grant)
+                return answer
 
     async def reconsider(self, refusal: ApiError) -> None:
         """Confirm the facts of a refusal. Raises Outdated if they have changed.
@@ -183,7 +178,9 @@ class Sender(GrantSteps):
         Raises Outdated if the key is for other hosts now: `act` may have chosen its checks by them.
         """
         hosts = self.grant.hosts
+        self.is_admitted = False
         await admit(self)
+        self.is_admitted = True
         if self.grant.hosts != hosts:
             raise Outdated
 
@@ -193,13 +190,14 @@ class Sender(GrantSteps):
     async def confirm(self) -> Grant:
         """Read the key's grant from the database."""
         self.is_confirmed = True  # even if reading fails
-        self.grant = await self.callers.read_grant(bearer_token(self.authorization))
+        self.grant = await self.callers.read_grant(self.authorization)
         return self.grant
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     async def authenticate(self) -> None:
-        grant = self.callers.cached_grant(bearer_token(self.authorization))
+        grant = self.callers.snapshot.grant(name_in_cache(self.authorization))
+        looked_up[MISS if grant is None else HIT] += 1
         self.grant = await self.confirm() if grant is None else grant
         self.grant.check()
 
@@ -211,6 +209,12 @@ class Sender(GrantSteps):
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
+
+    def note_refusal(self, refusal: ApiError, now: datetime) -> None:
+        """Note at the key why it was refused. Unknown keys have no account that could see it."""
+        grant: Grant | None = getattr(self, "grant", None)
+        if grant is not None and refusal.status_code in (400, 401, 403):
+            self.callers.note_use(Use(grant, refusal.message), now)
 
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)

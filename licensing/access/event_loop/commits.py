@@ -7,15 +7,14 @@ from time import perf_counter
 
 from django.db import connection
 
-from analytics.recording.batch import conflicts
+from analytics.recording.batch import AsyncRecorder, conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
-from analytics.recording.recorder import AsyncRecorder
+from analytics.recording.recorder import commit
 from kit.storage.microbatch import MicroBatch
 from kit.storage.postgresql.timelines import Promoted
-from licensing.access.event_loop.blocking_calls import record_now
-from licensing.access.event_loop.calls import Calls
-from licensing.access.event_loop.metrics import count_commit, count_failed_commit
+from licensing.access.event_loop.calls import Calls, in_thread
+from licensing.access.event_loop.metrics import count_commit, failures
 
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
@@ -39,22 +38,16 @@ class Commits:
     ) -> None:
         self.next_decisions, self.forget = next_decisions, forget
         on_postgresql = connection.vendor == "postgresql"
-        self.write = AsyncRecorder().record if calls.on_loop else calls.blocking("recorder", record_now)
-        self.records: Records = calls.shared(
+        self.write = AsyncRecorder().record if calls.on_loop else in_thread("recorder", commit)
+        self.records: Records = MicroBatch(
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
         self.spending = self.records  # SQLite has one writer anyway
         if on_postgresql:
-            self.spending = calls.shared(
-                self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending
-            )
+            self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way
         self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
-
-    def count_waiting(self) -> int:
-        """Return the number of requests that wait for their commit to begin."""
-        return sum(len(records.waiting) for records in {self.records, self.spending})
 
     async def gather(self) -> None:
         """Wait for checks that are being counted or looked up, so that they join the commit.
@@ -115,7 +108,7 @@ class Commits:
         try:
             stored = iter(await self.write(fitting))
         except Exception as error:
-            count_failed_commit()
+            failures.values[0] += 1
             if isinstance(error, Promoted):
                 self.forget()
                 for records in {self.records, self.spending}:

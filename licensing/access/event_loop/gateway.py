@@ -12,16 +12,16 @@ from functools import partial
 from typing import TypeVar
 
 from accounts.keys.callers import Caller
+from accounts.keys.uses import Use
 from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome, Unstored, too_late
 from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import MicroBatch, Turns, Work
-from licensing.access.answers import Answer
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
 from licensing.access.checks import check_for_caller
-from licensing.access.deciding import count_comparisons
+from licensing.access.deciding import Answer, count_comparisons
 from licensing.access.decisions import Decisions, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
@@ -30,13 +30,12 @@ from licensing.access.event_loop.blocking_calls import (
     keep_pages_now,
     run_each,
 )
-from licensing.access.event_loop.cached_facts import CachedFacts
+from licensing.access.event_loop.cached_facts import CachedFacts, LicenseKeys, Signers
 from licensing.access.event_loop.callers import Callers, Sender
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.commits import MAX_SECONDS_TO_GATHER, Commits
 from licensing.access.event_loop.retries import Retries
 from licensing.access.event_loop.snapshot import Snapshot
-from licensing.access.event_loop.stock import LicenseKeys, Signers
 
 R = TypeVar("R")
 Keep = Callable[[Decisions], Reply]
@@ -55,18 +54,16 @@ class Gateway:
         self.callers = Callers(self.snapshot, calls)
         self.facts = CachedFacts(self.snapshot, calls, self.gather_counted)
         self.commits = Commits(calls, self.next_decisions, self.forget)
-        self.transactions: MicroBatch[Work, Exception | None] = calls.shared(
-            calls.blocking("transactions", run_each), max_items=20, max_waiting=1_000
+        self.transactions: MicroBatch[Work, Exception | None] = MicroBatch(
+            in_thread("transactions", run_each), max_items=20, max_waiting=1_000
         )
-        self.parsing: MicroBatch[Work, Exception | None] = calls.shared(
-            calls.blocking("parsing", run_each), max_items=1, max_waiting=1_000
+        self.parsing: MicroBatch[Work, Exception | None] = MicroBatch(
+            in_thread("parsing", run_each), max_items=1, max_waiting=1_000
         )
-        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = calls.shared(
-            calls.blocking("hosts of sites", find_hosts_now)
-        )
-        self.other_hosts: MicroBatch[str, None] = calls.shared(calls.blocking("other hosts", keep_pages_now))
+        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = MicroBatch(in_thread("hosts of sites", find_hosts_now))
+        self.other_hosts: MicroBatch[str, None] = MicroBatch(in_thread("other hosts", keep_pages_now))
         self.retries = Retries(calls)
-        self.signers, self.license_keys = Signers(calls), LicenseKeys(calls)
+        self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began
 
@@ -150,7 +147,7 @@ class Gateway:
             made = made.with_reply(keep(made))
         if sender.is_awaited is not None:
             made = made.while_awaited(sender.is_awaited)
-        self.callers.note_use(sender.grant, now)
+        self.callers.note_use(Use(sender.grant), now)
         records = self.commits.spending if made.spends else self.commits.records
         return records.result_of(made.entries, render and partial(render, made))
 
@@ -194,7 +191,7 @@ class Gateway:
         await sender.confirm()
         await sender.readmit()
         async with self.turns.of(sender.grant.account_id):
-            self.callers.note_use(sender.grant, now)
+            self.callers.note_use(Use(sender.grant), now)
             caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)
             return await result_of(self.transactions, lambda: act(caller))
 
@@ -222,7 +219,8 @@ class Gateway:
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""
-        metrics.waiting.values[0] = self.commits.count_waiting()
+        queues = {self.commits.records, self.commits.spending}
+        metrics.waiting.values[0] = sum(len(records.waiting) for records in queues)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
 
 

@@ -8,11 +8,9 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from accounts.keys.authentication import Grant
-from accounts.limits.throttling import render_policy, window_label
-from accounts.limits.windows import LimitState, Window
+from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.headers import LIMITS, MAX_PARAMETERS, check_lengths, read_headers
-from kit.http.middleware import TrustedProxies, request_id
+from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, check_lengths, read_headers, request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
@@ -34,7 +32,7 @@ MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
 class Head:
     """A request's head: headers by lower-case name, client address, and whether it came by https.
 
-    Only the headers in kit.http.headers are kept; those in `too_long` read as empty. `body` is None until it is read.
+    Only the headers in LIMITS are kept; those in `too_long` read as empty. `body` is None until it is read.
     """
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
@@ -71,23 +69,20 @@ class Head:
 
 
 @lru_cache(maxsize=1_000)
-def policy_line(windows: tuple[Window, ...]) -> bytes:
-    return f"ratelimit-policy: {render_policy(windows)}\r\n".encode()
-
-
-@lru_cache(maxsize=1_000)
-def window_name(seconds: int, part: str) -> bytes:
-    return window_label(seconds, part).encode()
+def limit_names(windows: tuple[Window, ...], seconds: int, part: str) -> tuple[bytes, bytes]:
+    """Return the line of the limit's policy, and the name of the window in use."""
+    return f"ratelimit-policy: {render_policy(windows)}\r\n".encode(), window_label(seconds, part).encode()
 
 
 def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
     """Return the header lines of a reply: common ones and `headers`. `length` is the body's, in bytes."""
+    policy, window = limit_names(state.windows, state.seconds, state.part)
     lines = (
         b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
         b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
     ) % (
         *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
-        *(policy_line(state.windows), window_name(state.seconds, state.part), state.remaining, state.seconds_left),
+        *(policy, window, state.remaining, state.seconds_left),
         *(request_id.get().encode("ascii"), length),
     )
     if is_secure:

@@ -1,16 +1,21 @@
 """Checks in a thread of Django: the ASGI application on the request's own thread, connection and transaction.
 
-The server answers checks before they reach Django. This is for `manage.py runserver` and for Django's test client.
+`manage.py serve` answers checks and proxies' questions on its event loop, before Django (config.asgi). This is for
+`manage.py runserver`, and for Django's test client. Nothing stays cached, so that what the request's own transaction
+has changed holds. Background work ends with the reply: keys of signers are never fetched.
 """
 
+from collections.abc import Awaitable, Callable
+
+from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from kit.http.admission import run_blocking
-from kit.http.bodies import Message, Scope
+from kit.http.bodies import Message, Receive, Scope, Send
 from kit.http.middleware import request_id
 from kit.http.parsing import MAX_BYTES
+from kit.storage.microbatch import on_calling_thread
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.calls import DirectCalls
+from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
 
 
@@ -49,10 +54,22 @@ class Exchange:
         }
 
 
-def answer_in_thread(request: HttpRequest) -> HttpResponse:
-    """Answer a request for checks. Nothing stays cached, so that what the thread's transaction has changed holds."""
-    exchange = Exchange(request, **{"X-Request-Id": request_id.get()})
-    application = CheckApplication(Gateway(DirectCalls()))
+def gateway_of_request() -> Gateway:
+    return Gateway(Calls(in_request=True))
+
+
+def answer_check(request: HttpRequest) -> HttpResponse:
+    """Answer a request for checks."""
+    application = CheckApplication(gateway_of_request())
     application.logs_access = False  # a middleware does it
-    run_blocking(application(exchange.scope, exchange.receive, exchange.send))
+    return answer(application, Exchange(request, **{"X-Request-Id": request_id.get()}))
+
+
+@async_to_sync
+async def answer(application: Callable[[Scope, Receive, Send], Awaitable[None]], exchange: Exchange) -> HttpResponse:
+    token = on_calling_thread.set(True)
+    try:
+        await application(exchange.scope, exchange.receive, exchange.send)
+    finally:
+        on_calling_thread.reset(token)
     return exchange.response

@@ -7,7 +7,7 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 from collections.abc import Collection, Mapping, Sequence
 
 from accounts.keys.authentication import Grant, Grants, build_grants, find_grants
-from accounts.keys.statements import BY_DIGEST
+from accounts.keys.models import BY_DIGEST
 from accounts.plans.epochs import SINCE, Changes
 from kit.bounded_cache import NotCached
 from kit.http.errors import InvalidApiKey
@@ -27,8 +27,7 @@ from licensing.access.event_loop.page_lookup import (
     read_requester,
 )
 from licensing.access.lookup.items import ITEM
-from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupRequest, LookupResult, RequesterSnapshot, Selector
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
 # One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,
@@ -91,7 +90,13 @@ class AsyncLookup:
         found = await self.sessions.run(FIND, columns) if keys else []
         rows = {names[int(place or 0) - 1]: row for place, *row in found}
         pages = await find_pages(self.sessions, urls) if urls else {}
-        return [build_result(wanted, rows, pages) for wanted in many]
+        results: list[LookupResult | None] = []
+        for wanted in many:
+            try:
+                results.append(build_result(wanted, rows, pages))
+            except NotCached:
+                results.append(None)
+        return results
 
 
 def quote(text: str) -> str:
@@ -100,18 +105,7 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def build_result(
-    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
-) -> LookupResult | None:
-    try:
-        return build_cached_result(wanted, rows, pages)
-    except NotCached:
-        return None
-
-
-def build_cached_result(
-    wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
-) -> LookupResult:
+def build_result(wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]) -> LookupResult:
     """Raises NotCached for what a thread has to read."""
     account_id = wanted.account_id
     items: dict[Selector, Item] = {}

@@ -8,7 +8,7 @@ from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, refused
-from licensing.access.answers import Answer
+from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
@@ -78,10 +78,6 @@ def count_request(path: str, status: int, seconds: float) -> None:
     durations.observe(DURATION_AT[path, status // 100], seconds)
     if status in REFUSED_HERE:
         refused.values[REFUSED_HERE[status]] += 1
-
-
-def count_failed_commit() -> None:
-    failures.values[0] += 1
 
 
 def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[int]) -> None:

@@ -15,8 +15,7 @@ from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
 from licensing.access.lookup.items import ITEM
-from licensing.access.lookup.pages import page_named_by
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies, page_named_by
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.content.models import Content
 from licensing.licenses.compiled import compiled_licenses
@@ -40,27 +39,19 @@ def read_policy_id(uuid: bytes) -> str:
     return ids.encode("pol", UUID(uuid.decode()).bytes)
 
 
-def read_content_id(uuid: bytes) -> str:
-    return ids.encode("cnt", UUID(uuid.decode()).bytes)
-
-
-def read_time(text: bytes) -> datetime:
-    return datetime.fromisoformat(text.decode())
-
-
-def read_uuid(text: bytes) -> UUID:
-    return UUID(text.decode())
-
-
 Readers = dict[str, Callable[[bytes], object]]  # of columns that are not texts
 OF_CONTENT: Readers = {
-    "id": read_content_id,
+    "id": lambda uuid: ids.encode("cnt", UUID(uuid.decode()).bytes),
     "tags": orjson.loads,
     "policy_id": read_policy_id,
     "policy_version": int,
-    "created": read_time,
+    "created": lambda text: datetime.fromisoformat(text.decode()),
 }
-OF_REQUESTER: Readers = {**dict.fromkeys(KNOWN[4:], orjson.loads), "id": int, "licenses_revision": read_uuid}
+OF_REQUESTER: Readers = {
+    **dict.fromkeys(KNOWN[4:], orjson.loads),
+    "id": int,
+    "licenses_revision": lambda text: UUID(text.decode()),
+}
 
 
 def read_values(fields: Sequence[str], row: Row, readers: Readers) -> list[object]:
@@ -123,7 +114,10 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     Absent are those that need a thread, because their site or a policy is not cached, the site has many wildcards, or
     the account is gone.
     """
-    pages = {page: expected_page(*page) for page in wanted}
+    pages = {}
+    for account_id, url in wanted:
+        requested = requested_page(url)
+        pages[account_id, url] = requested.at_hosts(expected_hosts(account_id, requested.host))
     keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
     accounts = [ids.id_to_hex("acc", account_id) for (account_id, _), _ in keys]
     rows: defaultdict[Page, list[Row]] = defaultdict(list)
@@ -139,11 +133,6 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
             with suppress(NotCached):
                 found[page] = FoundPage(epoch, build_page(pages[page], site, [row[1:] for row in of_page]))
     return found
-
-
-def expected_page(account_id: str, url: str) -> RequestedPages:
-    page = requested_page(url)
-    return page.at_hosts(expected_hosts(account_id, page.host))
 
 
 def build_page(page: RequestedPages, site: Site, rows: Iterable[Row]) -> Item | None:

@@ -12,7 +12,7 @@ from accounts.retries.idempotency import WAIT_SECONDS, KeyTaken, Name, find_reco
 from kit.http.errors import ApiError
 from kit.storage.microbatch import MicroBatch
 from licensing.access.event_loop.callers import Sender
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, in_thread
 
 SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -32,10 +32,8 @@ class Retries:
 
     def __init__(self, calls: Calls) -> None:
         self.are_claimed_in_record = calls.on_loop
-        self.seconds_to_wait = WAIT_SECONDS if calls.are_shared else 0
-        self.lookups: MicroBatch[Name, IdempotencyRecord | None] = calls.shared(
-            calls.blocking("replies", find_records)
-        )
+        self.seconds_to_wait = 0 if calls.in_request else WAIT_SECONDS
+        self.lookups: MicroBatch[Name, IdempotencyRecord | None] = MicroBatch(in_thread("replies", find_records))
         self.running: set[Name] = set()
 
     async def once(

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
 from accounts.plans.epochs import EVERYTHING, Changes
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
@@ -60,7 +60,7 @@ class Snapshot:
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.accounts: dict[str, Epochs] = {}
         self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
-        self.grants: dict[bytes, Grant] = {}  # by keytext.name_in_cache
+        self.grants: dict[bytes, Grant] = {}  # by accounts.keys.authentication.name_in_cache
         self.max_weight = max_weight
         self.weight = self.grants_weight = self.changes = 0
         self.dropped = dropped_elsewhere()
@@ -69,45 +69,40 @@ class Snapshot:
 
     def epoch(self, account_id: str) -> int:
         """Return the epoch up to which the account's cache is valid; -1 if it is empty."""
-        of = self.accounts.get(account_id)
-        return -1 if of is None else of.epoch
-
-    def is_behind(self, account_id: str) -> bool:
-        """Return whether a newer epoch of the account is known."""
-        of = self.accounts.get(account_id)
-        return of is not None and of.newest > of.epoch
+        epochs = self.accounts.get(account_id)
+        return -1 if epochs is None else epochs.epoch
 
     def note(self, account_id: str, epoch: int) -> Epochs:
         """Note that the account has reached this epoch."""
-        of = self.accounts.get(account_id)
-        if of is None:
-            of = self.accounts[account_id] = Epochs(epoch)
-        elif epoch > of.newest:
-            of.newest = epoch
-        return of
+        epochs = self.accounts.get(account_id)
+        if epochs is None:
+            epochs = self.accounts[account_id] = Epochs(epoch)
+        elif epoch > epochs.newest:
+            epochs.newest = epoch
+        return epochs
 
     def hear(self, account_id: str, epoch: int) -> None:
         """Note that an account whose facts are cached has reached this epoch. Threads may call it."""
-        of = self.accounts.get(account_id)
-        if of is not None and epoch > of.newest:
-            of.newest = epoch
+        epochs = self.accounts.get(account_id)
+        if epochs is not None and epoch > epochs.newest:
+            epochs.newest = epoch
 
     def advance(self, account_id: str, changes: Changes | None) -> None:
         """Invalidate what has changed since the account's epoch; everything if the account was deleted."""
-        of = self.accounts.get(account_id)
-        if of is None:
+        epochs = self.accounts.get(account_id)
+        if epochs is None:
             return  # emptied meanwhile
         if changes is None:
-            changes = Changes(of.newest + 1, EVERYTHING)
-        if changes.epoch <= of.epoch:
+            changes = Changes(epochs.newest + 1, EVERYTHING)
+        if changes.epoch <= epochs.epoch:
             return
-        of.epoch, of.newest = changes.epoch, max(of.newest, changes.epoch)
-        self.changes -= len(of.changed)
+        epochs.epoch, epochs.newest = changes.epoch, max(epochs.newest, changes.epoch)
+        self.changes -= len(epochs.changed)
         if changes.names is EVERYTHING:
-            of.forget()
+            epochs.forget()
         else:
-            of.changed |= changes.names
-        self.changes += len(of.changed)
+            epochs.changed |= changes.names
+        self.changes += len(epochs.changed)
         if self.changes > MAX_CHANGES:
             for each in self.accounts.values():
                 each.forget()
@@ -131,36 +126,32 @@ class Snapshot:
         if entry is None:
             return None
         read_at, value = entry
-        of = self.accounts[account_id]
-        if read_at != of.epoch:
-            if not of.holds(read_at, value.depends_on):
+        epochs = self.accounts[account_id]
+        if read_at != epochs.epoch:
+            if not epochs.holds(read_at, value.depends_on):
                 return None
-            self.entries[account_id, key] = (of.epoch, value)
+            self.entries[account_id, key] = (epochs.epoch, value)
         return value
 
     def put(self, account_id: str, epoch: int, key: Key, value: Known) -> None:
-        of = self.note(account_id, epoch)
+        epochs = self.note(account_id, epoch)
         if self.dropped != (dropped := dropped_elsewhere()):
             self.dropped, self.weight = dropped, 0
             self.entries.clear()
-        if epoch == of.epoch:
-            epoch = of.epoch  # share one integer object among all entries
-        if epoch >= of.floor and is_kept(value.compiled):
+        if epoch == epochs.epoch:
+            epoch = epochs.epoch  # share one integer object among all entries
+        if epoch >= epochs.floor and is_kept(value.compiled):
             self.drop((account_id, key))
             self.entries[account_id, key] = (epoch, value)
             self.weight += value.weight
             if self.weight > self.max_weight:
-                self.make_room()
+                while self.weight > self.max_weight * 0.9:  # evict the oldest entries until a tenth is free
+                    self.drop(next(iter(self.entries)))
 
     def drop(self, name: tuple[str, Key]) -> None:
         former = self.entries.pop(name, None)
         if former is not None:
             self.weight -= former[1].weight
-
-    def make_room(self) -> None:
-        """Evict the oldest entries until a tenth of the capacity is free."""
-        while self.weight > self.max_weight * 0.9:
-            self.drop(next(iter(self.entries)))
 
     # --- Grants ------------------------------------------------------------------------------------------------------
 
@@ -169,19 +160,21 @@ class Snapshot:
         grant = self.grants.get(name)
         if grant is None:
             return None
-        of = self.accounts[grant.account_id]
-        if grant.epoch < of.epoch:
-            if not of.holds(grant.epoch, grant.depends_on):
+        epochs = self.accounts[grant.account_id]
+        if grant.epoch < epochs.epoch:
+            if not epochs.holds(grant.epoch, grant.depends_on):
                 return None
-            grant = self.grants[name] = replace(grant, epoch=of.epoch)
+            grant = self.grants[name] = replace(grant, epoch=epochs.epoch)
         return grant
 
     def vouches(self, grant: Grant, epoch: int) -> bool:
         """Return whether the grant is known to be valid at an epoch."""
         if grant.epoch == epoch:
             return True
-        of = self.accounts.get(grant.account_id)
-        return of is not None and grant.epoch < epoch <= of.epoch and of.holds(grant.epoch, grant.depends_on)
+        epochs = self.accounts.get(grant.account_id)
+        if epochs is None or not grant.epoch < epoch <= epochs.epoch:
+            return False
+        return epochs.holds(grant.epoch, grant.depends_on)
 
     def put_grant(self, name: bytes, grant: Grant) -> None:
         self.note(grant.account_id, grant.epoch)

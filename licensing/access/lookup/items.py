@@ -13,6 +13,7 @@ from django.db.models import F, Q, QuerySet
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
 from licensing.access.lookup.pages import (
+    compiled_policies,
     names_of,
     observed_page,
     page_by_rule,
@@ -20,9 +21,7 @@ from licensing.access.lookup.pages import (
     refused_page,
     registered_page,
 )
-from licensing.access.lookup.policies import compiled_policies
-from licensing.access.lookup.request import Selector
-from licensing.access.subjects import Item
+from licensing.access.subjects import Item, Selector
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.sites.lookup import find_sites
@@ -47,11 +46,6 @@ ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("pol
 PAGES = ITEMS.only(*COLUMNS, "source", "page_key", "created")
 
 
-def owned_content(account_id: str) -> QuerySet[Content]:
-    """Return the account's items with the columns that `items_of` needs."""
-    return ITEMS.filter(account_id=account_id)
-
-
 def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[bytes, Content]:
     """Return items by the source keys of their URLs; the newest active one if several share a URL."""
     at: dict[bytes, Content] = {}
@@ -67,7 +61,7 @@ def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None
     named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
         named[name].add(value)
-    owned = owned_content(account_id)
+    owned = ITEMS.filter(account_id=account_id)
     real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
     rows: dict[Selector, Content] = {}
     if real_ids:
@@ -100,7 +94,8 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     asked = {url: requested_page(url) for url in urls}
     of_host = find_sites(account_id, {page.host for page in asked.values()}, epoch)
     sites = {url: of_host.get(page.host) for url, page in asked.items()}
-    pages = {url: at_site(page, sites[url]) for url, page in asked.items()}
+    # A page is at the site's host, because its aliases have the same pages.
+    pages = {url: page if (site := sites[url]) is None else page.at_hosts(site.hosts) for url, page in asked.items()}
     owned = PAGES.filter(account_id=account_id)
     complete = {url: page.keys for url, page in pages.items() if page.is_complete}
     keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
@@ -135,11 +130,6 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         if named is not None:
             found[url] = named
     return found
-
-
-def at_site(page: RequestedPages, site: Site | None) -> RequestedPages:
-    """Return the page at the site's host, because its aliases have the same pages."""
-    return page if site is None else page.at_hosts(site.hosts)
 
 
 def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:

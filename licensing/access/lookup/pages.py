@@ -1,19 +1,76 @@
-"""Pages that the edge asks about, built from the registered items and the rules of the site that decide them."""
+"""Compiled policies, cached in this process, and the pages that they decide at the edge.
+
+A page is built from the registered items and the rules of its site.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from django.db.models import F
+from django.db.models.fields.tuple_lookups import Tuple, TupleIn
+
 from accounts.models import Unknown
+from kit.bounded_cache import BoundedCache
+from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values import ids
 from kit.values.pages import RequestedPages
-from licensing.access.lookup.policies import Revision, compiled_policies
 from licensing.access.subjects import Item, description
 from licensing.content.models import ContentType
 from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
+from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.pages import Candidate
 from licensing.sites.refusal_texts import NO_TEXTS
+
+OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
+MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
+
+Revision = tuple[str, int]  # (policy id, version)
+
+
+def read_policies(wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+    """Read and compile these revisions in one query, without the cache."""
+    revisions = sorted(wanted)
+    if not revisions:
+        return {}
+    key = Tuple(F("policy_id"), F("version"))
+    return {
+        (row.policy_id, row.version): CompiledPolicy.of(
+            row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
+        )
+        for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, revisions))
+    }
+
+
+class CompiledPolicies:
+    """Cache of compiled policy revisions, for checks.
+
+    Erasure rewrites revisions in place, but then stores each policy's current terms as a new version. Former versions
+    in this cache may be outdated: recorded decisions use `read_policies`.
+    """
+
+    def __init__(self) -> None:
+        self.cached: BoundedCache[Revision, CompiledPolicy] = BoundedCache(lambda policy: policy.size, MAX_COMPILED)
+
+    def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+        """Return all of these revisions; one query reads those that are not cached."""
+        asked = set(wanted)
+        found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
+        missing = asked - found.keys()
+        for revision, compiled in read_policies(missing).items():
+            found[revision] = compiled
+            self.cached.put(revision, compiled)
+        return found
+
+    def one(self, revision: Revision) -> CompiledPolicy:
+        return self.get([revision])[revision]
+
+
+compiled_policies = CompiledPolicies()
+empty_on_promotion(compiled_policies.cached.clear)
+
 
 Compiled = Callable[[Revision], CompiledPolicy]
 

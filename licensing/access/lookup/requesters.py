@@ -1,4 +1,4 @@
-"""The requesters of checks: looked up with their licences, new, unnamed and merged.
+"""The requesters of checks: looked up with their licences, new and unnamed.
 
 A check's record stores new requesters, and the names of those that had none.
 """
@@ -6,11 +6,8 @@ A check's record stores new requesters, and the names of those that had none.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from msgspec import structs
-
 from licensing.access.check_values import Check
-from licensing.access.lookup.request import LookupResult, Selector
-from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.access.subjects import Item, LookupResult, RequesterSnapshot, Selector
 from licensing.licenses.compiled import compiled_licenses
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing
@@ -66,30 +63,6 @@ def assign_numbers(found: LookupResult, requesters: Unwritten, numbers: Iterable
         for requester_id, requester in requesters.items()
     }
     return LookupResult(found.epoch, found.items, found.requesters | named)
-
-
-def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
-    """Return the check with current requester ids. A name given with a merged id is dropped."""
-    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
-    if check.edge is not None and other is not None:
-        check = structs.replace(check, edge=structs.replace(check.edge, and_requester_id=other))
-    if check.requester_id not in current:
-        return check
-    return structs.replace(check, requester_id=current[check.requester_id], requester_name=None)
-
-
-def by_current_ids(
-    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
-) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
-    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
-    for one in requesters.values():
-        if one.current_id is not None:
-            break
-    else:
-        return checks, requesters
-    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
-    merged = {current_id: replace(requesters[asked], current_id=None) for asked, current_id in current.items()}
-    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
 
 
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:

@@ -22,8 +22,7 @@ from kit.values.urls import host_of_url, normalised_path
 from licensing.access.check_values import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import invalid_token_error, out_of_scope
-from licensing.access.tokens.key_pairs import jwk_of
-from licensing.access.tokens.signing import verifying_keys
+from licensing.access.tokens.signing import jwk_of, verifying_keys
 
 MAX_TOKEN = 4096  # characters
 MAX_VERIFIED = 10_000

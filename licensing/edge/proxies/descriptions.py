@@ -8,10 +8,9 @@ from django.db.models import prefetch_related_objects
 from msgspec import Struct
 
 from accounts.models import Unknown
-from licensing.access.lookup.policies import compiled_policies
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.proxies.paths import closing, opening
-from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
+from licensing.edge.publishing.documents import Item, compiled_rules, registered_items
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
@@ -84,8 +83,7 @@ class Description(Struct, frozen=True):
 
 def describe(site: Site) -> Description:
     prefetch_related_objects([site], "rules__policy")
-    rules = list(compiled_rules(site))
-    registered = registered_items(site)
+    rules, registered = compiled_rules(site), list(registered_items(site))
     pages = Pages(site)
     for text, policy in rules:
         pages.add_pattern(text, policy)
@@ -221,11 +219,6 @@ def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
     return [
         crawler.user_agent for crawler in known if crawler.user_agent is not None and crawler.permission in refused
     ]
-
-
-def registered_items(site: Site) -> list[Item]:
-    items = items_of(site)
-    return list(registered_at(site, items, compiled_policies.get(linked_revisions(items))))
 
 
 def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:

@@ -31,7 +31,6 @@ CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|traini
 class ProxyFile(Struct, frozen=True):
     """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason."""
 
-    proxy: str
     name: str
     content: str
     open_patterns: Sequence[str]
@@ -69,20 +68,10 @@ def refused(line: str) -> Write:
     return lambda site: [line.format(naming(site.refused_crawlers))] if site.refused_crawlers else []
 
 
-def traefik_people(site: Description) -> list[str]:
-    """Return the condition that matches paths where the proxy does not ask the service about people."""
-    return [
-        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN])}",
-        *crawlers("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
-    ]
-
-
-def traefik_lasting(site: Description) -> list[str]:
-    """Return the condition on the paths and visitors that stay open while the service is down."""
-    return [
-        f"        Host(`{HOST}`) && {traefik_paths(site, [Access.OPEN, Access.ASK])}",
-        *refused("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")(site),
-    ]
+def traefik_pages(chosen: Collection[Access], visitors: Callable[[str], Write]) -> Write:
+    """Return the writer of the condition on the paths with the chosen access, except for these visitors."""
+    except_for = visitors("        && !HeaderRegexp(`User-Agent`, `(?i){}`)")
+    return lambda site: [f"        Host(`{HOST}`) && {traefik_paths(site, chosen)}", *except_for(site)]
 
 
 def traefik_lasting_middlewares(site: Description) -> list[str]:
@@ -199,9 +188,9 @@ KINDS = {
         "licensing:8000",
         "origin:8080",
         [
-            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_lasting),
+            Example(f"Host(`{HOST}`) && PathPrefix(`/`)", 1, traefik_pages([Access.OPEN, Access.ASK], refused)),
             Example("# A site that enforces has private-", 2, traefik_lasting_middlewares),
-            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_people),
+            Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_pages([Access.OPEN], crawlers)),
         ],
     ),
     "envoy": Kind(
@@ -225,9 +214,9 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
-    text = with_folders(with_hosts(text, site.hosts).replace(HOST, site.host), description)
-    text = text.replace(NAME, name_of(site.host))
-    return ProxyFile(proxy, kind.file, text, description.patterns, description.omitted)
+    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_of(site.host))
+    text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
+    return ProxyFile(kind.file, text, description.patterns, description.omitted)
 
 
 def with_hosts(text: str, hosts: Sequence[str]) -> str:
@@ -247,10 +236,6 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
 def name_of(host: str) -> str:
     """Return the host as a name of letters, digits and underscores that no other host has."""
     return host.replace("-", "__").replace(".", "_")
-
-
-def with_folders(text: str, site: Description) -> str:
-    return text.replace(FOLDERS, f"({'|'.join(site.asset_folders) or NO_FOLDER})")
 
 
 def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:

@@ -1,17 +1,38 @@
 """Endpoint /v1/sites/{id}/proxy-config."""
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import InvalidRequest
+from kit.rest.fields import Choice, Id
 from licensing.edge.proxies.files import KINDS, proxy_file
-from licensing.edge.proxies.serializers import ProxyConfigSerializer, rendered_file
 from licensing.sites.models import Site
 
-PROXIES = list(KINDS)
+
+class OmittedPatternSerializer(serializers.Serializer):
+    """A pattern that everybody may read, but that does not stay open."""
+
+    pattern = serializers.CharField(help_text="The pattern as the site has it.")
+    reason = serializers.CharField(help_text="Why its pages do not stay open.")
+
+
+class ProxyConfigSerializer(serializers.Serializer):
+    """The file for a site's proxy."""
+
+    object = Choice(choices=["proxy_config"])
+    siteId = Id("site", help_text="The site.")
+    proxy = Choice(choices=list(KINDS), help_text="The proxy that reads the file.")
+    fileName = serializers.CharField(help_text="Usual name of the file.")
+    content = serializers.CharField(help_text="The file, with a placeholder for the key.")
+    openPatterns = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Patterns whose pages stay open while the service is down. `/*` includes pages without a pattern.",
+    )
+    omitted = OmittedPatternSerializer(many=True, help_text="Open patterns that do not stay open.")
 
 
 class ProxyConfigViewSet(AccountViewSet[Site]):
@@ -21,7 +42,7 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
 
     @extend_schema(
         summary="Get the file for a site's proxy",
-        parameters=[OpenApiParameter("for", str, required=True, enum=PROXIES, description="The proxy.")],
+        parameters=[OpenApiParameter("for", str, required=True, enum=list(KINDS), description="The proxy.")],
         responses=ProxyConfigSerializer,
         filters=False,
     )
@@ -37,4 +58,15 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
         proxy = request.query_params.get("for", "")
         if proxy not in KINDS:
             raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
-        return Response(rendered_file(site.pk, proxy_file(site, proxy)))
+        file = proxy_file(site, proxy)
+        return Response(
+            {
+                "object": "proxy_config",
+                "siteId": site.pk,
+                "proxy": proxy,
+                "fileName": file.name,
+                "content": file.content,
+                "openPatterns": list(file.open_patterns),
+                "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
+            }
+        )

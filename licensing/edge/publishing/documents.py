@@ -1,13 +1,13 @@
 """Documents that state a site's terms for crawlers, derived from its policies: RSL 1.0, robots.txt, TDMRep."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
 
 import orjson
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
@@ -17,7 +17,7 @@ from kit.http.errors import ApiError
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
-from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.edge.publishing.careless_parsers import arrange, entries_for_licensees
 from licensing.edge.publishing.current_terms import CurrentTerms
@@ -28,8 +28,8 @@ from licensing.edge.publishing.robots_group import robots
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
+from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
-from licensing.sites.own_hosts import is_own_host
 
 NAMESPACE = "https://rslstandard.org/rsl"
 ROWS = 5_000  # of items in memory at a time
@@ -74,41 +74,24 @@ def compute_terms(site_id: str) -> list[Terms]:
     """Compute the terms of a site. Goes on if the client leaves, because the next one needs them, too."""
     with statements.for_several_clients(settings.HEAVY_STATEMENT_SECONDS):
         site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
-        rules = site.ordered_rules
-        revisions = {(rule.policy.pk, rule.policy.version) for rule in rules if rule.policy is not None}
-        items = items_of(site)
-        revisions |= linked_revisions(items)
-        policies = compiled_policies.get(revisions)
-        patterns = [
-            (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
-            for rule in rules
-        ]
         denies_unknown = site.unknown == Unknown.DENY
-        registered = registered_at(site, items, policies)
-        return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
+        return terms_of(
+            compiled_rules(site), registered_items(site), settings.SAME_PAGE, denies_unknown=denies_unknown
+        )
 
 
 current_terms = CurrentTerms(compute_terms)
 empty_on_promotion(current_terms.clear)
 
 
-def items_of(site: Site) -> QuerySet[Content]:
-    """Return the items that may be at the site's hosts (see registered_at)."""
+def registered_items(site: Site) -> Iterator[Item]:
+    """Yield the items at the site's hosts; of several at one page the last decides (licensing.sites.pages)."""
     may_be_here = Q(source__iregex=UNUSUAL_HOST)
     for host in site.hosts:
         may_be_here |= Q(source__istartswith=f"http://{host}") | Q(source__istartswith=f"https://{host}")
-    return Content.objects.of(site.account_id).filter(may_be_here)
-
-
-def linked_revisions(items: QuerySet[Content]) -> set[tuple[str, int]]:
+    items = Content.objects.of(site.account_id).filter(may_be_here)
     linked = items.order_by().values_list("policy_id", "policy__version").distinct()
-    return {(policy, version) for policy, version in linked if policy is not None}
-
-
-def registered_at(
-    site: Site, items: QuerySet[Content], policies: Mapping[tuple[str, int], CompiledPolicy]
-) -> Iterator[Item]:
-    """Yield the items at the site's hosts; of several at one page the last decides (licensing.sites.pages)."""
+    policies = compiled_policies.get({(policy, version) for policy, version in linked if policy is not None})
     rows = items.order_by("-status", "created", "pk").values_list("source", "status", "policy_id", "policy__version")
     for source, status, policy, version in rows.iterator(ROWS):
         page = RegisteredPage.from_url(source or "", settings.SAME_PAGE)

@@ -64,7 +64,8 @@ def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bo
     use = meant_at_edge(policy, use)
     deciding = SETTLED if at_a_price else SETTLED | LICENSED
     for rule in policy.rules:
-        if not may_match(rule, use) or (needs_license(rule) and not at_a_price):
+        needs_license = any(one.name in LICENSED and one.wanted is not False for one in rule.conditions)
+        if not may_match(rule, use) or (needs_license and not at_a_price):
             continue
         if rule.action == "allow" and rule.grants_at_edge(use) and (at_a_price or rule.price is None):
             return True
@@ -76,10 +77,6 @@ def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bo
 def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
     """Return the permission by which the policy decides a visitor of a site who asks for this one."""
     return permission_meant(policy, permission, is_at_edge=True) or permission
-
-
-def needs_license(rule: Rule) -> bool:
-    return any(one.name in LICENSED and one.wanted is not False for one in rule.conditions)
 
 
 def may_match(rule: Rule, permission: str) -> bool:

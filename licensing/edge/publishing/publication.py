@@ -38,13 +38,9 @@ class Publication(Struct, frozen=True):
     @property
     def everywhere(self) -> Promise:
         """The uses that are promised for every page; none if some pages match no pattern."""
-        if not self.covers_every_page:
-            return frozenset()
-        return frozenset(USES).intersection(*(one.uses for one in self.terms))
+        return frozenset(USES if self.covers_every_page else ()).intersection(*(one.uses for one in self.terms))
 
     @property
     def nowhere(self) -> Promise:
         """The uses that are refused for every page; none if some pages match no pattern."""
-        if not self.covers_every_page:
-            return frozenset()
-        return frozenset(USES).intersection(*(one.refused for one in self.terms))
+        return frozenset(USES if self.covers_every_page else ()).intersection(*(one.refused for one in self.terms))

@@ -24,7 +24,7 @@ from msgspec import Struct
 from kit.http.middleware import parse_address
 from kit.outbound.client import Client, Reply, Unreachable, trusted_certificates
 from kit.outbound.destinations import DestinationRefused, check_url
-from licensing.access.tokens.key_pairs import encode_base64url
+from licensing.access.tokens.signing import encode_base64url
 from licensing.edge.current_crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"
@@ -153,7 +153,7 @@ class Directories:
 
 def is_listed(origin: str) -> bool:
     """Whether a listed crawler signs with the origin's keys."""
-    return current_table.get().signing_as(origin.removeprefix("https://")) is not None
+    return origin.removeprefix("https://") in current_table.get().by_directory
 
 
 def network_of(address: str | None) -> str | None:

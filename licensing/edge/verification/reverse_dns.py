@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_network
-from time import monotonic, time
+from time import monotonic
 
 import dns.asyncresolver
 import dns.exception
@@ -22,11 +22,13 @@ from django.utils import timezone
 from msgspec import Struct
 
 from kit.outbound.destinations import is_public
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import MicroBatch
 from kit.values.networks import Address
+from licensing.access.event_loop.calls import in_thread
 from licensing.edge.crawlers import lies_below
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.verification.stored_names import VALID, VerifiedName, find_names_now, keep_names_now
+from licensing.edge.verification.models import AddressName
+from licensing.edge.verification.stored_names import VALID, find_names_now, keep_names_now
 
 PATIENCE = 0.3  # seconds that visits wait for a lookup
 SECONDS = 3  # of a lookup
@@ -73,11 +75,6 @@ async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name,
     return any(one.address == str(address) for one in records)
 
 
-class CachedName(Struct, frozen=True):
-    name: str
-    until: float  # Unix time
-
-
 class Lookup(Struct, frozen=True):
     task: "asyncio.Task[None]"
     deadline: float  # monotonic time up to which visits wait for it
@@ -88,13 +85,13 @@ class AddressNames:
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: LRUCache[Address, CachedName] = LRUCache(MOST_ADDRESSES)
+        self.named: LRUCache[Address, AddressName] = LRUCache(MOST_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
         self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
         self.of_networks: Counter[str] = Counter()  # lookups in progress
-        self.stored: MicroBatch[str, VerifiedName | None] = MicroBatch(InThread("names of addresses", find_names_now))
-        self.keeping: MicroBatch[VerifiedName, None] = MicroBatch(InThread("new names of addresses", keep_names_now))
+        self.stored: MicroBatch[str, AddressName | None] = MicroBatch(in_thread("names of addresses", find_names_now))
+        self.keeping: MicroBatch[AddressName, None] = MicroBatch(in_thread("new names of addresses", keep_names_now))
 
     async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
         """Return whether the address has a verified name in one of these domains.
@@ -111,7 +108,7 @@ class AddressNames:
 
     def name_of(self, address: Address) -> str | None:
         known = self.named.get(address)
-        return known.name if known is not None and time() < known.until else None
+        return known.name if known is not None and timezone.now() < known.looked_up_at + VALID else None
 
     def look_up(self, address: Address) -> Lookup | None:
         """Return the lookup of the address, a running one or a new one; None if there is to be none."""
@@ -144,12 +141,11 @@ class AddressNames:
         """Take the address's name from the database, or from DNS into the database."""
         stored = await self.stored.submit(str(address))
         if stored is not None:
-            self.named[address] = CachedName(stored.name, (stored.looked_up_at + VALID).timestamp())
+            self.named[address] = stored
             return
         name = await self.resolve(address)
-        if name is None or not current_table.get().has_host(name):
+        if name is None or not lies_below(name, current_table.get().hosts):
             self.unnamed[address] = True
             return
-        verified = VerifiedName(str(address), name, timezone.now())
-        self.named[address] = CachedName(name, (verified.looked_up_at + VALID).timestamp())
+        verified = self.named[address] = AddressName(str(address), name, timezone.now())
         await self.keeping.submit(verified)

@@ -1,38 +1,26 @@
 """Stores verified names of crawlers' addresses in the database, so that a restart or another process knows them."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.utils import timezone
-from msgspec import Struct
 
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.access.event_loop.calls import on_own_connection
 from licensing.edge.verification.models import AddressName
 
 VALID = timedelta(days=1)
 
 
-class VerifiedName(Struct, frozen=True):
-    """The name of an address, in lower case, and when DNS confirmed it."""
-
-    address: str
-    name: str
-    looked_up_at: datetime
-
-
-@on_own_connection
-def find_names_now(addresses: Sequence[str]) -> list[VerifiedName | None]:
+def find_names_now(addresses: Sequence[str]) -> list[AddressName | None]:
     """Return the stored names of the addresses; None for unknown or outdated ones."""
     rows = AddressName.objects.filter(address__in=set(addresses), looked_up_at__gt=timezone.now() - VALID)
-    by_address = {row.address: VerifiedName(row.address, row.name, row.looked_up_at) for row in rows}
+    by_address = {row.address: row for row in rows}
     return [by_address.get(address) for address in addresses]
 
 
-@on_own_connection
-def keep_names_now(names: Sequence[VerifiedName]) -> list[None]:
-    rows = {one.address: AddressName(one.address, one.name, one.looked_up_at) for one in names}
+def keep_names_now(names: Sequence[AddressName]) -> list[None]:
+    rows = {name.address: name for name in names}
     with turn_to_write():
         AddressName.objects.bulk_create(
             [rows[address] for address in sorted(rows)],  # in one order, so that processes cannot deadlock

@@ -1,22 +1,89 @@
-"""The overview's query: one account or all, period, currency."""
+"""The overview's query: one account or all, period, currency; and the window of a page's figures.
+
+A calendar period is written `2026-11`, `2026-Q4` or `2026`; `month` is this month and `last-month` the one before.
+"""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts.models import Account
 from analytics.rates.conversion import check_currency
-from analytics.windows import PERIODS
+from analytics.revenue.report import change_percent
+from analytics.revenue.serializers import HUNDREDTH
+from analytics.windows import MICROSECOND, PERIODS, Window, end_of_day, start_of_period
 from kit.http.errors import InvalidRequest
-from kit.values.calendar import Months
+from kit.values.amounts import WIDE
+from kit.values.calendar import Months, first_of_month
 from operators.base.chosen_account import choose, chosen_id, offered_accounts
-from operators.base.figures.calendar_periods import CalendarPeriod, common_months, offered_periods, parse_period
 from operators.base.scope import request_scope
+from operators.base.times import time_filter
+
+IS_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
+IS_QUARTER = re.compile(r"(\d{4})-Q([1-4])").fullmatch
+IS_YEAR = re.compile(r"\d{4}").fullmatch
+YEARS = range(2000, 2999)
+THIS_MONTH, LAST_MONTH = "month", "last-month"
+OFFERED_MONTHS, OFFERED_QUARTERS, OFFERED_YEARS = 24, 8, 5
+
+
+class CalendarPeriod(Struct, frozen=True):
+    """Whole months: the first day of the first, and their number."""
+
+    first: date
+    months: int
+
+    @property
+    def after(self) -> date:
+        return first_of_month(self.first, self.months)
+
+    def bounds(self, months: Months) -> tuple[datetime, datetime]:
+        """Return the moments at which the period begins and has ended."""
+        return months.start(self.first), months.start(self.after)
+
+
+def parse_period(text: str, months: Months, now: datetime) -> CalendarPeriod | None:
+    """Return the period of a text, or None if it names none."""
+    if text in (THIS_MONTH, LAST_MONTH):
+        return CalendarPeriod(first_of_month(months.month_of(now), 0 if text == THIS_MONTH else -1), 1)
+    if not text[:4].isascii() or not text[:4].isdigit() or int(text[:4]) not in YEARS:
+        return None
+    if (month := IS_MONTH(text)) is not None:
+        return CalendarPeriod(date(int(month[1]), int(month[2]), 1), 1)
+    if (quarter := IS_QUARTER(text)) is not None:
+        return CalendarPeriod(date(int(quarter[1]), int(quarter[2]) * 3 - 2, 1), 3)
+    return CalendarPeriod(date(int(text), 1, 1), 12) if IS_YEAR(text) is not None else None
+
+
+def offered_periods(months: Months, now: datetime) -> list[tuple[str, str]]:
+    """Return the periods to choose from, with their labels: the newest first."""
+    this_month = months.month_of(now)
+    first = [(THIS_MONTH, "This month"), (LAST_MONTH, "Last month")]
+    single = [first_of_month(this_month, -number) for number in range(OFFERED_MONTHS)]
+    quarter = first_of_month(this_month, -((this_month.month - 1) % 3))
+    quarters = [first_of_month(quarter, -3 * number) for number in range(OFFERED_QUARTERS)]
+    years = [str(this_month.year - number) for number in range(OFFERED_YEARS)]
+    return [
+        *first,
+        *((f"{month:%Y-%m}", f"{month:%Y-%m}") for month in single),
+        *((f"{begin:%Y}-Q{begin.month // 3 + 1}",) * 2 for begin in quarters),
+        *((year, year) for year in years),
+    ]
+
+
+def common_months(accounts: Sequence[Account]) -> Months:
+    """Return the months of the accounts if they are the same, otherwise those of UTC."""
+    found = {account.months for account in accounts}
+    return found.pop() if len(found) == 1 else Months()
+
 
 # Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
 MOST_ACCOUNTS = 200
@@ -113,3 +180,43 @@ def read_choice(request: HttpRequest) -> Choice:
     except InvalidRequest as error:
         choice.problems.append(error.message)
     return choice
+
+
+GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
+GROUPS_OF_MONTHS = {1: "day", 3: "day", 12: "month"}  # by the length of a calendar period
+
+
+class BarRow(Struct, frozen=True):
+    """A row of a list: name, figure, length of its bar in per cent, and link."""
+
+    name: str
+    figure: str
+    share: str
+    link: str = ""
+    hint: str = ""
+    figure_link: str = ""  # link to what the figure counts
+
+
+def window_of(choice: Choice, now: datetime) -> Window:
+    """Return the chosen calendar period, or days of the accounts' time zone that end today."""
+    months, period = choice.months, choice.calendar_period
+    if period is not None:
+        return Window(*period.bounds(months), GROUPS_OF_MONTHS[period.months], months.zone)
+    end = end_of_day(now, months.zone)
+    return Window(start_of_period(end, choice.period, months.zone), end, GROUPS[choice.period], months.zone)
+
+
+def days_in_words(window: Window) -> dict[str, object]:
+    """Return a window for a template, with its last day and the name of its time zone."""
+    return {"window": window, "last_day": window.end - MICROSECOND, "zone_name": str(window.zone)}
+
+
+def days_of(field: str, window: Window) -> dict[str, str]:
+    """Return the window as a filter of a list by time."""
+    return time_filter(field, window.start, window.end - MICROSECOND)
+
+
+def render_change(total: Decimal, before: Decimal) -> str:
+    """Return the change in per cent with its sign; empty if there was nothing before."""
+    change = change_percent(total, before)
+    return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"

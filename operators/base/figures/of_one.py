@@ -5,29 +5,31 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.db.models import Model, QuerySet
-from django.forms import Media
+from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
 from msgspec import Struct
 from unfold.decorators import action
 
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.of_one import revenue_of_one
+from analytics.revenue.sums import sums_of_one
 from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.decision import Reason
-from operators.base.checking import may_try
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
+from operators.base.figures.choice import BarRow, days_in_words, days_of
 from operators.base.figures.terms import money, scope, term
-from operators.base.figures.windows import BarRow, days_in_words, days_of
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
+from operators.base.scope import may_try
+from operators.base.times import TO_SECOND, shown_time
 
 MOST_LICENSES = 10
 
@@ -68,18 +70,9 @@ class OfOne(ScopedAdmin[ModelT]):
         """Return initial values of the Check access page, besides the account."""
         raise NotImplementedError
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
-        if obj is not None:
-            context |= self.figures(request, obj, timezone.now())
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        return context if obj is None else context | self.figures(request, obj, timezone.now())
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
@@ -99,7 +92,7 @@ class OfOne(ScopedAdmin[ModelT]):
                 "all_decisions": list_url(AccessEvent, **listed),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = revenue_of_one(self.one, account_id, key, window)
+            earned = sums_of_one(self.one, account_id, key, window)
             shown["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
@@ -175,3 +168,20 @@ def row_of(held: License, now: datetime) -> LicenseRow:
         price=money(held.price_amount, held.price_currency),
         per_access=money(held.access_amount, held.access_currency),
     )
+
+
+LATEST = 5
+
+
+def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
+    """Render links to the newest decisions, each with its attribute `about`."""
+    rows = (
+        (
+            change_url(event),
+            shown_time(event.created, TO_SECOND),
+            "allowed" if event.allowed else f"denied: {event.reason}",
+            str(getattr(event, about)),
+        )
+        for event in events[:LATEST]
+    )
+    return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
-from operators.base.times.shown import shown_time
+from operators.base.times import shown_time
 
 MOST_LOOKED_AT = 10_000  # licences of an account to search, because their scopes have no index
 

@@ -1,23 +1,24 @@
 """Forms that show the effects of a change and ask before saving."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from django import forms
 from django.db import transaction
 from django.db.models import Model
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from msgspec import Struct
 
-from operators.base.forms.stale_forms import form_of
-from operators.base.frame import page
-from operators.base.mixins import EDIT, ModelT, derive_form
-from operators.base.model_admin import FieldsT, ServiceAdmin
+from operators.base.links import change_url
+from operators.base.mixins import EDIT, ModelT, ServiceForm, derive_form
+from operators.base.model_admin import ServiceAdmin
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.requests import admin_request
 
 CONFIRMED = "confirmed"
 SAVING = ("_save", "_continue", "_addanother")
+FROM_CUSTOMER = {"requester_own_id", "of_requester"}  # fields that a customer's page fills in
 
 
 class Question(Struct, frozen=True):
@@ -30,10 +31,10 @@ class Question(Struct, frozen=True):
     warnings: Sequence[str] = ()
 
 
-class AskingForm(forms.BaseForm):
+class AskingForm(ServiceForm):
     """Mixin for a form that is valid only after its question, if any, was confirmed."""
 
-    admin: "AskingAdmin[Model, Mapping[str, object]]"
+    admin: "AskingAdmin[Model]"
     request: HttpRequest
     obj: Model | None
     asked: Question | None = None
@@ -46,7 +47,7 @@ class AskingForm(forms.BaseForm):
         return self.asked is None and not self.errors
 
 
-class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
+class AskingAdmin(ServiceAdmin[ModelT]):
     """A ModelAdmin whose `question` decides what to ask before saving; None saves without asking.
 
     The question is based on what the service would save, in a transaction that is rolled back. So errors of the
@@ -63,7 +64,7 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
         form = super().get_form(request, obj, change, **kwargs)
         return derive_form(form, AskingForm, admin=self, request=request, obj=obj)
 
-    def confirmation_question(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> Question | None:
+    def confirmation_question(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> Question | None:
         """Return the question, or None if there is none or the service rejects the form, which then shows the
         error.
         """
@@ -73,29 +74,29 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
                 saved = self.try_saving(request, form, obj)
                 asked = None if saved is None else self.question(request, obj, saved)
             except REFUSALS as error:
-                add_refusal(form, refusal(error, self.api_names))
+                add_refusal(form, refusal(error, form.names_in_form()))
             transaction.set_rollback(True)
         return asked
 
-    def try_saving(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> ModelT | None:
+    def try_saving(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> ModelT | None:
         """Save the object through the service; None if nothing changed."""
         admin_request(request).cleaned = form.cleaned_data
         if obj is None and admin_request(request).new_id is None:
             return None
         return self.write_form(request, form, obj)
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
-        asked: Question | None = getattr(form_of(context), "asked", None)
+    def response_post_save_add(self, request: HttpRequest, obj: ModelT) -> HttpResponseRedirect:
+        """Lead back to the customer, if the customer's page opened the form."""
+        requester = getattr(obj, "requester", None)
+        is_from_customer = bool(FROM_CUSTOMER & request.GET.keys())
+        if requester is None or not is_from_customer or not request.user.has_perm("licensing.view_requester"):
+            return super().response_post_save_add(request, obj)
+        return redirect(change_url(requester))
+
+    def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
+        asked: Question | None = getattr(form, "asked", None)
         if asked is None:
-            return super().render_change_form(request, context, add, change, form_url, obj)
+            return super().page_instead(request, form, obj)
         return page(
             request,
             self,

@@ -10,11 +10,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
-from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
+from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
@@ -81,3 +83,19 @@ def confirm(
         back=back,
         **{OPENED: opened},
     )
+
+
+def with_typed_name(expected: str, form: type[forms.Form] = forms.Form) -> type[forms.Form]:
+    """Return the form with a field `name`, which is valid only if the name is typed there."""
+
+    def check(typed: str) -> None:
+        if typed != expected.strip():
+            raise forms.ValidationError(f"This is not the name. Type {expected}.")
+
+    name = forms.CharField(
+        label="Name",
+        help_text=format_html("Type {} to confirm.", expected),
+        validators=[check],
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+    return type(form.__name__, (form,), {"name": name})

@@ -8,24 +8,22 @@ the form does not show.
 import json
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import cast
 
-from django.contrib.admin.helpers import AdminForm
 from django.db.models import Model
 from django.forms import BaseForm, ModelForm, model_to_dict
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from operators.base.fields import is_untouched
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
+from operators.base.mixins import FormPage, ModelT, ReopenedForm, derive_form
 
 OPENED = "as_opened"  # hidden field
 
 
-class StaleFormGuard(AdminMixin[ModelT]):
+class StaleFormGuard(FormPage[ModelT]):
     """A mixin for ModelAdmins that rejects a form if the object changed while it was open."""
 
     change_form_after_template = "operators/hidden_fields.html"
@@ -51,20 +49,13 @@ class StaleFormGuard(AdminMixin[ModelT]):
             form = derive_form(form, GuardedForm, admin=self, obj=obj)
         return derive_form(form, ReopenedForm)
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, object],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: ModelT | None = None,
-    ) -> HttpResponse:
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
         if obj is not None and request.method == "POST":
             context[OPENED] = request.POST.get(OPENED)  # a form shown again with errors keeps the original digest
         elif obj is not None and self.has_change_permission(request, obj):
-            context[OPENED] = state_digest(self.editable_state(obj, form_of(context).fields))
-        return super().render_change_form(request, context, add, change, form_url, obj)
+            context[OPENED] = state_digest(self.editable_state(obj, form.fields))
+        return context
 
 
 class GuardedForm(BaseForm):
@@ -85,11 +76,6 @@ class GuardedForm(BaseForm):
             return True
         self.add_error(None, stale_message(self.obj))
         return False
-
-
-def form_of(context: Mapping[str, object]) -> ModelForm:
-    """Return the form of a page that ModelAdmin renders."""
-    return cast(AdminForm, context["adminform"]).form
 
 
 def state_digest(state: Mapping[str, object]) -> str:

@@ -11,13 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.factories import LICENSED
 from tests.faults.harness import Deployment
 from tests.faults.proxies.origin import serving
 from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
 from tests.services import free_port
 
 READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}
-LICENSEES = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+LICENSEES = LICENSED
 NOBODY = {"action": "deny", "conditions": {"default": True}, "message": "Not for you."}
 FIVE_A_MONTH = {**READERS, "rateLimit": {"requests": 5, "period": "month", "per": "visitor"}}
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
@@ -56,19 +57,11 @@ class Publisher:
 def publisher(deployment: Deployment, keys: Iterator[str]) -> Publisher:
     deployment.start()
     key = next(keys)
-    with httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"}) as api:
-        rules = [
-            {"pattern": folder, "policyId": api.post("/policies", json={"name": folder, "rules": own}).json()["id"]}
-            for folder, own in FOLDERS.items()
-        ]
-        site = api.post("/sites", json={"host": HOST, "mode": "enforce", "rules": rules})
-        assert site.status_code == 201, site.text
-        edge = api.post(
-            "/api-keys",
-            json={"name": "Edge", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]},
-        )
-        assert edge.status_code == 201, edge.text
-        return Publisher(key, edge.json()["key"], site.json()["id"], deployment.url)
+    with deployment.client(key) as api:
+        rules = [{"pattern": folder, "policyId": api.policy(*own)} for folder, own in FOLDERS.items()]
+        site = api.create("/v1/sites", host=HOST, mode="enforce", rules=rules)
+        bound = {"name": "Edge", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+        return Publisher(key, api.post("/v1/api-keys", json=bound).json()["key"], site, deployment.url)
 
 
 @pytest.fixture(scope="session", params=PROXIES, ids=lambda proxy: proxy.name)

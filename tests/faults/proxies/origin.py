@@ -7,22 +7,37 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 
-class Origin(BaseHTTPRequestHandler):
-    """An origin server whose pages show the request headers. Pages named `missing` are 404s."""
+class Quiet(BaseHTTPRequestHandler):
+    """A handler whose `serve` answers all requests. It logs nothing; the tests report failures."""
 
     def do_GET(self) -> None:
-        sent = {name.lower(): value for name, value in self.headers.items()}
-        body = json.dumps({"page": "of the origin", **sent}).encode()
-        self.send_response(404 if self.path.endswith("/missing") else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Set-Cookie", "own=1; Path=/")
-        self.end_headers()
-        self.wfile.write(body)
+        self.serve()
 
     do_HEAD = do_POST = do_GET
 
+    def serve(self) -> None:
+        raise NotImplementedError
+
+    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
     def log_message(self, *args: object) -> None:
-        """Keep quiet; the tests report failures."""
+        """Keep quiet."""
+
+
+class Origin(Quiet):
+    """An origin server whose pages show the request headers. Pages named `missing` are 404s."""
+
+    def serve(self) -> None:
+        sent = {name.lower(): value for name, value in self.headers.items()}
+        body = json.dumps({"page": "of the origin", **sent}).encode()
+        self.answer(404 if self.path.endswith("/missing") else 200, body, Set_Cookie="own=1; Path=/")
 
 
 @contextmanager

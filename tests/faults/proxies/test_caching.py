@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.faults.harness import Deployment, eventually
-from tests.faults.proxies.conftest import LICENSEES, READERS
+from tests.factories import LICENSED
+from tests.faults.harness import Api, Deployment, eventually
+from tests.faults.proxies.conftest import READERS
 from tests.faults.proxies.programs import HOST, Balanced, Place, Proxy, running
 from tests.services import free_port
 
@@ -22,7 +22,7 @@ OPENAI, ELSEWHERE = "203.0.113.7", "198.51.100.7"
 
 
 class Cached:
-    def __init__(self, api: httpx.Client, policy: str, at: Place) -> None:
+    def __init__(self, api: Api, policy: str, at: Place) -> None:
         self.api, self.policy, self.at = api, policy, at
 
     def visit(self, path: str, *, address: str = ELSEWHERE, **headers: str) -> int:
@@ -32,7 +32,7 @@ class Cached:
             return connection.getresponse().status
 
     def decisions(self) -> int:
-        return int(self.api.get("/access/decisions", params={"limit": 1}).json()["totalCount"])
+        return int(self.api.get("/v1/access/decisions", params={"limit": 1}).json()["totalCount"])
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +48,14 @@ def cached(nginx: Proxy, origin: int, tmp_path_factory: pytest.TempPathFactory) 
 
 def caching(nginx: Proxy, deployment: Deployment, origin: int, directory: Path) -> Iterator[Cached]:
     [(key, _)] = deployment.accounts(1)
-    api = httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"})
-    ids = [
-        api.post("/policies", json={"name": "x", "rules": rules}).json()["id"]
-        for rules in ([READERS], [LICENSEES], [METERED], [NEAR])
-    ]
-    rules = [
-        {"pattern": pattern, "policyId": policy}
-        for pattern, policy in zip(("/open/", "/licensed/", "/metered/", "/near/"), ids, strict=True)
-    ]
-    api.post("/sites", json={"host": HOST, "mode": "enforce", "rules": rules}).raise_for_status()
-    crawler = {"requesterId": "crawler:gptbot", "licenseType": "commercial"}
-    api.post("/licenses", json=crawler).raise_for_status()
     at = Place(key, deployment.port, origin, free_port(), directory, behind_balancer=True)
-    with running(nginx, at):
-        yield Cached(api, ids[0], at)
-    api.close()
+    with deployment.client(key) as api:
+        folders = {"/open/": READERS, "/licensed/": LICENSED, "/metered/": METERED, "/near/": NEAR}
+        rules = [{"pattern": pattern, "policyId": api.policy(rule)} for pattern, rule in folders.items()]
+        api.create("/v1/sites", host=HOST, mode="enforce", rules=rules)
+        api.create("/v1/licenses", requesterId="crawler:gptbot", licenseType="commercial")
+        with running(nginx, at):
+            yield Cached(api, rules[0]["policyId"], at)
 
 
 def test_a_page_is_asked_about_once_for_each_kind_of_visitor(cached):
@@ -111,7 +103,7 @@ def test_a_price_or_signature_is_not_answered_from_the_cache(cached):
 def test_a_change_takes_effect_within_the_seconds_of_the_cache(cached):
     assert [cached.visit("/open/d") for _ in range(3)] == [200] * 3
     closed = {"action": "deny", "conditions": {"default": True}}
-    cached.api.patch(f"/policies/{cached.policy}", json={"rules": [closed]}).raise_for_status()
+    cached.api.patch(f"/v1/policies/{cached.policy}", json={"rules": [closed]}).raise_for_status()
     assert cached.visit("/open/new-visitor", User_Agent="Another/2.0") == 403
     assert eventually(lambda: cached.visit("/open/d") == 403, 10 * SECONDS)
-    cached.api.patch(f"/policies/{cached.policy}", json={"rules": [READERS]}).raise_for_status()
+    cached.api.patch(f"/v1/policies/{cached.policy}", json={"rules": [READERS]}).raise_for_status()

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-import httpx
 import pytest
 
-from tests.faults.harness import Deployment, eventually
-from tests.faults.proxies.conftest import FIVE_A_MONTH, LICENSEES, READERS
+from tests.factories import ALLOW_ALL, LICENSED
+from tests.faults.harness import Api, Deployment, eventually
+from tests.faults.proxies.conftest import FIVE_A_MONTH
 from tests.faults.proxies.fronts import HOSTS, PATHS, Front, Publishers, is_installed, started
 from tests.faults.proxies.outages import CRAWLER, ENFORCING, FAULTS, FRONTS, OBSERVING, READER, TABLE
 from tests.faults.proxies.pages import exchange
-from tests.faults.proxies.programs import PROXIES, Place, running
+from tests.faults.proxies.programs import PROXIES, Place, Proxy, running
 from tests.services import free_port
 
 SECONDS = 8  # that a visitor waits; the fronts give up after 2, on a machine that has time for them
+VISITORS = 24  # at the same time
 AGENTS = {READER: "Mozilla/5.0 (X11; Linux x86_64) Chrome/131", CRAWLER: "Mozilla/5.0 (compatible; GPTBot/1.2)"}
 
 
@@ -60,19 +61,10 @@ FAULTY = dict(
 )
 
 
-def made(api: httpx.Client, path: str, **body: object) -> str:
-    reply = api.post(path, json=body)
-    assert reply.status_code == 201, reply.text
-    return str(reply.json()["id"])
-
-
-def new_site(api: httpx.Client, host: str, mode: str, pages: dict[str, str]) -> str:
-    policies = {"open": {**READERS, "permissions": ["full_access"]}, "metered": FIVE_A_MONTH, "licensed": LICENSEES}
-    rules = [
-        {"pattern": path, "policyId": made(api, "/v1/policies", name=kind, rules=[policies[kind]])}
-        for kind, path in pages.items()
-    ]
-    return made(api, "/v1/sites", host=host, mode=mode, unknown="allow", rules=rules)
+def new_site(api: Api, host: str, mode: str, pages: dict[str, str]) -> str:
+    policies = {"open": ALLOW_ALL, "metered": FIVE_A_MONTH, "licensed": LICENSED}
+    rules = [{"pattern": path, "policyId": api.policy(policies[kind])} for kind, path in pages.items()]
+    return api.create("/v1/sites", host=host, mode=mode, unknown="allow", rules=rules)
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +88,12 @@ def fronts(
     """All fronts that are installed. WordPress takes part in the whole run only."""
     is_whole_run = request.config.option.sample is None
     chosen = [name for name in FRONTS if is_installed(name) and (name != "wordpress" or is_whole_run)]
-    with ExitStack() as stack:
-        yield {name: stack.enter_context(started(name, publishers, tmp_path_factory.mktemp(name))) for name in chosen}
+    with ExitStack() as stack, ThreadPoolExecutor(len(chosen)) as threads:
+
+        def start(name: str) -> Front:
+            return stack.enter_context(started(name, publishers, tmp_path_factory.mktemp(name)))
+
+        yield dict(zip(chosen, threads.map(start, chosen), strict=True))
 
 
 def visit(front: Front, site: str, page: str, agent: str = AGENTS[READER]) -> bytes:
@@ -117,7 +113,7 @@ def is_ready(front: Front) -> bool:
 
 def fronts_not_ready(fronts: dict[str, Front]) -> list[str]:
     """Wait for all fronts at the same time; return those that are not ready after 90 s."""
-    with ThreadPoolExecutor(8) as visitors:
+    with ThreadPoolExecutor(len(fronts)) as visitors:
         ready = visitors.map(lambda front: eventually(lambda: is_ready(front), 90), fronts.values())
         return [name for name, is_front_ready in zip(fronts, ready, strict=True) if not is_front_ready]
 
@@ -144,7 +140,7 @@ def test_visitors_get_what_the_table_says_while_the_service_is_away(fault, front
         for page in PATHS
         if getattr(row, page) is not None
     }
-    with FAULTY[fault](server), ThreadPoolExecutor(8) as visitors:
+    with FAULTY[fault](server), ThreadPoolExecutor(VISITORS) as visitors:
         replies = {cell: visitors.submit(visit, fronts[cell[0]], cell[1], cell[3], AGENTS[cell[2]]) for cell in cells}
         served = {cell: fronts[cell[0]].proof in reply.result() for cell, reply in replies.items()}
         assert served == cells
@@ -154,16 +150,22 @@ def test_visitors_get_what_the_table_says_while_the_service_is_away(fault, front
     assert fronts_not_ready(fronts) == []
 
 
-@pytest.mark.parametrize("proxy", PROXIES, ids=lambda proxy: proxy.name, indirect=True)
-def test_a_service_that_stalled_is_not_asked_for_some_seconds(proxy, origin, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        at = Place("svc_sk_x", silent.getsockname()[1], origin, free_port(), tmp_path, observes=True)
-        front = Front({OBSERVING: at.port}, {OBSERVING: at.host})
-        with running(proxy, at, decides=False):
-            for _ in range(8):
-                assert front.proof in visit(front, OBSERVING, "licensed", AGENTS[CRAWLER])
-        silent.setblocking(False)
-        assert 1 <= sum(1 for _ in accepted(silent)) <= 3
+def test_a_service_that_stalled_is_not_asked_for_some_seconds(origin, tmp_path):
+    def times_asked(proxy: Proxy) -> int:
+        (folder := tmp_path / proxy.name).mkdir()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            at = Place("svc_sk_x", silent.getsockname()[1], origin, free_port(), folder, observes=True)
+            front = Front({OBSERVING: at.port}, {OBSERVING: at.host})
+            with running(proxy, at, decides=False):
+                for _ in range(8):
+                    assert front.proof in visit(front, OBSERVING, "licensed", AGENTS[CRAWLER])
+            silent.setblocking(False)
+            return sum(1 for _ in accepted(silent))
+
+    installed = [proxy for proxy in PROXIES if proxy.program]
+    with ThreadPoolExecutor(len(PROXIES)) as threads:
+        times = dict(zip((proxy.name for proxy in installed), threads.map(times_asked, installed), strict=True))
+    assert [name for name, number in times.items() if not 1 <= number <= 3] == [], times
 
 
 def accepted(server: socket.socket) -> Iterator[Callable[[], None]]:

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
 
-from tests.faults.proxies.origin import serving
+from tests.faults.proxies.origin import Quiet, serving
 from tests.faults.proxies.pages import exchange
 from tests.faults.proxies.programs import HOST, Place, running
 from tests.services import free_port
@@ -35,20 +34,14 @@ SENT = {
 }
 
 
-class Listener(BaseHTTPRequestHandler):
+class Listener(Quiet):
     """A stand-in for the service that stores request headers and allows every visitor."""
 
     questions: list[dict[str, str]]
 
-    def do_GET(self) -> None:
+    def serve(self) -> None:
         self.questions.append({name.lower(): value for name, value in self.headers.items()})
-        self.send_response(200)
-        self.send_header("X-Access-Decision", "allow")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet; the tests report failures."""
+        self.answer(200, X_Access_Decision="allow")
 
 
 @pytest.fixture(scope="module")

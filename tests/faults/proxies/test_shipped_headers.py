@@ -1,43 +1,34 @@
 """The headers that each proxy sends to the service, to the origin and to visitors, with a service that is scripted."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from tests.faults.proxies.origin import Origin, serving
+from tests.faults.proxies.origin import Origin, Quiet, serving
 from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
 from tests.services import free_port
 
 CHARGED, REFUSED, DOWN = "/charged", "/refused", "/down"
 ADDRESS, FORGED_ADDRESS = "203.0.113.7", "198.51.100.9"
+NOT_STORED = {"Cache-Control": "no-store", "Vary": "Accept"}
 ANSWERS = {
     CHARGED: (200, {"X-Access-Decision": "allow", "crawler-charged": "USD 0.01"}),
-    REFUSED: (
-        403,
-        {"X-Access-Decision": "deny", "X-Access-Status": "402", "Cache-Control": "no-store", "Vary": "Accept"},
-    ),
+    REFUSED: (403, {"X-Access-Decision": "deny", "X-Access-Status": "402", **NOT_STORED}),
     DOWN: (503, {}),
 }
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Quiet):
     """A service that answers by the page, and keeps the addresses that proxies report."""
 
     addresses: list[str]
 
-    def do_GET(self) -> None:
+    def serve(self) -> None:
         self.addresses.append(self.headers.get("X-Forwarded-For", ""))
         page = self.headers.get("X-Forwarded-Uri") or self.path.removeprefix("/v1/access/envoy")
         status, headers = ANSWERS.get(page, (200, {"X-Access-Decision": "allow"}))
-        self.send_response(status)
-        for name, value in {"Content-Length": "0", **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(status, **headers)
 
 
 class Cacheable(Origin):

@@ -4,7 +4,6 @@ import re
 import socket
 from collections.abc import Iterator
 from http.client import HTTPResponse
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from random import Random
 from urllib.parse import parse_qs
@@ -16,7 +15,7 @@ from tests.edge.spellings import spelled_uri
 from tests.examples import rounds
 from tests.faults.harness import Deployment
 from tests.faults.proxies.conftest import NOBODY, Publisher
-from tests.faults.proxies.origin import serving
+from tests.faults.proxies.origin import Quiet, serving
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
 from tests.services import free_port
 
@@ -46,18 +45,11 @@ def is_closed(target: str) -> bool:
     return "/article" in paths and any("5" in parse_qs(text).get("id", []) for text in query)
 
 
-class Lenient(BaseHTTPRequestHandler):
+class Lenient(Quiet):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:
-        body = SECRET if is_closed(self.path) else PUBLIC
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet; the test reports failures."""
+    def serve(self) -> None:
+        self.answer(200, SECRET if is_closed(self.path) else PUBLIC)
 
 
 @pytest.fixture(scope="module")

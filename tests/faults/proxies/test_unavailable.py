@@ -1,13 +1,12 @@
 """The service answers, but with an error: 5xx keeps open pages open for everybody, and no error opens another one."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from run import ROOT
-from tests.faults.proxies.origin import serving
+from tests.faults.proxies.origin import Quiet, serving
 from tests.faults.proxies.pages import (
     CLOSED,
     CRAWLER,
@@ -28,18 +27,13 @@ ERRORS = (400, 401, 403, 404, 429)
 EDGE_KEY = "svc_sk_of_the_edge"
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Quiet):
     """A service that answers every question with `status`."""
 
     status = 503
 
-    def do_GET(self) -> None:
-        self.send_response(self.status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet; the tests report failures."""
+    def serve(self) -> None:
+        self.answer(self.status)
 
 
 @pytest.fixture
@@ -60,12 +54,15 @@ def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> lis
     return [path for path in paths if is_served(at.port, path, agent)]
 
 
+NEVER = (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)
+
+
 def test_only_open_pages_stay_open_while_the_service_cannot_decide(at, service):
     for service.status in UNAVAILABLE:
         assert served(at, OPEN) == list(OPEN)
         assert served(at, OPEN, CRAWLER) == list(OPEN)
         assert served(at, PUBLIC) == list(PUBLIC)
-        assert served(at, (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)) == []
+        assert served(at, NEVER) == []
     service.status = 503
     assert {status_at(at, path) for path in ("/licensed/a", "/open/a%2Fb", "/elsewhere")} == {503}
 
@@ -74,7 +71,7 @@ def test_no_error_opens_a_page(at, service):
     for service.status in ERRORS:
         assert served(at, OPEN) == list(OPEN)  # people are not asked about
         assert served(at, OPEN, CRAWLER) == []
-        assert served(at, (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)) == []
+        assert served(at, NEVER) == []
 
 
 def test_forged_headers_reach_no_origin_while_the_service_cannot_decide(at):
@@ -118,8 +115,8 @@ def test_named_pages_stay_open_while_all_servers_of_the_upstream_are_down(nginx,
     two = with_second_server(option)
     at = Place("svc_sk_of_the_edge", free_port(), origin, free_port(), tmp_path, generated=two)
     with running(nginx, at, decides=False):
-        assert [path for path in (*OPEN, *PUBLIC, *OPEN) if not is_served(at.port, path)] == []
-        assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
+        assert served(at, (*OPEN, *PUBLIC, *OPEN)) == [*OPEN, *PUBLIC, *OPEN]
+        assert served(at, NEVER) == []
 
 
 @pytest.mark.parametrize(
@@ -130,5 +127,5 @@ def test_the_last_server_asked_decides_what_stays_open(nginx, origin, tmp_path: 
         two = with_second_server(" max_fails=0")
         at = Place("svc_sk_of_the_edge", service, origin, free_port(), tmp_path, generated=two)
         with running(nginx, at, decides=False):
-            assert [path for path in (*OPEN, *PUBLIC, *OPEN) if is_served(at.port, path)] == opened
-            assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
+            assert served(at, (*OPEN, *PUBLIC, *OPEN)) == opened
+            assert served(at, NEVER) == []

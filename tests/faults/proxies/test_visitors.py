@@ -28,6 +28,7 @@ from tests.clients.wordpress import wordpress
 from tests.documentation.blocks import block
 from tests.edge.signers import RAW, published, signed
 from tests.edge.tokens import RSL, basic
+from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.conftest import LICENSEES, NOBODY
 from tests.faults.proxies.programs import CDN, HOST, Balanced, Place, Proxy, running
@@ -52,7 +53,6 @@ from tests.faults.proxies.visitors import (
 from tests.outbound.receivers import certificate_of, receiver
 from tests.services import free_port
 
-EVERYBODY = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
 SEARCH = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
 TRAINING = {
     "action": "allow",
@@ -61,13 +61,9 @@ TRAINING = {
     "permissions": ["ai_training"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }
-NAMED = {
-    "action": "allow",
-    "priority": 3,
-    "conditions": {"permission": ["preview", "ads"]},
-    "permissions": ["preview", "ads"],
-}
-KEPT = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search", "archive"]}
+LINKING = ["preview", "ads"]
+NAMED = {"action": "allow", "priority": 3, "conditions": {"permission": LINKING}, "permissions": LINKING}
+KEPT = {**ALLOW_ALL, "permissions": ["read", "search", "archive"]}
 SOLD_RULES = [{**LICENSEES, "priority": 1}, SEARCH, TRAINING, NOBODY]
 OTHERS = "/others/*"
 
@@ -83,15 +79,15 @@ def rules_of_guide(name: str) -> list[dict[str, Any]]:
 
 
 FOLDERS: dict[str, list[dict[str, Any]]] = {
-    "/free/*": [EVERYBODY],
+    "/free/*": [ALLOW_ALL],
     "/premium/*": SOLD_RULES,
     OTHERS: [{**LICENSEES, "priority": 1}, NOBODY],
     "/paying/*": rules_of_guide("price-a-crawler"),
     "/archive/*": [KEPT],
     "/reports/*": [{**LICENSEES, "priority": 1}, SEARCH, NAMED, NOBODY],
     "/metered/*": rules_of_guide("free-articles"),
-    "/feed.xml": [EVERYBODY],
-    "/category/free/*": [EVERYBODY],  # of WordPress
+    "/feed.xml": [ALLOW_ALL],
+    "/category/free/*": [ALLOW_ALL],  # of WordPress
 }
 # Verified by the lists that are loaded, and by the names of their addresses.
 LISTS = {"GPTBot": OPENAI, "ClaudeBot": ANTHROPIC}
@@ -169,30 +165,27 @@ class Publisher:
     def __init__(self, service: Deployment) -> None:
         self.service = service
         [(key, _)] = service.accounts(1)
-        self.api = httpx.Client(base_url=f"{service.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
-        policies = {
-            folder: self.post("policies", name=folder, rules=rules, defaultAction="deny")["id"]
-            for folder, rules in FOLDERS.items()
-        }
+        self.api = service.client(key)
+        policies = {folder: self.api.policy(*rules, defaultAction="deny") for folder, rules in FOLDERS.items()}
         rules = [{"pattern": pattern, "policyId": policy} for pattern, policy in policies.items()]
-        self.site = self.post("sites", host=HOST, unknown="deny", rules=rules)["id"]
+        self.site = self.api.create("/v1/sites", host=HOST, unknown="deny", rules=rules)
         self.edge_key = self.new_key("access:check")["key"]
         self.customer = self.new_key("content:read")
         for requester in ("org_acme", "agent:signer.example", self.customer["id"], "crawler:claudebot"):
-            self.post("licenses", requesterId=requester, licenseType="ai")
-        client = self.post("license-clients", requesterId="org_acme")
+            self.api.create("/v1/licenses", requesterId=requester, licenseType="ai")
+        client = self.post("/v1/license-clients", requesterId="org_acme")
         self.credentials = basic(client["id"], client["secret"])
 
     def post(self, path: str, **body: Any) -> dict[str, Any]:
-        reply = self.api.post(f"/{path}", json=body)
+        reply = self.api.post(path, json=body)
         assert reply.status_code == 201, reply.text
         return reply.json()
 
     def new_key(self, permission: str) -> dict[str, Any]:
-        return self.post("api-keys", name=permission, type="secret", permissions=[permission])
+        return self.post("/v1/api-keys", name=permission, type="secret", permissions=[permission])
 
     def change(self, **fields: str) -> None:
-        self.api.patch(f"/sites/{self.site}", json=fields).raise_for_status()
+        self.api.patch(f"/v1/sites/{self.site}", json=fields).raise_for_status()
 
     def token(self, pattern: str) -> str:
         """Return a licence token for the pages of a pattern, by its published licence."""
@@ -347,7 +340,7 @@ def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown
     assert {where: got[where] for where in wanted if got[where] != wanted[where]} == {}
     if mode == "observe":
         url = f"https://{HOST}{path_of(SOLD, end)}"
-        decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
+        decisions = publisher.api.get("/v1/access/decisions", params={"url": url, "limit": 100}).json()["data"]
         refused = {one["requester"]["id"] for one in decisions if "observed" in one}
         assert refused == {one.requester for one in every_visitor() if one.status(SOLD) != 200}
 

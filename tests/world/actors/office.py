@@ -70,7 +70,7 @@ def kill_service(world: World) -> None:
     """Kill all service processes with SIGKILL, and restart."""
     begun = world.clock.timestamp()
     world.service.kill()
-    time.sleep(0.3)
+    time.sleep(0.3)  # so that some requests find no service
     world.diary.kills.append((begun, world.clock.timestamp()))  # the service answers before `start` returns
     world.service.start()
 

@@ -116,6 +116,7 @@ class Paywall:
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
             "x-licensing-key": self.key,
+            "x-licensing-errors": "503",  # a wrong key is an outage, which refuses no reader of open pages
             "x-licensing-method": visit.method,
             "x-licensing-url": visit.url,
             "x-licensing-requester": quote(visit.requester or "", safe=""),
@@ -128,15 +129,12 @@ class Paywall:
 
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if is_unreachable(answer):
-            log.warning("The licensing service cannot be reached: %r", answer)
+            log.warning("The licensing service cannot be reached: %s", in_words(answer))
             if isinstance(answer, httpx.TimeoutException):
                 self.paused_until = monotonic() + PAUSE
             return self.unreachable(visit)
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
-            told = (
-                repr(answer) if isinstance(answer, httpx.RequestError) else f"{answer.status_code} {answer.text[:300]}"
-            )
-            log.error("The licensing service did not decide about %s: %s", visit.url, told)
+            log.error("The licensing service did not decide about %s: %s", visit.url, in_words(answer))
             return undecided()
         self.remember(visit.host, refuses_nobody=MODE in answer.headers)
         shown = chosen(answer.headers, SHOWN)

@@ -1,0 +1,264 @@
+"""The servers that REDIS_URL names: one server, the primary that Sentinels watch, or a Cluster.
+
+Servers that would count limits wrongly are refused at the start and reported by /readyz. All run one script.
+
+`redis+sentinel://` is spelt as in redis-sentinel-url and Prefect, `redis+cluster://` as in limits (Flask-Limiter).
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import redis
+from msgspec import Struct
+from redis import asyncio, cluster
+from redis.backoff import NoBackoff
+from redis.connection import SSLConnection, parse_url
+from redis.exceptions import NoPermissionError
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from accounts.limits.windows import MOST_AHEAD
+
+SECONDS_TO_WAIT = 0.5
+Host = tuple[str, int]
+Options = dict[str, Any]  # keyword arguments of redis-py's clients
+CLIENT_OPTIONS: Options = {
+    "protocol": 2,
+    "socket_timeout": SECONDS_TO_WAIT,
+    "socket_connect_timeout": SECONDS_TO_WAIT,
+    "max_connections": 256,
+    "retry": Retry(NoBackoff(), 0),  # a script call sent twice could count twice
+}
+ON_LOOP: Options = {"retry": asyncio.retry.Retry(NoBackoff(), 0)}
+PORTS = {"sentinel": 26_379, "cluster": 6379}
+SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
+
+
+class RedisAddress:
+    """A parsed REDIS_URL. Raises ValueError if it is malformed."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.topology = ""  # or sentinel or cluster
+        self.hosts: list[Host] = []
+        self.primary = ""  # its name in Sentinel
+        if "+" not in url.partition(":")[0]:
+            if "," in url.partition("//")[2].rpartition("@")[2].partition("/")[0]:
+                raise ValueError("several hosts need redis+sentinel://host,host/NAME/0 or redis+cluster://host,host")
+            parsed(url)
+            return
+        match = SEVERAL.fullmatch(url)
+        if match is None:
+            raise ValueError("name hosts as in redis+sentinel://host:26379,host:26379/NAME/0")
+        scheme, self.topology, user, hosts, path, query = match.groups(default="")
+        if self.topology == "sentinel":
+            self.primary, _, path = path.partition("/")
+            if not self.primary:
+                raise ValueError("name the primary after the Sentinels, as in redis+sentinel://host:26379/mymaster/0")
+        elif path.strip("0"):
+            raise ValueError("a Cluster has only the database 0")
+        else:
+            path = ""
+        port = PORTS[self.topology]
+        named = [parsed(f"redis://{host}") for host in hosts.split(",")]
+        self.hosts = [(host["host"], host.get("port", port)) for host in named]
+        at = f"{user}@" if user else ""
+        self.options: Options = {**CLIENT_OPTIONS, **parsed(f"{scheme}://{at}h/{path}?{query}")}
+        del self.options["host"]
+        if self.options.pop("connection_class", None) is SSLConnection:
+            self.options["ssl"] = True
+        prefix = "sentinel_"
+        own = {name: self.options.pop(name) for name in list(self.options) if name.startswith(prefix)}
+        shared = {name: value for name, value in self.options.items() if name.startswith(("ssl", "socket_"))}
+        self.sentinel_options = {
+            **CLIENT_OPTIONS,
+            **shared,
+            **{name.removeprefix(prefix): value for name, value in own.items()},
+        }
+
+    def client(self) -> redis.Redis | cluster.RedisCluster:
+        """Return a client for threads. A Cluster's connects at once, others when they are first used."""
+        if self.topology == "sentinel":
+            return self.sentinel.master_for(self.primary)
+        if self.topology == "cluster":
+            nodes = [cluster.ClusterNode(*host) for host in self.hosts]
+            return cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
+        return redis.Redis.from_url(self.url, **CLIENT_OPTIONS)
+
+    def async_client(self) -> asyncio.Redis | asyncio.RedisCluster:
+        """Return a client for one event loop, which connects when it is first used."""
+        if self.topology == "sentinel":
+            options = {**self.options, **ON_LOOP}
+            sentinel = asyncio.Sentinel(self.hosts, sentinel_kwargs={**self.sentinel_options, **ON_LOOP}, **options)
+            return sentinel.master_for(self.primary)
+        if self.topology == "cluster":
+            nodes = [asyncio.cluster.ClusterNode(*host) for host in self.hosts]
+            # No steps: an initialization after several MOVED would close connections that others await replies on.
+            options = {**self.cluster_options, **ON_LOOP, "reinitialize_steps": 0}
+            return asyncio.RedisCluster(startup_nodes=nodes, **options)
+        return asyncio.Redis.from_url(self.url, **{**CLIENT_OPTIONS, **ON_LOOP})
+
+    @cached_property
+    def sentinel(self) -> Sentinel:
+        return Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
+
+    def node(self, host: Host) -> redis.Redis:
+        """Return a client of one named node of a Cluster."""
+        return redis.Redis(*host, **self.options)
+
+    @property
+    def cluster_options(self) -> Options:
+        return {
+            **self.options,
+            "require_full_coverage": False,  # slots without a primary concern only their own keys
+            "dynamic_startup_nodes": False,  # a cluster that moved is found again by the names in REDIS_URL
+        }
+
+
+def parsed(url: str) -> Options:
+    try:
+        found: Options = parse_url(url)
+    except ValueError:  # whose message may show a part of the password
+        raise ValueError("percent-encode special characters of the password, and check ports and options") from None
+    return found
+
+
+OLDEST = (6, 2)
+
+
+class Fault(Struct, frozen=True):
+    """`code` is for /readyz; `message` says how to mend it, without host names."""
+
+    code: str
+    message: str
+
+
+NO_SENTINEL = Fault("no_sentinel", "REDIS_URL names servers that are no Sentinels. Write redis://host:6379/0.")
+UNKNOWN_PRIMARY = Fault(
+    "unknown_primary", "No Sentinel of REDIS_URL watches a primary of this name. Correct the name after the hosts."
+)
+SENTINEL = Fault(
+    "sentinel", "REDIS_URL leads to a Sentinel, which counts nothing. Write redis+sentinel://host:26379/NAME/0."
+)
+CLUSTER_NODE = Fault(
+    "cluster_node",
+    "REDIS_URL leads to one node of a Cluster, which counts only some accounts. Write redis+cluster://host:6379.",
+)
+NO_CLUSTER = Fault("no_cluster", "REDIS_URL names a server without cluster mode. Write redis://host:6379/0.")
+UNASSIGNED_SLOTS = Fault(
+    "unassigned_slots",
+    "REDIS_URL leads to a Cluster that has slots without a primary. `valkey-cli --cluster check` lists them.",
+)
+SLOTS = 16_384
+REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
+
+
+def find_topology_fault(address: RedisAddress) -> Fault | None:
+    """Inspect the Sentinels or nodes that the address names. Raises redis.RedisError if they do not answer."""
+    if address.topology == "sentinel":
+        return find_sentinel_fault(address)
+    return find_cluster_fault(address) if address.topology == "cluster" else None
+
+
+def find_sentinel_fault(address: RedisAddress) -> Fault | None:
+    """Return the fault if a Sentinel answers and none knows the primary."""
+    answered = False
+    for sentinel in address.sentinel.sentinels:
+        try:
+            if address.primary in sentinel.sentinel_masters():
+                return None
+            answered = True
+        except (redis.ConnectionError, redis.TimeoutError):
+            continue
+        except redis.ResponseError:
+            return NO_SENTINEL
+    return UNKNOWN_PRIMARY if answered else None
+
+
+def find_cluster_fault(address: RedisAddress) -> Fault | None:
+    """Inspect the first node that answers. Raises redis.ConnectionError if none does."""
+    for host in address.hosts:
+        with address.node(host) as node:
+            try:
+                if read_mode(read_info(node)) not in ("cluster", ""):
+                    return NO_CLUSTER
+                assigned = node.execute_command("CLUSTER INFO")["cluster_slots_assigned"]
+            except (redis.ConnectionError, redis.TimeoutError):
+                continue
+        return None if int(assigned) == SLOTS else UNASSIGNED_SLOTS
+    raise redis.ConnectionError("no node answers")
+
+
+def read_info(client: redis.Redis) -> Mapping[str, object]:
+    """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
+    try:
+        info: Mapping[str, object] = client.info()
+    except NoPermissionError:
+        return {}
+    return info
+
+
+def read_mode(info: Mapping[str, object]) -> str:
+    """Return `standalone`, `cluster` or `sentinel`."""
+    return str(info.get("server_mode") or info.get("redis_mode") or "")  # of Valkey, of Redis
+
+
+def find_fault_in(info: Mapping[str, object]) -> Fault | None:
+    """Return the fault that the INFO of a single server shows."""
+    if read_mode(info) == "sentinel":
+        return SENTINEL
+    if read_mode(info) == "cluster":
+        return CLUSTER_NODE
+    if info.get("role") == "slave":
+        return REPLICA
+    return find_settings_fault(info)
+
+
+def find_settings_fault(info: Mapping[str, object]) -> Fault | None:
+    version = str(info.get("redis_version", ""))
+    if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")
+    policy = info.get("maxmemory_policy", "noeviction")
+    if info.get("maxmemory") and policy != "noeviction":
+        return Fault(
+            "evicts_keys",
+            f"Redis evicts keys when its memory is full (maxmemory-policy {policy}): their limits would begin again. "
+            "Set maxmemory-policy noeviction.",
+        )
+    return None
+
+
+# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
+# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
+CONSUME = """
+local reply, first = {}, 0
+for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local cost, now, windows = unpack(bucket)
+  local granted, numbers, counts, longest = cost, {}, {}, {}
+  for i, window in ipairs(windows) do
+    local key, limit, seconds = KEYS[first + i], unpack(window)
+    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
+    numbers[i], counts[i] = math.floor(now / seconds), 0
+    local former = tonumber(kept[1] or 0)
+    if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
+      numbers[i], counts[i] = former, tonumber(kept[2])
+    end
+    granted = math.max(math.min(granted, limit - counts[i]), 0)
+    longest[key] = math.max(longest[key] or 0, seconds)
+  end
+  if granted > 0 then
+    for i, window in ipairs(windows) do
+      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
+      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
+    end
+    for key, seconds in pairs(longest) do
+      redis.call('EXPIRE', key, seconds * 2)
+    end
+  end
+  table.insert(reply, {granted, counts})
+  first = first + #windows
+end
+return reply
+""".replace("MOST_AHEAD", str(MOST_AHEAD))

@@ -1,0 +1,200 @@
+"""Pages about keys: the only one that shows a new key's text, a search for a leaked one, and what a key was used for.
+
+A key's text is stored nowhere. Its page is the direct reply to the request that created the key, without a redirect,
+so the text is never stored in between. Submitting the form again creates no second key (operators.base.tickets). But a
+double click aborts the first reply, the only one with the key, so the second reply shows it too: the text is derived
+again from the form's ticket and the session key, and the service stores only its digest. Once a browser has shown the
+page, or after SHOWN_AGAIN_FOR, it is not shown again.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.crypto import constant_time_compare
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_POST
+
+from accounts.keys import keytext, services, states
+from accounts.models import ActorType, ApiKey, AuditEntry
+from analytics.models import AccessEvent
+from operators.base import tickets
+from operators.base.links import change_url, list_url
+from operators.base.mixins import AdminMixin, ModelT
+from operators.base.pages import page
+from operators.base.scope import request_scope
+from operators.base.times import TO_SECOND, shown_time
+
+SHOWN_AGAIN_FOR = timedelta(minutes=10)
+SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
+MOST_SEEN = 20
+
+
+class KeyTicketField(tickets.TicketField):
+    """A ticket for a key, which is not accepted again."""
+
+    def __init__(self) -> None:
+        super().__init__(ApiKey)
+
+    def clean(self, value: str) -> str:
+        key_id = super().clean(value)
+        if tickets.is_used(ApiKey, key_id):
+            raise forms.ValidationError(
+                "This form already created a key, which cannot be shown again. Open the form again to create another."
+            )
+        return key_id
+
+
+def seed_of(request: HttpRequest) -> str:
+    """Return the secret from which this form derives the text of its key or client secret."""
+    return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
+
+
+def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
+    """Return the page of the key that this form just created in this session, unless it was seen."""
+    key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
+    key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
+    if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
+        return None
+    text = keytext.generate(key.type, seed_of(request))
+    if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
+        return None
+    return show_key(request, model_admin, key, text, "The form was sent twice. Only one key was created.")
+
+
+def note_seen(request: HttpRequest, key: ApiKey) -> None:
+    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MOST_SEEN:]
+
+
+def show_key(
+    request: HttpRequest, model_admin: AdminMixin[ApiKey], key: ApiKey, text: str, note: str = ""
+) -> HttpResponse:
+    """Return the only page with the key's text."""
+    seen = reverse("admin:accounts_apikey_seen", args=[key.pk])
+    return show_once(request, model_admin, key, text, title=f"Your new key: {key.name}", note=note, seen=seen)
+
+
+def show_once(
+    request: HttpRequest, model_admin: AdminMixin[ModelT], owner: ModelT, text: str, *, title: str, **context: str
+) -> HttpResponse:
+    """Return a page with a secret of `owner`, without caching and Referer."""
+    template = "operators/one_time_key.html"
+    shown = {"key": owner, "text": text, "next": change_url(owner), **context}
+    response = page(request, model_admin, template, title=title, original=owner, **shown)
+    add_never_cache_headers(response)
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+FORM = "Find a leaked key"
+IN_ADDRESS = (
+    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
+    "it: rotate it."
+)
+
+
+class FindKey(AdminMixin[ApiKey]):
+    """Adds the form to the list of keys."""
+
+    list_before_template = "operators/access/find_key.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        find = self.admin_site.admin_view(self.find_key)
+        return [path("find/", find, name="accounts_apikey_find"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    @method_decorator(sensitive_post_parameters("key"))
+    @method_decorator(sensitive_variables("text"))
+    def find_key(self, request: HttpRequest) -> HttpResponse:
+        """Redirect to the page of the key whose text was posted, or back to the list."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        text = keytext.key_within(request.POST.get("key", ""))
+        key = services.find_key(self.get_queryset(request), text) if text else None
+        if key is None:
+            searched = "this installation" if request_scope(request).account_ids is None else "your accounts"
+            self.message_user(request, f"No API key of {searched} has this text.", messages.WARNING)
+            return redirect(list_url(ApiKey))
+        state = states.state_of(key, timezone.now())
+        what = "still works: rotate or revoke it" if state == states.State.ACTIVE else f"is {state.label.lower()}"
+        self.message_user(request, f"The key is {key.name} ({key.prefix}…). It {what}.")
+        return redirect(change_url(key))
+
+
+def may_find(request: HttpRequest) -> bool:
+    return request.user.has_perm("accounts.view_apikey")
+
+
+def warning(request: HttpRequest) -> str | SafeString:
+    """Return a warning for an operator who had a key in a URL."""
+    if not may_find(request):
+        return IN_ADDRESS
+    link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FORM)
+    return format_html("{} To see which key it is, use {}, which keeps no text.", IN_ADDRESS, link)
+
+
+def drop_query(request: HttpRequest) -> HttpResponse:
+    """Redirect to the same page without the query, which contains a secret."""
+    if request.user.is_authenticated:
+        messages.warning(request, warning(request))
+    response = redirect(request.path)
+    add_never_cache_headers(response)
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+LATEST = 5
+NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
+SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
+
+
+def latest_changes(key: ApiKey) -> str:
+    """List the newest changes made with the key, each with its client address."""
+    newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
+    made = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
+    entries = made.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[:LATEST]
+    return render_links(
+        ((entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in entries),
+        "changes",
+    )
+
+
+def latest_decisions(key: ApiKey) -> str:
+    """List the newest decisions requested with the key, each with its requester."""
+    newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
+    asked = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
+    events = asked.order_by("-created", "-pk")[:LATEST]
+    return render_links(
+        (
+            (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}")
+            for event in events
+        ),
+        "decisions",
+    )
+
+
+def refusal_in_words(key: ApiKey) -> str:
+    """Return since when, when last, and why proxies are refused with the key; empty if none is."""
+    since, last = key.refused_since, key.refused_at
+    if since is None or last is None or not states.refuses_proxy(key, timezone.now()):
+        return ""
+    return format_html(
+        "refused at the edge since {}, last at {}: {}", shown_time(since), shown_time(last), key.refusal
+    )
+
+
+def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
+    """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
+    lines = ((change_url(row), shown_time(row.created, TO_SECOND), text) for row, text in rows)
+    shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
+    return shown or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)

@@ -1,0 +1,162 @@
+"""Lists of the admin: bounded, sorted by a column only if that is cheap, and with filters that operators save."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db import DataError
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.utils.functional import cached_property
+from unfold.decorators import display
+from unfold.views import ChangeList
+
+from accounts.models import SavedFilter
+from analytics.wallets.units import in_units
+from operators.base.mixins import AdminMixin, ModelT
+from operators.base.requests import signed_in
+from operators.base.times import TO_MINUTE, shown_time
+
+
+class BoundedPaginator(Paginator):
+    """Counts up to MOST; beyond that, filters are the way to find a row."""
+
+    object_list: QuerySet[Model]
+    MOST = 10_000
+    template_name = "operators/pagination.html"
+
+    @cached_property
+    def counted(self) -> int:
+        # Without sorting, so that the limit bounds the cost.
+        return self.object_list.order_by()[: self.MOST + 1].count()
+
+    @cached_property
+    def count(self) -> int:
+        return min(self.counted, self.MOST)
+
+    @property
+    def has_more(self) -> bool:
+        return self.counted > self.MOST
+
+
+class BoundedChangeList(ChangeList):
+    """Show "n of all" only if filtered, and sort only if all matches can be counted.
+
+    Few columns have an index to sort by, and paging is bounded (BoundedPaginator).
+    """
+
+    unsorted = ""  # why the list is not sorted by the column
+    empty_state: Mapping[str, str] | None = None  # set if the list is empty
+    is_narrowed = False  # to the chosen account
+
+    @property
+    def is_sorted(self) -> bool:
+        return bool(self.params.get(ORDER_VAR)) and not self.unsorted
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: list[str | None] | None = None) -> QuerySet:
+        rows = super().get_queryset(request, exclude_parameters)
+        self.unsorted = self.why_unsorted(rows) if self.params.get(ORDER_VAR) else ""
+        return rows.order_by(*self.model_admin.get_ordering(request)) if self.unsorted else rows
+
+    def why_unsorted(self, rows: QuerySet) -> str:
+        """Return why these rows cannot be sorted by a column; empty if they can."""
+        most = BoundedPaginator.MOST
+        if rows.order_by()[: most + 1].count() > most:
+            return f"More than {most:,} match, newest first. Narrow the filters to sort them."
+        return ""
+
+    def get_results(self, request: HttpRequest) -> None:
+        try:
+            super().get_results(request)
+        except (ValueError, DataError) as error:  # such as an invalid id
+            raise IncorrectLookupParameters(error) from error
+        is_whole = not self.query and not self.has_active_filters
+        # If the two differ, the head shows the number of results, which is too low if there are more.
+        if is_whole or self.paginator.has_more:
+            self.full_result_count = self.result_count
+
+
+SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
+MOST = 30  # per operator and list
+LONGEST_NAME, LONGEST_QUERY = 60, 2_000
+PAGE = "p"  # saved filters start on the first page
+
+
+class SavedFilters(AdminMixin[ModelT]):
+    """A mixin for ModelAdmins whose operators can save a list's filters."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        query = filters_of(request.GET)
+        if request.method == "POST" and {SAVE, FORGET} & request.POST.keys():
+            if not self.has_view_or_change_permission(request):
+                raise PermissionDenied
+            self.keep(request, query)
+            return redirect(f"{request.path}?{query}" if query else request.path)
+        saved = list(self.saved_filters(request))
+        shown = {
+            "saved_filters": [(one, one.query == query) for one in saved],
+            "can_save_filters": bool(query) and query not in {one.query for one in saved},
+        }
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
+
+    def saved_filters(self, request: HttpRequest) -> QuerySet[SavedFilter]:
+        return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
+
+    def keep(self, request: HttpRequest, query: str) -> None:
+        """Save the page's filters under the given name, or delete the named ones."""
+        if FORGET in request.POST:
+            self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
+            return
+        name = request.POST.get("name", "").replace("\0", "").strip()[:LONGEST_NAME]
+        if not name or not query or len(query) > LONGEST_QUERY:
+            self.message_user(request, "Enter a name for the filters.", messages.WARNING)
+        elif self.saved_filters(request).exclude(name=name).count() >= MOST:
+            self.message_user(request, f"At most {MOST} can be saved here. Delete one first.", messages.WARNING)
+        else:
+            SavedFilter.objects.update_or_create(
+                user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}
+            )
+
+
+def filters_of(query: QueryDict) -> str:
+    """Return the query without the page number and without empty fields, which the filter form also sends."""
+    kept = QueryDict(mutable=True)
+    for name, values in query.lists():
+        kept.setlist(name, [value for value in values if value and name != PAGE])
+    return kept.urlencode()
+
+
+Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row
+Right = Callable[..., bool]
+
+
+def time_column(title: str, field: str, style: str = TO_MINUTE) -> Column:
+    @display(description=title, ordering=field)
+    def column(admin: object, row: object) -> str:
+        return shown_time(getattr(row, field), style)
+
+    return column
+
+
+def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
+    """Return the column of an amount in the row's currency. Null is 0."""
+
+    @display(description=title, ordering=ordering)
+    def column(admin: object, row: object) -> str:
+        return in_units(sign * (getattr(row, field) or 0), getattr(row, "currency"))  # noqa: B009
+
+    return column
+
+
+def right(permission: str) -> Right:
+    """Return a method such as `has_paying_permission`, for whoever has the permission."""
+
+    def has_right(admin: object, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm(permission)
+
+    return has_right

@@ -1,1 +1,0 @@
-"""Lists of the admin: bounded paging and saved filters."""

@@ -1,1 +1,0 @@
-"""Times in the operator's time zone."""

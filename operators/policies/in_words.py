@@ -1,0 +1,177 @@
+"""Rules, tests and versions of policies in words. Pure functions.
+
+The admin counts rules from 1; the API counts from 0, in `matchedRule` and paths as `rules[0]`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Protocol, cast
+
+import orjson
+from msgspec import Struct
+
+from kit.values.faults import Fault
+from licensing.policies.facts import DEFAULTS
+from licensing.policies.in_words import Rule, describe
+from licensing.policies.lint import lint
+from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
+from licensing.policies.rules import parse_rule, parse_rules
+from operators.policies.rule_order import in_evaluation_order, in_order
+from operators.policies.rule_rows import RuleRow, message_in_form, rule_of
+
+IN_API = re.compile(r"rules\[(\d+)\](?:\.(\S+))?")
+
+
+def rule_name(index: int) -> str:
+    """Return the name of the rule at this index of the policy's rules."""
+    return f"Rule {index + 1}"
+
+
+def with_rule_names(text: str) -> str:
+    """Replace the API's paths in a sentence: `rules[0]` by "rule 1"."""
+    return IN_API.sub(lambda found: f"rule {int(found[1]) + 1}", text)
+
+
+def place_in_words(path: str) -> str:
+    """Return what a path names: "Rule 1, conditions.tags" for `rules[0].conditions.tags`; other paths as they are."""
+    found = IN_API.fullmatch(path)
+    if found is None:
+        return path
+    return ", ".join(filter(None, (rule_name(int(found[1])), found[2])))
+
+
+def describe_test(test: PolicyTest) -> str:
+    """Describe the test as in `org_acme, with a valid licence of type press, asks for read of a report: denied.`"""
+    kind = str((test.get("content") or {}).get("type") or DEFAULTS["content_type"])
+    item = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
+    said = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
+    when = f" at {test['at']}" if test.get("at") else ""
+    expected = with_rule_names(render_expectation(test["expect"]))
+    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {expected}."
+
+
+def describe_requester(requester: RequesterOfTest) -> str:
+    held = [
+        f"{one['licenseType']}{f' until {end}' if (end := one.get('expiresAt')) else ''}"
+        for one in requester.get("licenses") or ()
+    ]
+    if held:
+        return f"{requester['id']}, who holds a licence of type {' and '.join(held)},"
+    kind = f" of type {requester['licenseType']}" if requester.get("licenseType") else ""
+    if requester.get("hasValidLicense"):
+        return f"{requester['id']}, with a valid licence{kind},"
+    return f"{requester['id']}, who names a licence{kind}," if kind else f"{requester['id']}, without a licence,"
+
+
+def place(rule: Rule) -> str:
+    return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A difference: `kind` is `added`, `removed`, `changed` or `same`; a missing side is empty."""
+
+    kind: str
+    what: str
+    before: str = ""
+    after: str = ""
+
+
+def describe_with_place(rule: Rule) -> str:
+    return f"{describe(rule)} ({place(rule)})"
+
+
+class State(Protocol):
+    """A policy or one of its revisions."""
+
+    name: str
+    description: str | None
+    mode: str
+    default_action: str
+    rules: list[Rule]
+    tests: list[PolicyTest]
+
+
+def differences(before: State, after: State) -> list[Line]:
+    """Return the differences between two states, field by field and rule by rule."""
+    lines = [
+        Line("changed", what, str(old or "–"), str(new or "–"))
+        for what, old, new in (
+            ("Name", before.name, after.name),
+            ("Description", before.description, after.description),
+            ("Mode", before.mode, after.mode),
+            ("Otherwise", before.default_action, after.default_action),
+        )
+        if old != new and (old or new)
+    ]
+    return lines + rule_differences(before.rules, after.rules) + example_differences(before.tests, after.tests)
+
+
+def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest]) -> list[Line]:
+    """Return the added and removed examples."""
+    gone = [Line("removed", "Example", before=describe_test(test)) for test in before if test not in after]
+    return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
+
+
+def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
+    """Compare rule by rule in evaluation order, including unchanged rules."""
+    before, after = ([rule for _, rule in in_evaluation_order(rules)] for rules in (before, after))
+
+    def keys(rules: Sequence[Rule]) -> list[bytes]:
+        return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]
+
+    lines = []
+    for tag, first, last, begin, end in SequenceMatcher(None, keys(before), keys(after), False).get_opcodes():
+        old, new = range(first, last), range(begin, end)
+        if tag == "equal":
+            lines += [Line("same", rule_name(index), after=describe_with_place(after[index])) for index in new]
+            continue
+        pairs = min(len(old), len(new))
+        for one, other in zip(old, new, strict=False):
+            what = rule_name(one) if one == other else f"{rule_name(one)}, now {other + 1}"
+            lines.append(Line("changed", what, describe_with_place(before[one]), describe_with_place(after[other])))
+        lines += [Line("removed", rule_name(at), before=describe_with_place(before[at])) for at in old[pairs:]]
+        lines += [Line("added", rule_name(at), after=describe_with_place(after[at])) for at in new[pairs:]]
+    return lines
+
+
+class RuleInWords(Struct, frozen=True):
+    """A rule in words; `place` is empty if its priority is not set."""
+
+    sentence: str
+    place: str = ""
+    is_complete: bool = True
+
+
+def sentence_of(row: RuleRow) -> RuleInWords:
+    rule = rule_of(row)
+    try:
+        parse_rule(rule, 0)
+    except Fault as error:
+        empty = not rule["conditions"]
+        return RuleInWords(
+            "A new rule: choose its conditions." if empty else f"Not complete: {message_in_form(error, [rule])}",
+            "",
+            False,
+        )
+    valid = cast(Rule, rule)
+    return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
+
+
+def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
+    """Return each row's lint findings, as it would be saved; none while any rule is incomplete."""
+    told: list[list[str]] = [[] for _ in rows]
+    arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
+    try:
+        rules = parse_rules([rule_of(row) for row in arranged])
+    except Fault:
+        return told
+    for finding in lint(rules, default_action, now):
+        for index, row in enumerate(arranged):
+            if f"{finding.path}.".startswith((f"rules[{index}].",)):
+                told[int(row["row"])].append(with_rule_names(finding.message))
+    return told
