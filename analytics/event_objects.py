@@ -19,7 +19,7 @@ from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
-from analytics.wallets.zones import follow_zone
+from analytics.wallets.upkeep import follow_zone
 
 
 def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.db import connection, models
 
-from kit.storage.lock_waits import key_share
-from kit.storage.prepared import Columns, prepared_cursor
+from kit.storage.prepared import Columns, key_share, prepared_cursor
 from kit.values import ids
 
 Row = Sequence[Any]

@@ -20,7 +20,7 @@ from kit.statements import was_ended
 from operators.access.key_pages import drop_query
 from operators.login.second_factor import is_set_up
 from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
-from operators.staff.time_zone import zone_of
+from operators.staff.time_zone import operator_zone
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
@@ -97,7 +97,7 @@ class TimeZoneMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADMIN_PATH) or not request.user.is_authenticated:
             return self.get_response(request)
-        with timezone.override(zone_of(request.user)):
+        with timezone.override(operator_zone(request.user)):
             return self.get_response(request)
 
 

@@ -12,8 +12,8 @@ from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 from operators.base.audited import password_changed
-from operators.base.chosen_account import listing, switch_account, switch_of
 from operators.base.requests import signed_in
+from operators.base.scope import build_switch, listing, switch_account
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
 from operators.login.second_factor_page import second_factor_page
@@ -45,7 +45,7 @@ class OperatorSite(UnfoldAdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, object]:
         """Add the account switch of the sidebar, evaluated only if shown."""
-        return {**super().each_context(request), "account_switch": SimpleLazyObject(lambda: switch_of(request))}
+        return {**super().each_context(request), "account_switch": SimpleLazyObject(lambda: build_switch(request))}
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
         with listing(request):
@@ -55,7 +55,7 @@ class OperatorSite(UnfoldAdminSite):
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             remember_browser(request, response)
-        return answer_too_many(response, form_of(response))
+        return answer_too_many(response, shown_form(response))
 
     def search(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Return the results of Ctrl+K, without unfold's cache, which ignores changes of permissions."""
@@ -96,10 +96,10 @@ class OperatorSite(UnfoldAdminSite):
         if request.method == "POST" and response.status_code == 302:  # otherwise the form is shown again
             password_changed(signed_in(request))
             remember_browser(request, response)
-        return answer_too_many(response, form_of(response))
+        return answer_too_many(response, shown_form(response))
 
 
-def form_of(response: HttpResponse) -> BaseForm | None:
+def shown_form(response: HttpResponse) -> BaseForm | None:
     """Return a page's form before rendering."""
     form = (getattr(response, "context_data", None) or {}).get("form")
     return form if isinstance(form, BaseForm) else None

@@ -104,11 +104,11 @@ def customers(asked: Question) -> list[Suggestion]:
 
 
 def tags(asked: Question) -> list[Suggestion]:
-    known = {tag for model in (Content, License) if asked.may_see(model) for tag in tags_of(model, asked.account)}
+    known = {tag for model in (Content, License) if asked.may_see(model) for tag in known_tags(model, asked.account)}
     return asked.among(known)
 
 
-def tags_of(model: type[Model], account: Account | None) -> set[str]:
+def known_tags(model: type[Model], account: Account | None) -> set[str]:
     rows = model._default_manager.filter(account=account).order_by("-created", "-pk")
     return {tag for tags in rows.values_list("tags", flat=True)[:MOST_TAGGED] for tag in tags}
 

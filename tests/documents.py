@@ -77,7 +77,7 @@ def metadata() -> str:
 def filters() -> str:
     from accounts.auditing.views import AuditFilters
     from analytics.ledger.filters import LedgerFilters
-    from analytics.statements.filters import StatementFilters
+    from analytics.statements.views import StatementFilters
     from kit.rest.filters import OperatorFilterSet
     from licensing.access.filters import DecisionFilters
     from licensing.content.views import ContentFilters

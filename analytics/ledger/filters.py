@@ -1,9 +1,10 @@
-"""Filters of the ledger."""
+"""Filters of the ledger, and the units of all filters."""
 
 import re
 
 from analytics.ledger.refunds import of_decisions
 from analytics.models import EntryType
+from analytics.wallets.units import ACCESS
 from kit.rest.filters import ORDER, Index, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
@@ -17,6 +18,16 @@ def parse_code(value: str) -> str:
 
 
 CURRENCY = Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})
+
+
+def parse_unit(value: str) -> str:
+    """Return a unit; withdrawn currencies remain valid for old wallets. Raises ValueError."""
+    if value != ACCESS and not IS_CODE(value):
+        raise ValueError(f"Must be {ACCESS}, or a currency's three capital letters, such as EUR.")
+    return value
+
+
+UNIT = Kind(parse_unit, {"type": "string", "pattern": f"^({ACCESS}|[A-Z]{{3}})$"})
 
 
 class LedgerFilters(OperatorFilterSet):

@@ -1,9 +1,7 @@
 """Adjustments: revenue and refunds outside licence prices and charged checks."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
@@ -12,15 +10,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
-from analytics.ledger.refunds import (
-    Balance,
-    Charge,
-    balances,
-    charge_of,
-    charge_to_refund,
-    check_refund,
-    usage_id,
-)
+from analytics.ledger.refunds import Balance, Charge, balances, charge_of, charge_to_refund, check_refund, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from analytics.wallets.holders import unknown_requester
 from analytics.wallets.refunds import return_to_wallet
@@ -28,6 +18,7 @@ from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred_model, unknown
 from kit.storage.reading import stored_now
 from kit.values import ids
+from kit.values.json_values import Validated
 
 CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
 # a mistyped year could not be corrected, and the period `all` would begin there
@@ -45,7 +36,7 @@ FILLED = {"license": "licenseId", "license_type": "licenseType", "content_id": "
 
 
 @transaction.atomic
-def adjust(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
+def adjust(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     """Add an adjustment to the ledger; return it and True, or the existing one with its `external_id` and False.
 
     Resources that it names must belong to the account; deleted content counts. Requester, item and licence type
@@ -84,7 +75,7 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
 
 
 @transaction.atomic
-def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
+def refund(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     """Add the negative adjustment that refunds a charge, by default all that is left of it.
 
     `entry_id`, `license_id` or `decision_id` names the charge; `amount` is positive. Returns and raises what `adjust`
@@ -112,7 +103,7 @@ def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
     return adjust(account_id, adjustment)
 
 
-def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, str | None]:
+def named_charge(account_id: str, fields: Validated) -> tuple[Charge, str | None]:
     """Return the charge to refund, and its currency if an entry names it. Raises ValidationFailed."""
     for kind in ("decision", "license"):
         if fields.get(f"{kind}_id") is not None:
@@ -147,7 +138,7 @@ def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | 
     return rows.select_related("requester__merged_into").first()
 
 
-def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
+def check_repeated(known: LedgerEntry, fields: Validated) -> None:
     """Raise AlreadyExists if the request that made an adjustment had other fields than these.
 
     A field that was not sent matches whatever the charge filled in.
@@ -184,7 +175,7 @@ def checked_moment(moment: datetime | None, now: datetime, param: str) -> dateti
     return moment
 
 
-def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model | None:
+def find_named(account_id: str, field: str, fields: Validated) -> Model | None:
     name, lookup = NAMED[field]
     value = fields.get(f"{field}_id")
     if value is None:

@@ -151,7 +151,7 @@ class RevenueYear(models.Model):
     """Running totals of the ledger from the start of a calendar year (UTC) to the end of each month.
 
     PostgreSQL only. Refunds have separate rows, so that all amounts of a row have the same sign. With a period's
-    lowest and highest exchange rates, they bound the converted amounts (analytics.revenue.bounds).
+    lowest and highest exchange rates, they bound the converted amounts (analytics.revenue.spans).
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models.revenue import EntryType
+from analytics.wallets.units import ACCESS
 from kit.storage.references import Reference
 from kit.values.amounts import TotalField, plain
 from kit.values.ids import DerivedIdField, IdField, decode, encode
@@ -104,6 +105,10 @@ class StatementFigures(OfMonth):
     @property
     def status(self) -> str:
         return "closed" if self.closed_at else "open"
+
+    @property
+    def is_quota(self) -> bool:
+        return self.currency == ACCESS
 
     @property
     def charges(self) -> Decimal:

@@ -1,8 +1,6 @@
 """Record and void payments and payouts, for endpoints and the admin."""
 
 from datetime import datetime
-from decimal import Decimal
-from typing import TypedDict
 
 from django.db import IntegrityError, transaction
 
@@ -13,28 +11,11 @@ from analytics.wallets.holders import lock_requester
 from analytics.wallets.models import Grant
 from kit.http.errors import AlreadyExists
 from kit.storage.reading import stored_now
-
-
-class Price(TypedDict):
-    amount: Decimal
-    currency: str
-
-
-class PaymentFields(TypedDict, total=False):
-    """Validated fields of a payment."""
-
-    id: str
-    requester_id: str
-    kind: str
-    amount: Decimal
-    currency: str
-    received_at: datetime | None
-    external_id: str | None
-    note: str | None
+from kit.values.json_values import Validated
 
 
 @transaction.atomic
-def record_payment(account_id: str, fields: PaymentFields, now: datetime | None = None) -> tuple[Payment, bool]:
+def record_payment(account_id: str, fields: Validated, now: datetime | None = None) -> tuple[Payment, bool]:
     """Record a payment or payout as of `now`.
 
     Returns it and True, or the existing one and False if its `external_id` is known.
@@ -78,7 +59,7 @@ def known_payment(payment: Payment) -> Payment:
     return known
 
 
-def record_price_of_grant(grant: Grant, price: Price) -> Payment:
+def record_price_of_grant(grant: Grant, price: Validated) -> Payment:
     """Record what was paid for a grant of credit. Call it in the grant's transaction, while holding the account."""
     payment = Payment(
         account_id=grant.account_id,

@@ -1,7 +1,5 @@
 """Endpoints below /v1/payments."""
 
-from typing import cast
-
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -9,10 +7,22 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
-from analytics.payments.filters import PaymentFilters
-from analytics.payments.models import Payment
+from analytics.ledger.filters import CURRENCY
+from analytics.payments.models import Payment, PaymentKind
 from analytics.payments.serializers import PaymentSerializer, VoidSerializer
-from analytics.payments.services import PaymentFields, record_payment, void_payment
+from analytics.payments.services import record_payment, void_payment
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
+
+
+class PaymentFilters(OperatorFilterSet):
+    operands = {
+        "requesterId": Operand(text, "requester__requester_id"),
+        "kind": Operand(choice(PaymentKind)),
+        "currency": Operand(CURRENCY),
+        "externalId": Operand(text, "external_id", optional=True),
+        "receivedAt": Operand(timestamp, "received_at", ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+    }
 
 
 class PaymentViewSet(AccountViewSet[Payment]):
@@ -42,8 +52,7 @@ class PaymentViewSet(AccountViewSet[Payment]):
         A payment adds nothing to a wallet: grant the credit that was paid for. If the `externalId` is already
         recorded, nothing is written: the reply is 200 with the recorded payment, or 409 if the body differs.
         """
-        fields = cast("PaymentFields", self.validated())
-        payment, is_new = record_payment(self.account_id, fields)
+        payment, is_new = record_payment(self.account_id, self.validated())
         return self.answer(payment, 201 if is_new else 200)
 
     @extend_schema(summary="Get a payment")

@@ -1,7 +1,7 @@
 """Revenue sums over a span: whole UTC days from rollups, partial days from entries.
 
 Sums are by day and currency, because exchange rates are. A year's rollup has a row per day, currency and item (or
-requester). PostgreSQL multiplies and adds them and returns only the top ten; over long spans analytics.revenue.bounds
+requester). PostgreSQL multiplies and adds them and returns only the top ten; over long spans analytics.revenue.spans
 first excludes most items. SQLite lacks exact decimals, so Python adds up whole numbers. Both process about a million
 rows a second.
 """
@@ -18,8 +18,7 @@ from django.db.models import Model
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rates.conversion import PRECISION
-from analytics.revenue.bounds import LONG, candidates
-from analytics.revenue.spans import WEIGHT_PLACES, Group, Span, Weights, round_weight
+from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, Span, Weights, candidates, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.usage.in_zone import sums_of_parts
@@ -157,10 +156,7 @@ def top_earners(
 
 
 # By the id in the API.
-IN_ORDER = {
-    "content": "key",
-    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
-}
+IN_ORDER = {"content": "key", "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"'}
 
 
 def top_on_postgresql(

@@ -14,16 +14,7 @@ from msgspec import Struct
 
 from accounts.models import Account
 from analytics.ledger.refunds import IS_REFUND, balances, charge_of
-from analytics.models import (
-    EntryType,
-    Grant,
-    LedgerEntry,
-    Payment,
-    Statement,
-    StatementLine,
-    Wallet,
-    WalletEntry,
-)
+from analytics.models import EntryType, Grant, LedgerEntry, Payment, Statement, StatementLine, Wallet, WalletEntry
 from analytics.payments.models import PaymentKind
 from analytics.rollups.rebuild import steps
 from analytics.rollups.upserts import adapt

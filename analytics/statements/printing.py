@@ -6,25 +6,17 @@ from analytics.models import ClosedLine, Payment, Statement, StatementLine
 from analytics.payments.models import PaymentKind
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import counted_amount, voided_by
-from analytics.wallets.units import ACCESS, in_units
+from analytics.wallets.units import in_units
 from kit.values.currencies import in_places
 
 MOST_LINES = 500  # lines shown; the export has all
-
-
-def statement_amount(amount: Decimal, statement: Statement) -> str:
-    return in_units(amount, statement.currency)
-
-
-def is_quota(statement: Statement) -> bool:
-    return statement.currency == ACCESS
 
 
 def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
     used = {"spent", "expired"}
     amounts = {name: 0 - amount if name in used else amount for name, amount in statement.credits.items()}
-    return [(name, statement_amount(amount, statement)) for name, amount in amounts.items()]
+    return [(name, in_units(amount, statement.currency)) for name, amount in amounts.items()]
 
 
 def printed(statement: Statement) -> dict[str, object]:
@@ -40,7 +32,7 @@ def printed(statement: Statement) -> dict[str, object]:
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
         "fees": in_places(statement.fees or Decimal(0), statement.currency),
         "credits": credit_changes(statement),
-        "is_quota": is_quota(statement),
+        "is_quota": statement.is_quota,
         "zone": statement.account.zone,
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),

@@ -1,6 +1,8 @@
 """Endpoints below /v1/statements. All are read-only."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -13,20 +15,46 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics.ledger.due import book_due
+from analytics.ledger.filters import UNIT
 from analytics.models import ClosedStatement, Statement
 from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
-from analytics.statements.filters import StatementFilters
 from analytics.statements.lines import lines_of, month_bounds, payments_of
-from analytics.statements.serializers import (
-    StatementLineSerializer,
-    StatementPaymentSerializer,
-    StatementSerializer,
-)
+from analytics.statements.serializers import StatementLineSerializer, StatementPaymentSerializer, StatementSerializer
 from kit.http.errors import NotFound
+from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, text
 from kit.rest.lists.orders import Days, Order
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
 from kit.values.json_values import Rendered
+
+IS_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])").fullmatch
+
+
+def parse_month(value: str) -> date:
+    """Return the first day of a month such as 2026-01. Raises ValueError."""
+    if not IS_MONTH(value) or value.startswith("0000"):
+        raise ValueError("Must be a month such as 2026-01.")
+    return date.fromisoformat(f"{value}-01")
+
+
+def parse_status(value: str) -> bool:
+    """Return whether `closed_at` is null for this status. Raises ValueError."""
+    if value not in ("open", "closed"):
+        raise ValueError("Must be one of: open, closed.")
+    return value == "open"
+
+
+MONTH = Kind(parse_month, {"type": "string", "pattern": "^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])$"})
+STATUS = Kind(parse_status, {"type": "string", "enum": ["open", "closed"]})
+
+
+class StatementFilters(OperatorFilterSet):
+    operands = {
+        "requesterId": Operand(text, "requester__requester_id", optional=True),
+        "month": Operand(MONTH, operators=ORDER),
+        "currency": Operand(UNIT),
+        "status": Operand(STATUS, "closed_at", lookup="isnull"),
+    }
 
 
 class LatestMonthFirst(KeysetPagination):

@@ -9,14 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.payments.models import Payment
-from analytics.wallets.models import (
-    GRANT_STATES,
-    Every,
-    Grant,
-    GrantKind,
-    Wallet,
-    WalletEntryType,
-)
+from analytics.wallets.models import GRANT_STATES, Every, Grant, GrantKind, Wallet, WalletEntryType
 from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money

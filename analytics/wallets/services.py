@@ -6,14 +6,13 @@ row as they spend (analytics.recording).
 
 from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict
 
 from django.db import IntegrityError, transaction
 
 from accounts.auditing import audit
 from accounts.models import Account
 from accounts.plans import epochs
-from analytics.payments.services import Price, record_price_of_grant
+from analytics.payments.services import record_price_of_grant
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, lock_requester
 from analytics.wallets.models import Grant, GrantKind, Wallet
@@ -24,49 +23,18 @@ from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
+from kit.values.json_values import Validated
 
 WHOLE = Decimal(1)
 
 
-class Rollover(TypedDict, total=False):
-    min: Decimal
-    max: Decimal
-
-
-class Refill(TypedDict, total=False):
-    amount: Decimal
-    every: str
-    anchor: datetime
-    zone: str | None  # in which periods are counted (kit.values.calendar.zone_named); default: the account's
-    rollover: Rollover
-
-
-class WalletFields(TypedDict, total=False):
-    """The fields of a wallet, as validated by the serializer."""
-
-    id: str
-    requester_id: str
-    license_id: str | None
-    unit: str
-    floor: Decimal
-    thresholds: list[dict[str, object]]
-    refill: Refill | None
-
-
-class GrantFields(TypedDict, total=False):
-    id: str
-    amount: Decimal
-    kind: str
-    priority: int
-    effective_at: datetime | None
-    expires_at: datetime | None
-    external_id: str | None
-    paid: Price | None  # recorded as a payment
-
-
 @transaction.atomic
-def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = None) -> Wallet:
-    """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists."""
+def create_wallet(account_id: str, fields: Validated, now: datetime | None = None) -> Wallet:
+    """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists.
+
+    A refill may have a `zone` in which its periods are counted (kit.values.calendar.zone_named), by default the
+    account's.
+    """
     epochs.hold(account_id)
     now = now or stored_now()
     requester = lock_requester(account_id, fields["requester_id"]).current
@@ -98,7 +66,7 @@ def name_of(wallet: Wallet) -> list[str | None]:
 
 
 @transaction.atomic
-def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
+def update_wallet(wallet: Wallet, fields: Validated) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
     now = stored_now()
     book = lock_book(wallet)
@@ -116,7 +84,7 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     return book.wallet
 
 
-def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
+def set_terms(wallet: Wallet, fields: Validated, now: datetime) -> None:
     """Set what can be changed of a wallet. A new period begins with the refill's own anchor, or now."""
     if "floor" in fields:
         former, wallet.floor = wallet.floor, whole(wallet, fields["floor"] or Decimal(0), "floor")
@@ -131,7 +99,7 @@ def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
         set_refill(wallet, fields["refill"], now)
 
 
-def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
+def set_refill(wallet: Wallet, refill: Validated | None, now: datetime) -> None:
     if refill is None:
         wallet.refill_amount = wallet.refill_every = wallet.refill_anchor = wallet.next_refill_at = None
         wallet.refill_zone = None
@@ -145,7 +113,7 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
     wallet.refill_amount = whole(wallet, refill["amount"], "refill.amount")
     wallet.refill_every = refill["every"]
     wallet.refill_anchor = anchor or wallet.refill_anchor or now
-    rollover: Rollover = refill.get("rollover") or {}
+    rollover: Validated = refill.get("rollover") or {}
     wallet.rollover_min = whole(wallet, rollover.get("min") or Decimal(0), "refill.rollover.min")
     wallet.rollover_max = whole(wallet, rollover.get("max") or Decimal(0), "refill.rollover.max")
     if wallet.rollover_min > wallet.rollover_max:
@@ -170,8 +138,10 @@ def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
 
 
 @transaction.atomic
-def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) -> tuple[Grant, bool]:
+def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) -> tuple[Grant, bool]:
     """Add a grant as of `now`; return it and True, or the existing grant with this `external_id` and False.
+
+    What was `paid` for it is recorded as a payment.
 
     `id`, if given, is unused, or that of a grant that the same form has added. After a merge, the existing grant may
     be in the wallet that has the credit now.
@@ -207,7 +177,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     return grant, True
 
 
-def check_paid(fields: GrantFields) -> None:
+def check_paid(fields: Validated) -> None:
     """Raise ValidationFailed for a price of a gift."""
     if fields["kind"] != GrantKind.PAID:
         raise ValidationFailed("Only a grant of the kind `paid` can say what was paid.", param="paid")
@@ -220,7 +190,7 @@ def check_current(wallet: Wallet) -> None:
         raise InUse(f"Its requester was merged into another one. Use the wallet {current.pk}, which has the credit.")
 
 
-def known_grant(wallet: Wallet, fields: GrantFields) -> Grant | None:
+def known_grant(wallet: Wallet, fields: Validated) -> Grant | None:
     """Return the grant with that id or externalId, of this wallet or of one whose credit merges gave to the same one.
 
     Raises AlreadyExists if the externalId is that of another wallet's grant.
@@ -240,7 +210,7 @@ def known_grant(wallet: Wallet, fields: GrantFields) -> Grant | None:
     return known
 
 
-def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
+def new_grant(book: Book, fields: Validated, now: datetime) -> Grant:
     wallet, amount = book.wallet, whole(book.wallet, fields["amount"], "amount")
     effective_at, expires_at = fields.get("effective_at") or now, fields.get("expires_at")
     if expires_at is not None and expires_at <= max(effective_at, now):

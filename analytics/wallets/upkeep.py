@@ -1,15 +1,21 @@
-"""Store due changes of unused wallets, so that entries, statements and events do not wait for a check."""
+"""Store due changes of unused wallets, so that entries, statements and events do not wait for a check.
+
+Refills follow their account to another time zone.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import DatabaseError, connection, transaction
 
-from analytics.wallets.models import Wallet
-from analytics.wallets.rows import keep, lock_book
+from accounts.models import Account
+from analytics.wallets.book import Book
+from analytics.wallets.models import Grant, Wallet
+from analytics.wallets.rows import keep, lock_book, open_books
 from kit.storage.clocks import watch
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
+from kit.values.calendar import add_months
 
 AT_ONCE = 50  # wallets of a transaction
 FAILURES = (DatabaseError, OverflowError)  # of a single row, such as an amount that the database cannot hold
@@ -60,3 +66,33 @@ def check_usable(error: Exception) -> None:
     """Raise the error if the connection is lost: then nothing else can be done either."""
     if not connection.is_usable():
         raise error
+
+
+MOVED = ["refill_anchor", "refill_zone", "next_refill_at", "next_change_at"]
+ROWS_AT_ONCE = 500  # rows of a statement
+
+
+def follow_zone(account: Account) -> None:
+    """Move refills that are due later to the account's new time zone, at the same time by its clock."""
+    now = stored_now()
+    refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)
+    for wallet in refilled.filter(next_change_at__lte=now).order_by("pk"):
+        keep(lock_book(wallet), now)
+    books = open_books(refilled.select_for_update().order_by("pk"))
+    for book in books:
+        move_refill(book, account, now)
+    Wallet.objects.bulk_update([book.wallet for book in books], MOVED, batch_size=ROWS_AT_ONCE)
+    extended = [grant for book in books for grant in book.touched.values()]
+    Grant.objects.bulk_update(extended, ["expires_at"], batch_size=ROWS_AT_ONCE)
+
+
+def move_refill(book: Book, account: Account, now: datetime) -> None:
+    """Give anchor and next refill the same wall-clock time in the account's zone, but no refill before `now`."""
+    wallet, former = book.wallet, book.wallet.zone
+    if wallet.refill_anchor is None or wallet.next_refill_at is None:
+        return
+    wallet.refill_anchor = add_months(wallet.refill_anchor, 0, former, account.zone)
+    wallet.next_refill_at = max(add_months(wallet.next_refill_at, 0, former, account.zone), now)
+    wallet.refill_zone = None if account.time_zone == "UTC" else account.time_zone
+    book.extend_refill()
+    wallet.next_change_at = book.next_change()

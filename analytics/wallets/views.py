@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import orjson
 from django.http import HttpResponse
@@ -19,8 +19,8 @@ from rest_framework.response import Response
 from accounts.keys.permissions import require
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
+from analytics.ledger.filters import UNIT
 from analytics.wallets import services
-from analytics.wallets.filters import WalletFilters
 from analytics.wallets.models import Grant, GrantKind, Wallet, WalletEntry
 from analytics.wallets.rows import as_of, grants_as_of, settle
 from analytics.wallets.serializers import (
@@ -32,14 +32,24 @@ from analytics.wallets.serializers import (
     prices_of,
     with_prices,
 )
-from analytics.wallets.services import GrantFields, WalletFields
 from analytics.wallets.units import ACCESS
 from kit.http.errors import InvalidRequest, NotFound
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
 from kit.rest.money import decimal_text
 from kit.rest.resources import find
 from kit.values import ids
 from kit.values.amounts import MILLIONTH, parse_amount
 from kit.values.json_values import Rendered
+
+
+class WalletFilters(OperatorFilterSet):
+    operands = {
+        "requesterId": Operand(text, "requester__requester_id"),
+        "licenseId": Operand(identifier("lic"), "license_id", optional=True),
+        "unit": Operand(UNIT),
+        "created": Operand(timestamp, operators=ORDER),
+    }
+
 
 READS = ("list", "retrieve", "grants", "get_grant", "entries", "access")
 WRITES = ("create", "partial_update", "add_grant", "void")
@@ -86,7 +96,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
 
         It is empty until something is granted. A second wallet of the same requester, licence and unit is a 409.
         """
-        return self.one(services.create_wallet(self.account_id, cast("WalletFields", self.validated())), 201)
+        return self.one(services.create_wallet(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a wallet")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -100,7 +110,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Change `floor`, `thresholds` or `refill`; null ends the refills. Neither changes the balance."""
         wallet = self.get_object_to_change()
-        fields = cast("WalletFields", self.validated_change(wallet, WalletChangeSerializer))
+        fields = self.validated_change(wallet, WalletChangeSerializer)
         return self.one(services.update_wallet(wallet, fields))
 
     @extend_schema(summary="List a wallet's grants", responses=GrantSerializer(many=True))
@@ -121,7 +131,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
 
         An `externalId` that the wallet knows adds nothing: the reply is 200 with the existing grant.
         """
-        fields = cast("GrantFields", {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)})
+        fields = {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)}
         if fields.get("paid") is not None:
             require(self.grant, "revenue:write")
         grant, is_new = services.add_grant(self.wallet, fields)

@@ -19,10 +19,14 @@ const SHOWN = [
 // folder *and* type, by plain spellings, so that no address of an article can look like one: /premium/a/x.css,
 // /assets/..;/premium/a and /premium/a;x.css are asked about. Put in your own folders, of which everybody may have all
 // files of these types. Images, documents and data that you license do not belong into them.
-const ASSETS = /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
+const ASSETS = new RegExp(
+  "^/(assets|static)(/[a-zA-Z0-9_-]+)*/[a-zA-Z0-9_-][a-zA-Z0-9_.-]*[.](css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$",
+);
 
 // Open to everybody at any time, also while the service is down: crawlers read the terms there, and certificates are renewed.
-const PUBLIC = /^\/(robots\.txt|sitemap\.xml|security\.txt|crawlers\.json|\.well-known(\/[\w-][\w.-]*)+)$/;
+const PUBLIC = new RegExp(
+  "^/(ads[.]txt|app-ads[.]txt|crawlers[.]json|favicon[.]ico|manifest[.]json|robots[.]txt|security[.]txt|sitemap[a-zA-Z0-9_.-]*[.]xml|[a-zA-Z0-9_-][a-zA-Z0-9_.-]*-sitemap[.]xml|([.]well-known|sitemaps)(/[a-zA-Z0-9_-][a-zA-Z0-9_.-]*)+)$",
+);
 
 const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];
 

@@ -44,10 +44,9 @@ def readers(serializer: type[ShownRow]) -> list[tuple[str, Reader]]:
         name for base in reversed(serializer.__mro__) for name in getattr(base, "_declared_fields", ())
     )
     fields: Mapping[str, Field] = serializer._declared_fields
-    hidden = getattr(serializer, "shown_once", frozenset()) | {
-        name for name, field in fields.items() if field.write_only
-    }
-    return [(name, make_reader(serializer, name, fields[name])) for name in names if name not in hidden]
+    hidden = {name for attribute in ("owned", "shown_once") for name in getattr(serializer, attribute, ())}
+    shown = [name for name in names if name not in hidden and not fields[name].write_only]
+    return [(name, make_reader(serializer, name, fields[name])) for name in shown]
 
 
 def make_reader(serializer: type[ShownRow], name: str, field: Field) -> Reader:

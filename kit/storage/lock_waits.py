@@ -102,15 +102,6 @@ def try_to_lock_name(name: int | str) -> bool:
     return connection.vendor != "postgresql" or run_lock("pg_try_advisory_xact_lock", name) is True
 
 
-def key_share() -> str:
-    """Return the end of a SELECT that keeps its rows from being deleted until the transaction ends.
-
-    On PostgreSQL it conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the
-    row.
-    """
-    return " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
-
-
 def run_lock(function: str, name: int | str) -> object:
     number = "hashtextextended(%s, 0)" if isinstance(name, str) else "%s"
     with connection.cursor() as cursor:

@@ -59,3 +59,12 @@ class Columns(Generic[M]):
         for place, convert, column in self.converters:
             values[place] = convert(values[place], column, connection)
         return self.model.from_db(connection.alias, self.names, values)
+
+
+def key_share() -> str:
+    """Return the end of a SELECT that keeps its rows from being deleted until the transaction ends.
+
+    On PostgreSQL it conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the
+    row.
+    """
+    return " FOR KEY SHARE" if connection.vendor == "postgresql" else ""

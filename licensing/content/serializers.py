@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from kit.http.rendering import render_json
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, Date, Id, Integer, Text, Texts, Timestamp, Url
+from kit.rest.fields import Choice, Date, ExternalId, Id, Integer, Text, Texts, Timestamp, Url
 from kit.rest.metadata import validate_entry
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
@@ -82,7 +82,7 @@ class ContentSerializer(StrictSerializer):
 
     id = Id("cnt", read_only=True)
     object = Choice(choices=["content"], read_only=True)
-    externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
+    externalId = ExternalId()
     title = Text(max_length=500)
     type = Choice(choices=CONTENT_TYPES, required=False)
     source = Url(required=False, allow_null=True)  # type: ignore[assignment]

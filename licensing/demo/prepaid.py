@@ -7,7 +7,6 @@ from decimal import Decimal
 from accounts.models import Account
 from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
-from analytics.wallets.services import GrantFields, WalletFields
 from licensing.access.check_values import Check
 from licensing.access.checks import check_and_record
 from licensing.demo.story import PREPAID
@@ -29,9 +28,9 @@ def open_wallets(account: Account, opened: datetime) -> None:
             },
             opened,
         )
-        terms: WalletFields = {"requester_id": one.id, "unit": one.unit, "thresholds": [{"percent": one.low}]}
+        terms: dict[str, object] = {"requester_id": one.id, "unit": one.unit, "thresholds": [{"percent": one.low}]}
         wallet = wallet_services.create_wallet(account.pk, terms, opened)
-        grant: GrantFields = {"amount": Decimal(one.granted), "kind": "paid", "external_id": order}
+        grant: dict[str, object] = {"amount": Decimal(one.granted), "kind": "paid", "external_id": order}
         wallet_services.add_grant(wallet, grant, opened)
 
 

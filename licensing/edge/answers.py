@@ -15,10 +15,9 @@ from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
-from licensing.edge.publishing.page_terms import terms_headers
+from licensing.edge.publishing.documents import terms_headers
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
-from licensing.policies.facts import HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
 from licensing.sites.refusal_page import render_page
@@ -117,20 +116,19 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body, message=DENIED)
 
 
-def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
-    """Return the denial for a licence token that is invalid, expired or for other pages."""
-    status, reason = refusal.status_code, refusal_reason(refusal)
-    headers = {**decision_headers(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
-    return EdgeAnswer(status, headers, body_of(reason, refusal.message), message=refusal.message, is_specific=True)
-
-
-def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
-    """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
+def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
+    """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment offer,
+    about which nothing was decided.
+    """
     reason = refusal_reason(refusal)
-    headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
+    if isinstance(refusal, ApiError):
+        status, message, own = refusal.status_code, refusal.message, refusal.headers
+    else:
+        status, message, own = 400, str(refusal), {ERROR: refusal.code}
+    headers = {**decision_headers(status, "deny", original), **own, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
-    return EdgeAnswer(400, headers, body_of(reason, str(refusal)), message=str(refusal), is_specific=True)
+    return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=True)
 
 
 def refusal_reason(refusal: Refusal) -> str:
@@ -168,10 +166,11 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
     reason = decision.reason or Reason.POLICY_DENIED
     offered = offers_for(answer)
     status = 402 if offered else status_of(answer)
+    held = decision.license
     if offered:
         about |= render_price(offered, payment)
-    elif reason in UNPAID:
-        about |= price_of_license(decision.license)
+    elif reason in UNPAID and held is not None and held.access_amount and held.access_currency is not None:
+        about[PRICE] = format_price(held.access_amount, held.access_currency)
     about["X-Access-Reason"] = reason
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
@@ -192,13 +191,6 @@ def status_of(answer: Answer) -> int:
     if reason == Reason.PERMISSION_NOT_GRANTED and answer.policy is not None:
         return 402 if is_open_to_licensees(answer.policy, answer.facts) else 403
     return 402 if reason in UNPAID or reason in WITHOUT_LICENSE else 403
-
-
-def price_of_license(held: HeldLicense | None) -> dict[str, str]:
-    """Return the price header of an access by a licence whose wallet does not cover it."""
-    if held is None or not held.access_amount or held.access_currency is None:
-        return {}
-    return {PRICE: format_price(held.access_amount, held.access_currency)}
 
 
 def seconds_until_refill(answer: Answer) -> int | None:

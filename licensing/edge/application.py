@@ -46,9 +46,8 @@ from licensing.edge.answers import (
     license_link,
     offers_for,
     open_page,
+    refuse,
     refused_host,
-    refused_request,
-    refused_token,
     would_refuse,
 )
 from licensing.edge.caching import cache_seconds
@@ -220,7 +219,7 @@ class ForwardApplication(CheckApplication):
         if payment is not None and isinstance(answer, Answer) and offers_for(answer):
             is_payer = visitor.is_known and not answer.payer_unknown
             if not is_payer:
-                return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+                return refuse(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
         if not visitor.is_known and not visitor.is_person:
             reply = ask_to_sign(reply)
@@ -274,9 +273,7 @@ class ForwardApplication(CheckApplication):
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
                 return would_refuse(reply, refusal) if WOULD in reply.headers else reply
-        if isinstance(refusal, PaymentRefused | InvalidSignature):
-            return refused_request(refusal, original)
-        return refused_token(refusal, original)
+        return refuse(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
         """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""

@@ -24,20 +24,13 @@ TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igsh
 IS_PLAIN = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 
 
-def is_cacheable(head: Head, original: Original) -> bool:
-    """Return whether everything that the request says is in the cache key."""
-    if not hot_setting("EDGE_CACHE_SECONDS") or original.requester is not None:
-        return False
-    return IS_PLAIN(original.url) is not None and not any(
-        name in head.headers and head.headers[name] for name in NOT_IN_KEY
-    )
-
-
 def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Original) -> int:
     """Return how many seconds the answer may be cached for; 0 if each visit must be asked about."""
-    if not is_cacheable(head, original):
-        return 0
     most, has_address = hot_setting("EDGE_CACHE_SECONDS"), has_option(head, CACHED_BY_ADDRESS)
+    if not most or original.requester is not None or IS_PLAIN(original.url) is None:
+        return 0
+    if any(head.headers.get(name) for name in NOT_IN_KEY):
+        return 0
     if visitor.identified_by is Identification.LICENSE_TOKEN:
         most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
     elif b"authorization" in head.headers:

@@ -59,12 +59,6 @@ def signer_for(account_id: str) -> Signer:
     return Signer(salt=f"{SALT}:{account_id}", sep=".")
 
 
-def value_of(cookie: VisitorCookie, account_id: str) -> str:
-    packed = b"".join(MARK.pack(rule, begin) for rule, begin in cookie.marks.items())
-    text = urlsafe_b64encode(packed).decode().rstrip("=")
-    return signer_for(account_id).sign(f"{cookie.id}.{text}")
-
-
 def new_cookie(answer: Answer, account_id: str, former: VisitorCookie | None, *, is_secure: bool) -> dict[str, str]:
     """Return the Set-Cookie header of an allowed access that was counted for its address; empty for all others.
 
@@ -78,7 +72,8 @@ def new_cookie(answer: Answer, account_id: str, former: VisitorCookie | None, *,
     rule_mark = cookie_mark(policy.id or "", rule)
     marks.pop(rule_mark, None)
     kept = list(marks.items())[1 - MAX_MARKS :]  # the newest
-    cookie = VisitorCookie(visitor_id, {**dict(kept), rule_mark: begin})
+    packed = b"".join(MARK.pack(*mark) for mark in [*kept, (rule_mark, begin)])
+    value = signer_for(account_id).sign(f"{visitor_id}.{urlsafe_b64encode(packed).decode().rstrip('=')}")
     secure = "; Secure" if is_secure else ""
     attributes = f"Path=/; Max-Age={SECONDS}; HttpOnly; SameSite=Lax{secure}"
-    return {"Set-Cookie": f"{NAME}={value_of(cookie, account_id)}; {attributes}"}
+    return {"Set-Cookie": f"{NAME}={value}; {attributes}"}

@@ -1,5 +1,7 @@
 """Endpoint /v1/crawlers."""
 
+from typing import get_args
+
 from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -7,12 +9,10 @@ from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
-from licensing.edge.crawlers import Crawler
+from licensing.edge.crawlers import Crawler, CrawlerClass, Fact, Kind
 from licensing.edge.current_crawlers import current_table
 
-CLASSES = ["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
-FACTS = ["operator", "class", "userAgent", "robotsToken", "addressLists", "hosts", "signatureAgent"]
-KINDS = ["crawler", "fetcher"]
+CLASSES, FACTS, KINDS = list(get_args(CrawlerClass)), list(get_args(Fact)), list(get_args(Kind))
 
 
 class EvidenceSerializer(serializers.Serializer):

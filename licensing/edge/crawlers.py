@@ -139,13 +139,12 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def claims(self) -> Callable[[str], Crawler | None]:
-        """The search for tokens with a cache: User-Agents repeat, and the search takes as long as a decision."""
+        """`find_claim` with a cache, because User-Agents repeat and the search takes as long as a decision."""
+        return lru_cache(maxsize=MAX_CACHED_AGENTS)(self.find_claim)
 
-        def find_claim(user_agent: str) -> Crawler | None:
-            match = self.tokens.search(user_agent.lower()) if self.by_token else None
-            return self.by_token[match[0]] if match else None
-
-        return lru_cache(maxsize=MAX_CACHED_AGENTS)(find_claim)
+    def find_claim(self, user_agent: str) -> Crawler | None:
+        match = self.tokens.search(user_agent.lower()) if self.by_token else None
+        return self.by_token[match[0]] if match else None
 
     @cached_property
     def by_directory(self) -> dict[str, Crawler]:

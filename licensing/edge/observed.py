@@ -122,5 +122,5 @@ def added_up(several: Iterable[Sums]) -> Sums:
     return dict(total)
 
 
-def shown(sums: Sums) -> list[dict[str, Any]]:
+def shown(sums: Sums) -> list[dict[str, object]]:
     return [{"amount": render_amount(amount), "currency": currency} for currency, amount in sorted(sums.items())]

@@ -19,6 +19,7 @@ from kit.rest.money import Money
 from kit.rest.serializers import StrictSerializer
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
+from kit.values.json_values import Rendered
 from kit.values.urls import URL_SCHEMA
 from licensing.access.charging.credits import rehearse_all
 from licensing.access.check_values import Check
@@ -171,12 +172,12 @@ def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
     return Check(selector, asked.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
 
 
-def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
+def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[Rendered | ApiError]:
     """Return what each access would cost, in order. Makes a fixed number of queries."""
     items = find_items(account_id, {check.selector for check in checks})
     known = find_requesters(account_id, {check.requester_id for check in checks})
     checks, requesters = by_current_ids(checks, known)
-    rendered: list[dict[str, Any] | ApiError] = []
+    rendered: list[Rendered | ApiError] = []
     decided: dict[str, dict[int, Answer]] = {}  # by requester and place
     for place, check in enumerate(checks):
         item = items.get(check.selector)
@@ -215,6 +216,6 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
     return rendered
 
 
-def shown(offer: Offer) -> dict[str, Any]:
+def shown(offer: Offer) -> Rendered:
     price = Money.shown(from_millionths(offer.price.amount), offer.price.currency)
     return {"licenseType": offer.tier, "permissions": list(offer.rule.permissions), "pricePerAccess": price}

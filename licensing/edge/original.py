@@ -164,7 +164,9 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
         url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
         method = head.scope["method"]
     elif head.path == INGRESS_NGINX:
-        url, method = described_by_ingress_nginx(head, is_trusted)
+        require_trust(is_trusted, "X-Original-URL")  # X-Forwarded-* may come from the visitor
+        url = whole_url(head.header(b"x-original-url"), "X-Original-URL")
+        method = head.header(b"x-original-method") or head.scope["method"]
     else:
         url, method = read_forwarded(head, is_trusted)
     is_said = is_trusted and b"x-forwarded-for" in head.headers
@@ -214,13 +216,6 @@ def read_forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
     method = head.header(b"x-forwarded-method") or head.scope["method"]
     return f"{forwarded_proto(head)}://{host}{escape_uri(uri)}", method
-
-
-def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
-    """Return URL and method from X-Original-*; there X-Forwarded-* may come from the visitor."""
-    require_trust(is_trusted, "X-Original-URL")
-    method = head.header(b"x-original-method") or head.scope["method"]
-    return whole_url(head.header(b"x-original-url"), "X-Original-URL"), method
 
 
 def whole_url(text: str, header: str) -> str:

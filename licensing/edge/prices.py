@@ -12,9 +12,8 @@ from kit.values.decimals import from_millionths, plain, to_millionths
 from licensing.access.event_loop.head import Head
 from licensing.policies.offers import Offer, Payment
 
-PRICE, EXACT, MOST, CHARGED, ERROR = (
-    *("crawler-price", "crawler-exact-price", "crawler-max-price", "crawler-charged", "crawler-error"),
-)
+PRICE, EXACT, MOST = "crawler-price", "crawler-exact-price", "crawler-max-price"
+CHARGED, ERROR = "crawler-charged", "crawler-error"
 OFFERS = frozenset({EXACT.encode(), MOST.encode()})
 IS_PRICE = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
 

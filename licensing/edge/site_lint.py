@@ -76,7 +76,8 @@ def lint_whole_site(site: Site) -> Iterator[Finding]:
 
 def lint_rules(site: Site) -> Iterator[Finding]:
     policies, terms = policies_by_id(site), {one.url: one for one in terms_of_site(site)}
-    linted = LintedPolicies()
+    linted: dict[str | None, list[PolicyFinding] | None] = {}  # by policy; None beyond MAX_PAIRS
+    pairs = 0
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
         url = pattern_spellings(rule.pattern)[0]
@@ -95,7 +96,11 @@ def lint_rules(site: Site) -> Iterator[Finding]:
             )
             yield Finding("note", "narrowed", message, rule.pattern)
         if policy is not None:
-            yield from lint_policy(rule.pattern, policy, linted.findings(policy))
+            if policy.id not in linted:
+                pairs += len(policy.rules) ** 2
+                findings = lint(policy.rules, policy.default_action, timezone.now()) if pairs <= MAX_PAIRS else None
+                linted[policy.id] = findings
+            yield from lint_policy(rule.pattern, policy, linted[policy.id])
         unsaid = allowed_to_some(policy) - own - stated.prices.keys()
         if unsaid:
             message = (
@@ -103,23 +108,6 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 "which the documents leave out."
             )
             yield Finding("note", "stricter_than_policy", message, rule.pattern)
-
-
-class LintedPolicies:
-    """Findings about policies. Each is linted once, while the pairs of their rules are at most MAX_PAIRS."""
-
-    def __init__(self) -> None:
-        self.known: dict[str | None, list[PolicyFinding] | None] = {}
-        self.pairs = 0
-
-    def findings(self, policy: CompiledPolicy) -> list[PolicyFinding] | None:
-        """Return the findings; None if the policy is not linted."""
-        if policy.id not in self.known:
-            self.pairs += len(policy.rules) ** 2
-            is_linted = self.pairs <= MAX_PAIRS
-            findings = lint(policy.rules, policy.default_action, timezone.now()) if is_linted else None
-            self.known[policy.id] = findings
-        return self.known[policy.id]
 
 
 def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:

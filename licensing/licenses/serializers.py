@@ -8,13 +8,13 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, Id, Text, Texts, Timestamp
+from kit.rest.fields import Choice, ExternalId, Id, Text, Texts, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.rest.money import Amount, Currency, Money
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import render_amount
 from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import FeeEvery, License
 
 STATES = ["active", "expired", "revoked"]
@@ -36,7 +36,7 @@ class FeeSerializer(StrictSerializer):
         return None if amount is None else {"amount": render_amount(amount), "currency": currency, "every": every}
 
 
-class LicenseSerializer(StrictSerializer):
+class LicenseSerializer(RowSerializer):
     """A licence: its type, scope, period and prices."""
 
     id = Id("lic", read_only=True)
@@ -49,13 +49,7 @@ class LicenseSerializer(StrictSerializer):
         source="requester_name",
         help_text="The requester's name. Given here, it names a requester that has none, and changes no name.",
     )
-    externalId = Text(
-        max_length=255,
-        required=False,
-        allow_null=True,
-        source="external_id",
-        help_text="The licence's id in your own system. Unique within the account.",
-    )
+    externalId = ExternalId("The licence's id in your own system. Unique within the account.")
     licenseType = Text(max_length=100, source="license_type", help_text="Compared by the condition `licenseType`.")
     contentIds = Texts(
         max_items=MAX_CONTENT_IDS,
@@ -123,29 +117,19 @@ class LicenseSerializer(StrictSerializer):
             fields |= {f"fee_{name}": terms.get(name) for name in ("amount", "currency", "every")}
         return fields
 
-    def to_representation(self, held: License) -> Rendered:
-        return {
-            "id": held.pk,
-            "object": "license",
-            "requesterId": held.requester.requester_id,
-            "requesterName": held.requester.name,
-            "externalId": held.external_id,
-            "licenseType": held.license_type,
-            "contentIds": held.content_ids,
-            "tags": held.tags,
-            "policyIds": held.policy_ids,
-            "startsAt": render_timestamp(held.starts_at),
-            "expiresAt": render_timestamp(held.expires_at),
-            "price": Money.shown(held.price_amount, held.price_currency),
-            "pricePerAccess": Money.shown(held.access_amount, held.access_currency),
-            "fee": FeeSerializer.shown(held.fee_amount, held.fee_currency, held.fee_every),
-            "nextFeeAt": render_timestamp(held.next_fee_at),
-            "metadata": held.metadata,
-            "status": held.state(timezone.now()),
-            "revokedAt": render_timestamp(held.revoked_at),
-            "created": render_timestamp(held.created),
-            "updated": render_timestamp(held.updated),
-        }
+    attributes = {"requesterId": "requester.requester_id", "requesterName": "requester.name"}
+
+    def show_price(self, held: License) -> Rendered | None:
+        return Money.shown(held.price_amount, held.price_currency)
+
+    def show_price_per_access(self, held: License) -> Rendered | None:
+        return Money.shown(held.access_amount, held.access_currency)
+
+    def show_fee(self, held: License) -> Rendered | None:
+        return FeeSerializer.shown(held.fee_amount, held.fee_currency, held.fee_every)
+
+    def show_status(self, held: License) -> str:
+        return held.state(timezone.now())
 
 
 def former_terms(former: Mapping[str, object]) -> dict[str, object]:

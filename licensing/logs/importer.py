@@ -28,6 +28,7 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
 from licensing.edge.original import MAX_URI, Original, escape_uri
+from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect, parser_of
@@ -47,11 +48,7 @@ LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
 HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page
 HOUR = timedelta(hours=1)
-# Pages that the files in deploy/edge/ do not ask about.
-ASSET = re.compile(
-    r"/(assets|static)(/[\w-]+)*/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)(\?|$)",
-    re.ASCII,
-)
+UNASKED = re.compile(rf"{ASSET}(\?|$)")  # pages that the files in deploy/edge/ do not ask about
 
 Progress = Callable[[LogTotals], object]
 NumberedLine = tuple[int, bytes | None]  # None for one that is too long
@@ -167,7 +164,7 @@ class LogImport(Decider):
                 totals.note_problem(number, f"The time is before the year {EARLIEST.year}.")
             elif self.horizon is not None and visit.moment < self.horizon:
                 totals.purged += 1
-            elif ASSET.match(uri):
+            elif UNASKED.match(uri):
                 totals.assets += 1
             elif visit.status not in HAVE_PAGE:
                 totals.not_taken[status_class(visit.status)] += 1
@@ -219,7 +216,7 @@ class LogImport(Decider):
             if new:
                 note_change(self.site.account_id, {line.moment.date() for line in new})
                 VisitsCounted.objects.update(imports=F("imports") + 1)
-                store(tally(self.group([line for line in new if line.moment < until])))
+                store(*tally(self.group([line for line in new if line.moment < until])))
         return new
 
     def group(self, lines: Iterable[DecidedLine]) -> list[Group]:

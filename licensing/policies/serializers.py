@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from kit.http.field_errors import to_error_detail
-from kit.rest.fields import Boolean, Choice, Id, Integer, ParsedField, Several, Text, Timestamp
+from kit.rest.fields import Boolean, Choice, ExternalId, Id, Integer, ParsedField, Several, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.rest.serializers import StrictSerializer
 from kit.values.faults import Fault, fault_message
@@ -205,13 +205,7 @@ class PolicySerializer(StrictSerializer):
 
     id = Id("pol", read_only=True)
     object = Choice(choices=["policy"], read_only=True)
-    externalId = Text(
-        max_length=255,
-        required=False,
-        allow_null=True,
-        source="external_id",
-        help_text="The policy's id in your own system. Unique within the account.",
-    )
+    externalId = ExternalId("The policy's id in your own system. Unique within the account.")
     name = Text(max_length=255)
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analytics.ledger.due import book_due
 from analytics.models import Statement, Wallet
-from analytics.statements.printing import is_quota, printed, statement_amount
+from analytics.statements.printing import printed
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
 from kit.http.content_security import content_security_policy
@@ -177,5 +177,5 @@ def license_row(held: License, now: datetime) -> LicenseRow:
 
 
 def statement_row(one: Statement) -> StatementRow:
-    closing = one.credit_closing if is_quota(one) else one.closing
-    return StatementRow(one.pk, f"{one.month:%Y-%m}", statement_amount(closing, one), one.status)
+    closing = one.credit_closing if one.is_quota else one.closing
+    return StatementRow(one.pk, f"{one.month:%Y-%m}", in_units(closing, one.currency), one.status)

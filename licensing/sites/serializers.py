@@ -5,9 +5,9 @@ from rest_framework import serializers
 
 from accounts.models import Unknown
 from kit.rest.fields import Array, Choice, Host, Id, Several, Text, Timestamp, Url
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
 from licensing.sites.models import Ask, Site
 from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
@@ -74,7 +74,7 @@ class VerificationSerializer(StrictSerializer):
     dnsName = Text(read_only=True, help_text="The name of the TXT record.")
 
 
-class SiteSerializer(StrictSerializer):
+class SiteSerializer(RowSerializer):
     """A host whose pages are decided at the edge, as the API shows and accepts it."""
 
     id = Id("site", read_only=True)
@@ -156,16 +156,7 @@ class SiteSerializer(StrictSerializer):
     for_secret_keys = frozenset({"robotsTxt"})
     sometimes = frozenset({"robotsTxt", "uncoveredHosts"})
 
-    def to_representation(self, site: Site) -> Rendered:
-        return {
-            "id": site.pk,
-            "object": "site",
-            **site.audited(),
-            "verification": {
-                "record": dns_record(site.pk),
-                "url": file_url(site.host),
-                "dnsName": txt_name(site.host),
-            },
-            "created": render_timestamp(site.created),
-            "updated": render_timestamp(site.updated),
-        }
+    attributes = {"aliases": "shown_aliases", "rules": "shown_rules"}
+
+    def show_verification(self, site: Site) -> Rendered:
+        return {"record": dns_record(site.pk), "url": file_url(site.host), "dnsName": txt_name(site.host)}

@@ -88,14 +88,14 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     if counted is None:
         return False
     # A killed deletion may have left decisions of an account that is gone.
-    counts = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
+    usage, sites = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin, imports=counted.imports).update(until=end):
             return False
-        store(counts)
+        store(usage, sites)
     return True
 
 

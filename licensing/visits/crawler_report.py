@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from typing import TypeVar
 
 from django.db.models import QuerySet, Sum
 from msgspec import Struct
@@ -23,12 +22,10 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, Usage
-from licensing.visits.usage import add_visits
+from licensing.visits.usage import sum_by_key
 
 CENT = Decimal("0.01")
 CHARGES = 10_000  # of removed decisions that are looked up together
-
-Name = TypeVar("Name")
 
 
 class By(StrEnum):
@@ -79,7 +76,7 @@ def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> Cr
     at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
-        crawls = totals((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
+        crawls = sum_by_key((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
         paid, stakes = sums_by_name(revenue, name_crawler), sums_by_name(at_stake, name_crawler)
         return {name: Taker(counts, 0, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
 
@@ -94,7 +91,7 @@ def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> Cr
         By.OPERATOR: lambda crawler: crawler.operator,
         By.CRAWLER: lambda crawler: crawler.name,
     }
-    series = totals(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
+    series = sum_by_key(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
     return CrawlerReport(
         summary=Taker(
             sum(by_day.values(), Visits()),
@@ -121,13 +118,6 @@ def sums_by_name(sums: Iterable[tuple[Crawler, Sums]], name_crawler: Callable[[C
     return {name: added_up(amounts) for name, amounts in several.items()}
 
 
-def totals(parts: Iterable[tuple[Name, Visits]]) -> dict[Name, Visits]:
-    visits_by_name: dict[Name, Visits] = {}
-    for name, visits in parts:
-        add_visits(visits_by_name, name, visits)
-    return visits_by_name
-
-
 def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
     return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -row[1].referrals, row[0]))
 
@@ -135,7 +125,7 @@ def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
 def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Visits]:
     """Return the numbers of requests of these crawlers by day and requester."""
     sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by")
-    return totals(
+    return sum_by_key(
         ((day, requester), replace(visits, verified=visits.total if Identification(identified_by).verifies else 0))
         for (day, requester, identified_by), visits in sums.items()
         if requester in crawlers

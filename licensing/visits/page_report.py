@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
+from itertools import chain
 from typing import TypeVar
 
 from django.db.models import Case, F, QuerySet, TextField, Value, When
@@ -15,7 +16,7 @@ from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
 from licensing.visits.reading import Choice, FieldValues, Usage, read_sums
 from licensing.visits.report import TOP
-from licensing.visits.usage import add_visits
+from licensing.visits.usage import add_visits, sum_by_key
 
 TOP_VISITORS = 10  # of a page
 MOST_FIRST = -(F("allowed_sum") + F("observed_sum") + F("denied_sum"))
@@ -79,18 +80,12 @@ def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:
 def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
     """Return URL and visits of the pages with most visits."""
     rows = usage.choice.rows(Kind.VISITOR_OF_PAGE)
-    waiting: dict[str, Visits] = {}
-    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
-        add_visits(waiting, key.url, visits)
+    waiting = sum_by_key((key.url, visits) for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items())
     there = {page.pk: page.url for page in stored_pages({(key.account, key.url) for key in usage.waiting})}
     most = top_counted(rows, "page_id", set(there))
     urls = there | dict(Page.objects.filter(pk__in=most.keys() - there.keys()).values_list("pk", "url"))
-    pages: dict[str, Visits] = {}
-    for pk, visits in most.items():  # accounts of one operator may have pages of the same URL
-        add_visits(pages, urls[pk], visits)
-    for url, visits in waiting.items():
-        add_visits(pages, url, visits)
-    return ranking(pages)
+    counted = ((urls[pk], visits) for pk, visits in most.items())
+    return ranking(sum_by_key(chain(counted, waiting.items())))  # several accounts may have pages of the same URL
 
 
 def top_counted(rows: QuerySet[EdgeUsage], name: str, waiting: set[Key]) -> dict[Key, Visits]:
@@ -130,10 +125,6 @@ def top_folders(usage: Usage) -> list[tuple[str, Visits]]:
             output_field=TextField(),
         )
     )
-    waiting: dict[str, Visits] = {}
-    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
-        add_visits(waiting, choice.folder_above(key.url), visits)
-    folders = top_counted(named, "folder", set(waiting))
-    for folder, visits in waiting.items():
-        add_visits(folders, folder, visits)
-    return ranking(folders)
+    uncounted = usage.uncounted(Kind.VISITOR_OF_PAGE).items()
+    waiting = sum_by_key((choice.folder_above(key.url), visits) for key, visits in uncounted)
+    return ranking(sum_by_key(chain(top_counted(named, "folder", set(waiting)).items(), waiting.items())))

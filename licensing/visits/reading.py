@@ -96,7 +96,7 @@ class Usage:
         self.choice = choice
         until = counted_until()
         is_counted = until is not None and until >= choice.window.end
-        self.waiting = {} if is_counted else tally(groups_in(choice.events(until))).usage
+        self.waiting, _ = tally([] if is_counted else groups_in(choice.events(until)))
 
     def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
         """Return the usage that is not counted yet, normally that of the last two minutes."""

@@ -11,8 +11,9 @@ from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
+from licensing.visits.models import Kind
 from licensing.visits.reading import Choice, Usage
-from licensing.visits.usage import add_visits
+from licensing.visits.usage import sum_by_key
 
 TOP = 100
 OTHER = "other"  # the class of visitors that are not known crawlers
@@ -38,8 +39,7 @@ class VisitorReport(Struct, frozen=True):
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     """Build the report for whole days."""
     with read_snapshot():
-        choice = Choice(account_ids, window)
-        usage = Usage(choice).sums(choice.visitors, "requester", "identified_by")
+        usage = Usage(Choice(account_ids, window)).sums(Kind.VISITOR, "requester", "identified_by")
     visits_by_visitor = {
         (int(requester), Identification(identified_by)): visits for (requester, identified_by), visits in usage.items()
     }
@@ -49,9 +49,7 @@ def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
         Visitor(requesters.get(pk), classes.get(pk, OTHER), identified_by, visits)
         for (pk, identified_by), visits in ranked[:TOP]
     ]
-    sums: dict[tuple[str, Identification], Visits] = {}
-    for (pk, identified_by), visits in visits_by_visitor.items():
-        add_visits(sums, (classes.get(pk, OTHER), identified_by), visits)
+    sums = sum_by_key(((classes.get(pk, OTHER), by), visits) for (pk, by), visits in visits_by_visitor.items())
     order = list(Identification)
     by_class = sorted(sums.items(), key=lambda row: (row[0][0] == OTHER, row[0][0], order.index(row[0][1])))
     return VisitorReport(visitors, len(ranked), [(*key, visits) for key, visits in by_class])

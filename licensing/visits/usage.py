@@ -10,7 +10,6 @@ from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, Wh
 from django.db.models.fields.json import KT
 from django.db.models.functions import Concat, Left, Substr, TruncDate
 from django.db.models.lookups import Exact
-from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.models import AccessEvent
@@ -74,16 +73,16 @@ class Group(NamedTuple):
     visits: Visits
 
 
-class Tally(Struct, frozen=True):
-    """Visits by key, and the sites that decided about the pages."""
-
-    usage: dict[UsageKey, Visits]
-    sites: dict[PageName, str]
-
-
 def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
     before = counts.get(key)
     counts[key] = more if before is None else before + more
+
+
+def sum_by_key(parts: Iterable[tuple[Key, Visits]]) -> dict[Key, Visits]:
+    counts: dict[Key, Visits] = {}
+    for key, visits in parts:
+        add_visits(counts, key, visits)
+    return counts
 
 
 def groups_in(events: QuerySet[AccessEvent]) -> list[Group]:
@@ -126,8 +125,8 @@ class RobotsRules:
         return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
 
 
-def tally(groups: Sequence[Group]) -> Tally:
-    """Count groups by each kind of key."""
+def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
+    """Return the visits by each kind of key, and the sites that decided about the pages."""
     decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
     rules = RobotsRules(decided_by, (group.requester for group in groups))
     referrers = {group.referrer for group in groups if group.referrer is not None}
@@ -140,7 +139,7 @@ def tally(groups: Sequence[Group]) -> Tally:
             sites[account, url] = max(site, sites.get((account, url), ""))
             if rules.forbid(site, requester, url):
                 visits = replace(answers, violations=answers.total)
-        host = hosts.get(referrer)
+        host = None if referrer is None else hosts[referrer]
         add_visits(usage, UsageKey(account, Kind.VISITOR, day, "", requester, identified_by), visits)
         if host is not None:
             add_visits(usage, UsageKey(account, Kind.REFERRER, day, referrer=host), visits)
@@ -148,14 +147,14 @@ def tally(groups: Sequence[Group]) -> Tally:
             add_visits(usage, UsageKey(account, Kind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
             if host is not None:
                 add_visits(usage, UsageKey(account, Kind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
-    return Tally(usage, sites)
+    return usage, sites
 
 
-def store(tally: Tally) -> None:
+def store(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
     """Add the counts to EdgeUsage. The caller must hold the lock of the counted visits."""
-    usage = without_further(tally.usage)
+    usage = without_further(usage)
     pages = {(key.account, key.url) for key in usage if key.kind.has_page}
-    add_usage(usage, keep_urls({page: tally.sites.get(page) for page in pages}))
+    add_usage(usage, keep_urls({page: sites.get(page) for page in pages}))
 
 
 def add_usage(usage: Mapping[UsageKey, Visits], pages: Mapping[PageName, int]) -> None:
@@ -187,12 +186,13 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
     }
     if not kept:
         return usage
-    merged: dict[UsageKey, Visits] = {}
-    for key, visits in usage.items():
+
+    def counted_key(key: UsageKey) -> UsageKey:
         counted = kept.get((key.account, key.day))
         is_further = key.kind.has_page and counted is not None and key.url not in counted
-        add_visits(merged, key._replace(url=FURTHER) if is_further else key, visits)
-    return merged
+        return key._replace(url=FURTHER) if is_further else key
+
+    return sum_by_key((counted_key(key), visits) for key, visits in usage.items())
 
 
 def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:

@@ -11,7 +11,6 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
@@ -25,9 +24,9 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
-from operators.base.forms.confirmation import confirm, with_typed_name
+from operators.base.fields import Values
+from operators.base.forms.confirmation import confirm, danger_action, with_typed_name
 from operators.base.links import list_url
-from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 
@@ -127,7 +126,7 @@ class AccountAdmin(ServiceAdmin[Account]):
                 ("Plan", account.plan),
                 ("Requests", f"{per_minute:,} a minute, {per_day:,} a day"),
                 ("At the edge", self.at_edge(account)),
-                ("Working keys", f"{self.keys_of(account):,}"),
+                ("Working keys", f"{self.count_keys(account):,}"),
             ],
             effects=[
                 "The new limits apply from the next request on, to all of its keys together.",
@@ -148,9 +147,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
         return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
 
-    @action(
-        description="Suspend", icon="block", permissions=["changing"], url_path="suspend", variant=ActionVariant.DANGER
-    )
+    @danger_action("Suspend", "block", "suspend")
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
@@ -163,7 +160,7 @@ class AccountAdmin(ServiceAdmin[Account]):
             self,
             obj=account,
             title=f"Suspend {account.name}?",
-            facts=[("Plan", account.plan), ("Working keys", f"{self.keys_of(account):,}")],
+            facts=[("Plan", account.plan), ("Working keys", f"{self.count_keys(account):,}")],
             effects=[
                 "All of its keys are refused at once, and no check is decided.",
                 "Its items, policies, licences, decisions and ledger stay as they are.",
@@ -197,9 +194,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         return bool(request.user.is_superuser)
 
     @heavy
-    @action(
-        description="Delete", icon="delete", permissions=["removing"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="removing")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
         kept = why_kept(account)
@@ -216,7 +211,7 @@ class AccountAdmin(ServiceAdmin[Account]):
             self,
             obj=account,
             title=f"Delete {account.name}?",
-            facts=[("Working keys", f"{self.keys_of(account):,}"), *count_rows(account)],
+            facts=[("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)],
             effects=[kept]
             if kept
             else [
@@ -236,7 +231,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         return "suspended" if account.suspended_at else "active"
 
     @staticmethod
-    def keys_of(account: Account) -> int:
+    def count_keys(account: Account) -> int:
         return account.api_keys.filter(is_in(State.ACTIVE, timezone.now())).count()
 
     @display(description="Requests a minute")
@@ -255,7 +250,7 @@ class AccountAdmin(ServiceAdmin[Account]):
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
-        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.keys_of(account):,}")
+        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.count_keys(account):,}")
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
@@ -25,21 +24,21 @@ from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possib
 from operators.access.key_pages import (
     NO_REFUSAL,
     FindKey,
+    form_seed,
     key_shown_again,
     latest_changes,
     latest_decisions,
     note_seen,
     refusal_in_words,
-    seed_of,
     show_key,
 )
+from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
-from operators.base.mixins import Values
+from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.lists import time_column
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.times import shown_time
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
@@ -101,6 +100,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
         "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
+    last_used = time_column("Last used", "last_used_at", empty="never")
+    expires = time_column("Expires", "expires_at", empty="never")
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
@@ -127,7 +128,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     def create(self, request: HttpRequest, fields: Values) -> ApiKey:
         account_id, key_id = fields.pop("account").pk, fields.pop("id")
         key, admin_request(request).secret = services.create_api_key(
-            account_id, key_id=key_id, seed=seed_of(request), **fields
+            account_id, key_id=key_id, seed=form_seed(request), **fields
         )
         return key
 
@@ -167,7 +168,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
-                        key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request), **given
+                        key, overlap_seconds=overlap, key_id=new_id, seed=form_seed(request), **given
                     )
             except (IntegrityError, ApiError):  # the same form was sent twice at once
                 if again := key_shown_again(request, self):
@@ -190,9 +191,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             perform=perform,
         )
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
 
@@ -250,10 +249,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     def attention(self, key: ApiKey) -> str:
         return ", ".join(key_states.warnings_of(key, timezone.now()))
 
-    @display(description="Last used", ordering="last_used_at", empty_value="never")
-    def last_used(self, key: ApiKey) -> str:
-        return shown_time(key.last_used_at) if key.last_used_at else "never"
-
     @display(description="Proxies refused with it")
     def refused_proxy(self, key: ApiKey) -> str:
         return refusal_in_words(key) or NO_REFUSAL
@@ -265,10 +260,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     @display(description="Latest decisions made with it")
     def decisions(self, key: ApiKey) -> str:
         return latest_decisions(key)
-
-    @display(description="Expires", ordering="expires_at")
-    def expires(self, key: ApiKey) -> str:
-        return shown_time(key.expires_at) if key.expires_at else "never"
 
     @display(description="May")
     def may(self, key: ApiKey) -> str:

@@ -31,7 +31,9 @@ from analytics.models import AccessEvent
 from operators.base import tickets
 from operators.base.links import change_url, list_url
 from operators.base.mixins import AdminMixin, ModelT
+from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
+from operators.base.requests import admin_request
 from operators.base.scope import request_scope
 from operators.base.times import TO_SECOND, shown_time
 
@@ -55,18 +57,18 @@ class KeyTicketField(tickets.TicketField):
         return key_id
 
 
-def seed_of(request: HttpRequest) -> str:
+def form_seed(request: HttpRequest) -> str:
     """Return the secret from which this form derives the text of its key or client secret."""
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 
 def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
     """Return the page of the key that this form just created in this session, unless it was seen."""
-    key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
+    key_id = tickets.read_ticket(request.POST.get("ticket", ""), ApiKey)
     key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
     if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
         return None
-    text = keytext.generate(key.type, seed_of(request))
+    text = keytext.generate(key.type, form_seed(request))
     if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
         return None
     return show_key(request, model_admin, key, text, "The form was sent twice. Only one key was created.")
@@ -94,6 +96,23 @@ def show_once(
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response
+
+
+class SecretAdmin(ServiceAdmin[ModelT]):
+    """Objects with a secret, which is shown once when it is new."""
+
+    shows_secret = True
+
+    def secret_usage(self, obj: ModelT) -> str:
+        raise NotImplementedError
+
+    def response_add(self, request: HttpRequest, obj: ModelT, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_secret(request, obj, admin_request(request).secret)
+
+    def show_secret(self, request: HttpRequest, obj: ModelT, secret: str, note: str = "") -> HttpResponse:
+        """Return the only page with the secret."""
+        title, usage = f"The secret of {getattr(obj, 'name', obj)}", self.secret_usage(obj)
+        return show_once(request, self, obj, secret, title=title, what="secret", usage=usage, note=note)
 
 
 FORM = "Find a leaked key"

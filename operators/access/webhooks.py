@@ -19,12 +19,11 @@ from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndp
 from accounts.webhooks.recovery import Recovery
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from kit.values.timestamps import parse_timestamp, render_timestamp
-from operators.access.key_pages import show_once
-from operators.base.fields import Lines
+from operators.access.key_pages import SecretAdmin
+from operators.base.fields import Lines, Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm, Values
-from operators.base.model_admin import ServiceAdmin
+from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.times import TO_SECOND, Moment, shown_time, time_in_words
@@ -119,8 +118,7 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint]):
-    shows_secret = True
+class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     form = WebhookForm
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
@@ -147,25 +145,8 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint]):
     def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: Values) -> WebhookEndpoint:
         return services.update_endpoint(obj, fields)
 
-    def response_add(
-        self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        return self.show_secret(request, obj, admin_request(request).secret)
-
-    def show_secret(
-        self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str, note: str = ""
-    ) -> HttpResponse:
-        """Return the only page with the secret."""
-        return show_once(
-            request,
-            self,
-            endpoint,
-            secret,
-            title=f"The secret of {endpoint}",
-            what="secret",
-            usage="The receiver uses it to verify the signature of each delivery.",
-            note=note,
-        )
+    def secret_usage(self, endpoint: WebhookEndpoint) -> str:
+        return "The receiver uses it to verify the signature of each delivery."
 
     # --- Asking it to do something -----------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
@@ -25,6 +26,8 @@ from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
 
+Values: TypeAlias = dict[str, Any]  # of a form's fields
+
 
 def lines(text: str) -> list[str]:
     """Split a text into non-empty lines as browsers end them; splitlines() recognises more line ends."""
@@ -37,15 +40,15 @@ def one_line(text: str) -> str:
 
 
 class CompositeWidget(forms.Widget):
-    """A value spread over several inputs, assembled by `value_of`. Never omitted from a form."""
+    """A value spread over several inputs, assembled by `read_data`. Never omitted from a form."""
 
-    def value_of(self, data: QueryDict) -> object:
+    def read_data(self, data: QueryDict) -> object:
         raise NotImplementedError
 
     def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
         if not isinstance(data, QueryDict):
             raise TypeError("It is read from a submitted form.")
-        return self.value_of(data)
+        return self.read_data(data)
 
     def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
         return False
@@ -78,6 +81,13 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         )
         context["suggestions"] = list(self.suggestions())
         return context
+
+
+def without_window(field: forms.Field | None) -> forms.Field | None:
+    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
+    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget
+    return field
 
 
 class LinesField(forms.Field):
@@ -216,22 +226,22 @@ def as_json(value: object) -> object:
     return None if value == "" else value
 
 
-def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
+def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> Values:
     """Validate the body with the endpoint's serializer. Raises ApiError or the serializer's ValidationError."""
     check_values(body, "", 0)
-    fields: dict[str, Any] = serializer.run_validation(body)
+    fields: Values = serializer.run_validation(body)
     return fields
 
 
 def build_body(
     serializer: Serializer, names: Mapping[str, str], changed: Mapping[str, object], cleaned: Mapping[str, object]
-) -> dict[str, Any]:
+) -> Values:
     """Return a body of the API that sets the changed values. `names` has the path of each form field in it.
 
     `price.amount` is a part of an object, which is sent with all of its parts, or as null if they are all empty. Of an
     object of any keys, only changed parts are sent; `metadata.*` is a field with several of them.
     """
-    body: dict[str, Any] = {}
+    body: Values = {}
     for name, value in changed.items():
         whole, _, part = names.get(name, "").partition(".")
         if whole not in serializer.fields:

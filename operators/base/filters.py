@@ -20,11 +20,10 @@ from unfold.contrib.filters.admin import (
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
 from kit.values.calendar import Months
-from operators.base.chosen_account import FILTER, chosen_id, offered_accounts
 from operators.base.figures.choice import MOST_ACCOUNTS, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import request_scope
+from operators.base.scope import FILTER, chosen_id, offered_accounts, request_scope
 
 
 class OptionsFilter(DropdownFilter, Generic[ModelT]):

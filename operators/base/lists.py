@@ -91,7 +91,7 @@ class SavedFilters(AdminMixin[ModelT]):
     """A mixin for ModelAdmins whose operators can save a list's filters."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        query = filters_of(request.GET)
+        query = filter_query(request.GET)
         if request.method == "POST" and {SAVE, FORGET} & request.POST.keys():
             if not self.has_view_or_change_permission(request):
                 raise PermissionDenied
@@ -123,7 +123,7 @@ class SavedFilters(AdminMixin[ModelT]):
             )
 
 
-def filters_of(query: QueryDict) -> str:
+def filter_query(query: QueryDict) -> str:
     """Return the query without the page number and without empty fields, which the filter form also sends."""
     kept = QueryDict(mutable=True)
     for name, values in query.lists():
@@ -135,10 +135,11 @@ Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row
 Right = Callable[..., bool]
 
 
-def time_column(title: str, field: str, style: str = TO_MINUTE) -> Column:
+def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "–") -> Column:
     @display(description=title, ordering=field)
     def column(admin: object, row: object) -> str:
-        return shown_time(getattr(row, field), style)
+        moment = getattr(row, field)
+        return empty if moment is None else shown_time(moment, style)
 
     return column
 

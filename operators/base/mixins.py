@@ -1,7 +1,7 @@
 """Mixins for ModelAdmin classes and forms. Put a mixin before the class that it extends."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib.admin.helpers import AdminForm
 from django.db.models import Model
@@ -10,12 +10,10 @@ from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
 from rest_framework.serializers import Serializer
 
-from operators.base.fields import build_body, validate_fields
+from operators.base.fields import Values, build_body, validate_fields
 
 ModelT = TypeVar("ModelT", bound=Model)
 FormT = TypeVar("FormT", bound=BaseForm)
-
-Values: TypeAlias = dict[str, Any]  # of a form's fields
 
 EDIT = "_edit"  # name of buttons that do not save; their value says what they do
 REOPEN = "back"
@@ -52,14 +50,14 @@ class FormPage(AdminMixin[ModelT]):
         form_url: str = "",
         obj: ModelT | None = None,
     ) -> HttpResponse:
-        form = form_of(context)
+        form = shown_form(context)
         if other := self.page_instead(request, form, obj):
             return other
         context |= self.form_context(request, form, obj)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
-def form_of(context: Mapping[str, object]) -> ModelForm:
+def shown_form(context: Mapping[str, object]) -> ModelForm:
     """Return the form of a page that ModelAdmin renders."""
     return cast(AdminForm, context["adminform"]).form
 

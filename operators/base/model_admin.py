@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import flatten_fieldsets, unquote
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
@@ -25,16 +24,15 @@ from unfold.views import ChangeList
 from accounts.models import Account
 from operators.base import tickets
 from operators.base.audited import AuditedHistory
-from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
-from operators.base.fields import changed_values
+from operators.base.fields import Values, changed_values, without_window
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.links import with_copy_button
 from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
-from operators.base.mixins import FormPage, ModelT, ServiceForm, Values, derive_form
+from operators.base.mixins import FormPage, ModelT, ServiceForm
 from operators.base.pages import EmptyState
-from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
+from operators.base.refusals import REFUSALS, FormErrors, refusal
 from operators.base.requests import admin_request
-from operators.base.scope import request_scope
+from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
@@ -42,13 +40,6 @@ if TYPE_CHECKING:
 
 # A single save button, because the others lead to another page.
 ONE_BUTTON = {"show_save_and_add_another": False, "show_save_and_continue": False}
-
-
-def without_window(field: FormField | None) -> FormField | None:
-    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
-    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-        field.widget = field.widget.widget
-    return field
 
 
 class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
@@ -60,6 +51,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may stay empty because the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
+    find: ClassVar[Callable[..., QuerySet] | None] = None  # searches rows by a term, instead of in `search_fields`
 
     # On a narrow screen a row has two lines: a name, and facts, each with a prefix if needed. One of them is the
     # column that links to the object.
@@ -79,7 +71,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelT]:
         """Return the rows that the member of staff may see, with list_select_related, also for single pages.
 
-        Lists are restricted to the chosen account (operators.base.chosen_account).
+        Lists are restricted to the chosen account (operators.base.scope).
         """
         rows = super().get_queryset(request)
         if self.list_select_related:
@@ -91,6 +83,14 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         with listing(request):
             return super().get_changelist_instance(request)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
+    ) -> tuple[QuerySet[ModelT], bool]:
+        if self.find is None:
+            return super().get_search_results(request, queryset, search_term)
+        term = search_term.strip()
+        return (self.find(queryset, term) if term else queryset), False
 
     @display(description="Id")
     def identifier(self, obj: Model) -> str:
@@ -263,7 +263,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         new_id = None
         if object_id is None and self.has_add_permission(request):
             ticket = request.POST.get("ticket", "")
-            new_id = tickets.id_of(ticket, self.model)
+            new_id = tickets.read_ticket(ticket, self.model)
             if request.method == "POST" and new_id is None:
                 admin_request(request).refused = FormErrors({NON_FIELD_ERRORS: [tickets.TOO_OLD]})
             elif new_id is not None and tickets.is_used(self.model, new_id):
@@ -291,10 +291,3 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         text = f"The form was sent twice, and made this {self.opts.verbose_name} once."
         self.message_user(request, text, messages.WARNING)
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", pk)
-
-    def get_form(
-        self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
-    ) -> type[ModelForm]:
-        form = super().get_form(request, obj, change, **kwargs)
-        refused = getattr(request, "refused", None)
-        return derive_form(form, RefusedForm, refused=refused) if refused else form

@@ -32,10 +32,10 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
     """Convert an error. `fields` maps API names to form fields if they differ beyond snake_case."""
     match error:
         case ApiError():
-            return FormErrors({field_of(error.param or "", fields): [in_admin_words(error.message)]})
+            return FormErrors({form_field(error.param or "", fields): [in_admin_words(error.message)]})
         case SerializerErrors():
             param, message = first_error(error.detail)
-            return FormErrors({field_of(param, fields): [in_admin_words(message)]})
+            return FormErrors({form_field(param, fields): [in_admin_words(message)]})
         case ValidationError() if hasattr(error, "error_dict"):
             return FormErrors({fields.get(name, name): messages for name, messages in error.message_dict.items()})
         case ValidationError():
@@ -49,7 +49,7 @@ def in_admin_words(message: str) -> str:
     return REQUESTER.sub(lambda found: "Customer" if found[1] == "R" else "customer", message)
 
 
-def field_of(param: str, fields: Mapping[str, str]) -> str:
+def form_field(param: str, fields: Mapping[str, str]) -> str:
     """Return the form field of a path such as `rules[0].action`, `context.ip` or `requestsPerDay`."""
     path = param.partition("[")[0]
     while path not in fields and "." in path:
@@ -62,14 +62,3 @@ def add_refusal(form: forms.BaseForm, refused: FormErrors) -> None:
     """Add the messages to the form's errors."""
     for name, messages in refused.messages.items():
         form.add_error(name if name in form.fields else None, messages)
-
-
-class RefusedForm(forms.BaseForm):
-    """Mixin for a form that shows an error of the service."""
-
-    refused: FormErrors
-
-    def clean(self) -> dict[str, object] | None:
-        cleaned = super().clean()
-        add_refusal(self, self.refused)
-        return cleaned

@@ -17,9 +17,6 @@ MOST_REQUESTERS = 5
 
 def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
     """Search by whole id, start of the external id, or starts of all words in the title."""
-    term = term.strip()
-    if not term:
-        return items
     if ids.decode("cnt", term) is not None:
         return items.filter(Q(pk=term) | Q(external_id=term))
     return either_way(items, Q(external_id__startswith=term), Q(title__has_words=term))
@@ -27,9 +24,6 @@ def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
 
 def find_requesters(requesters: QuerySet[Requester], term: str) -> QuerySet[Requester]:
     """Search by the start of the id, or starts of all words in the name."""
-    term = term.strip()
-    if not term:
-        return requesters
     return either_way(requesters, Q(requester_id__startswith=term), Q(name__has_words=term))
 
 
@@ -56,9 +50,6 @@ def first_keys(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[st
 
 def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
     """Search by whole id, or by requester."""
-    term = term.strip()
-    if not term:
-        return licenses
     if ids.decode("lic", term) is not None:
         return licenses.filter(pk=term)
     return licenses.filter(requester__in=find_requesters(Requester.objects.all(), term))

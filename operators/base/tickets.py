@@ -18,23 +18,23 @@ TOO_OLD = "This form has expired. Check it and send it again."
 
 
 def new_ticket(model: type[Model]) -> str:
-    return signing.dumps(ids.new_id(prefix_of(model)), salt=SALT)
+    return signing.dumps(ids.new_id(id_prefix(model)), salt=SALT)
 
 
-def prefix_of(model: type[Model]) -> str:
+def id_prefix(model: type[Model]) -> str:
     field = model._meta.pk
     if not isinstance(field, ids.IdField):
         raise TypeError(f"{model.__name__} has no prefixed id.")
     return field.prefix
 
 
-def id_of(ticket: str, model: type[Model]) -> str | None:
+def read_ticket(ticket: str, model: type[Model]) -> str | None:
     """Return the new object's id; None if the ticket is forged, expired or for another model."""
     try:
         pk: str = signing.loads(ticket, salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
         return None
-    return pk if ids.decode(prefix_of(model), pk) is not None else None
+    return pk if ids.decode(id_prefix(model), pk) is not None else None
 
 
 def is_used(model: type[Model], pk: str) -> bool:
@@ -51,7 +51,7 @@ class TicketField(forms.CharField):
         self.model = model
 
     def clean(self, value: str) -> str:
-        pk = id_of(super().clean(value) or "", self.model)
+        pk = read_ticket(super().clean(value) or "", self.model)
         if pk is None:
             raise forms.ValidationError(TOO_OLD)
         return pk

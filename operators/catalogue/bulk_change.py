@@ -64,7 +64,7 @@ class BulkChange:
             for item, account in items:
                 accounts.add(account)
                 about["forth"]["total"] += 1
-                yield line_of((account, item, None))
+                yield file_line((account, item, None))
 
         upload = Upload.keep(request, lines(), about)
         about["accounts"] = sorted(accounts)
@@ -142,7 +142,7 @@ class BulkChange:
         changed = change_items(account, items, {field: value})
         if former:
             with self.upload.open_for_writing("before", append=True) as file:
-                file.write(b"".join(map(line_of, former)))
+                file.write(b"".join(map(file_line, former)))
         return changed
 
     @transaction.atomic
@@ -160,7 +160,7 @@ def progress() -> Progress:
     return {"total": 0, "done": 0, "changed": 0, "at": 0}
 
 
-def line_of(line: Line) -> bytes:
+def file_line(line: Line) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import AccessEvent
@@ -23,28 +22,19 @@ from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
-from operators.base.fields import Lines
-from operators.base.figures.of_one import OfOne, latest_decisions
+from operators.base.fields import Lines, Values
+from operators.base.figures.recent import RecentFigures, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import list_url
-from operators.base.mixins import ServiceForm, Values
+from operators.base.lists import right, time_column
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import find_content
-from operators.base.times import shown_time
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
-
-
-class ContentExport(ListExport[Content]):
-    export_name = "content"
-    export_serializer = ContentSerializer
-    export_columns = (
-        "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
-        *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
-    )  # fmt: skip
 
 
 class StrictJson(forms.JSONField):
@@ -125,7 +115,7 @@ class TagFilter(TextFilter):
 
 
 @admin.register(Content)
-class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content]):
+class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExport[Content], ServiceAdmin[Content]):
     one = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
@@ -149,7 +139,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("title", "external_id")  # how: see operators.base.searching
+    search_fields = ("title", "external_id")
+    find = staticmethod(find_content)
     search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
@@ -159,20 +150,23 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
+    created_at = time_column("Created", "created")
+    updated_at = time_column("Changed", "updated")
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
+    export_name = "content"
+    export_serializer = ContentSerializer
+    export_columns = (
+        "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
+        *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
+    )  # fmt: skip
     actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Content], search_term: str
-    ) -> tuple[QuerySet[Content], bool]:
-        return find_content(queryset, search_term), False
-
-    def licenses_of(self, item: Content) -> QuerySet[License]:
+    def shown_licenses(self, item: Content) -> QuerySet[License]:
         return covering_licenses(item)
 
     def license_fields(self, item: Content) -> dict[str, str]:
@@ -189,9 +183,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
         return content_services.update_content(obj, fields)
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         item = self.found(request, object_id)
 
@@ -225,22 +217,13 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
 
-    def has_decisions_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("analytics.view_accessevent")
+    has_decisions_permission = right("analytics.view_accessevent")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="Status", ordering="status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:
         return item.status
-
-    @display(description="Created", ordering="created")
-    def created_at(self, item: Content) -> str:
-        return shown_time(item.created)
-
-    @display(description="Changed")
-    def updated_at(self, item: Content) -> str:
-        return shown_time(item.updated)
 
     @display(description="Asked for")
     def requests(self, item: Content) -> str:

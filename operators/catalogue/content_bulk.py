@@ -60,7 +60,7 @@ class PolicyForm(BulkForm):
         return "policy_id", None if chosen == NO_POLICY else chosen
 
 
-def policies_of(account_ids: list[str]) -> list[tuple[str, str]]:
+def policy_choices(account_ids: list[str]) -> list[tuple[str, str]]:
     """Return the choices: an account's policies if there is only one account, and "no policy"."""
     choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
     if len(account_ids) == 1:
@@ -92,11 +92,11 @@ class Selection(Struct, frozen=True):
         return sum(self.counts.values())
 
 
-def rows_of(queryset: QuerySet[Content]) -> Iterator[tuple[str, str]]:
+def selected_rows(queryset: QuerySet[Content]) -> Iterator[tuple[str, str]]:
     return queryset.order_by("pk").values_list("pk", "account_id").iterator(10_000)
 
 
-def items_of(number: int) -> str:
+def items_text(number: int) -> str:
     return "1 item" if number == 1 else f"{number:,} items"
 
 
@@ -127,7 +127,7 @@ class BulkChanges(AdminMixin[Content]):
     def change(
         self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[BulkForm], effects: list[str]
     ) -> HttpResponse | None:
-        chosen = Selection.of(rows_of(queryset))
+        chosen = Selection.of(selected_rows(queryset))
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
             if bound.cleaned_data["concerned"] != chosen.digest:
@@ -136,7 +136,7 @@ class BulkChanges(AdminMixin[Content]):
             elif change := self.begun(request, queryset, verb, bound):
                 if not change.is_over:
                     return redirect("admin:licensing_content_bulk", change.upload.token)
-                messages.success(request, outcome_of(change))
+                messages.success(request, describe_outcome(change))
                 return None  # back to the filtered list
         return self.ask(request, verb, chosen, bound, effects)
 
@@ -149,13 +149,13 @@ class BulkChanges(AdminMixin[Content]):
         made = form(request.POST if answered else None, initial=initial)
         policy = made.fields.get("policy")
         if isinstance(policy, forms.ChoiceField):
-            policy.choices = policies_of(list(chosen.counts))
+            policy.choices = policy_choices(list(chosen.counts))
         return made
 
     @staticmethod
     def begun(request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm) -> BulkChange | None:
         """Start the change and run its first step; None if that failed, with the error in the form."""
-        change = BulkChange.begin(request, rows_of(queryset), verb, *form.new_value())
+        change = BulkChange.begin(request, selected_rows(queryset), verb, *form.new_value())
         try:
             change.step()
         except REFUSALS as error:
@@ -176,10 +176,10 @@ class BulkChanges(AdminMixin[Content]):
             request,
             self,
             "operators/confirm.html",
-            title=f"{verb} {items_of(chosen.total)}?",
-            facts=[(names[account], items_of(number)) for account, number in chosen.counts.items()],
+            title=f"{verb} {items_text(chosen.total)}?",
+            facts=[(names[account], items_text(number)) for account, number in chosen.counts.items()],
             effects=[*effects, *kept],
-            button=f"{verb} {items_of(chosen.total)}",
+            button=f"{verb} {items_text(chosen.total)}",
             form=form,
             back=request.get_full_path(),
         )
@@ -200,7 +200,7 @@ class BulkChanges(AdminMixin[Content]):
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
-        title = f"{change.about['verb']} {items_of(change.about['forth']['total'])}"
+        title = f"{change.about['verb']} {items_text(change.about['forth']['total'])}"
         return page(
             request,
             self,
@@ -208,23 +208,26 @@ class BulkChanges(AdminMixin[Content]):
             title=f"Undo: {title}" if change.about["back"] else title,
             change=change,
             progress=progress,
-            outcome=outcome_of(change) if change.is_over else "",
+            outcome=describe_outcome(change) if change.is_over else "",
             items=reverse("admin:licensing_content_changelist"),
         )
 
 
-def outcome_of(change: BulkChange) -> SafeString:
+def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
     progress = change.progress
     rest = progress["done"] - progress["changed"]
     if change.about["back"]:
-        told = f"{items_of(progress['changed'])} changed back."
-        also = f" {items_of(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
+        told = f"{items_text(progress['changed'])} changed back."
+        also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
         return format_html("{}{}", told, also)
-    also = f" {items_of(rest)} had it already." if rest else ""
+    also = f" {items_text(rest)} had it already." if rest else ""
     if not change.can_be_undone:
-        return format_html("{}{}", f"{items_of(progress['changed'])} changed.", also)
+        return format_html("{}{}", f"{items_text(progress['changed'])} changed.", also)
     address = reverse("admin:licensing_content_bulk", args=[change.upload.token])
     return format_html(
-        '{}{} <a class="underline" href="{}">Undo …</a>', f"{items_of(progress['changed'])} changed.", also, address
+        '{}{} <a class="underline" href="{}">Undo …</a>',
+        f"{items_text(progress['changed'])} changed.",
+        also,
+        address,
     )

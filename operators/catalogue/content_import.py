@@ -94,7 +94,7 @@ class ContentImport(AdminMixin[Content]):
             return redirect("admin:licensing_content_import_items")
         columns = upload.about["columns"]
         posted = request.POST if {"preview", EDIT} & request.POST.keys() else None
-        form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.initial_of(plan))
+        form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.plan_values(plan))
         if upload.about["state"] == "preview" and request.method == "POST":
             if "import" in request.POST:
                 run(upload, plan)

@@ -92,7 +92,7 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     return response
 
 
-def grouping_of(text: str) -> By:
+def read_grouping(text: str) -> By:
     """Return the chart's grouping as chosen in the query; by class otherwise."""
     return By(text) if text in list(By) else By.CLASS
 
@@ -130,7 +130,7 @@ def requests_chart(report: CrawlerReport, visited: Visited, by: By) -> Chart | N
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 
-def folders_of(choice: Choice, visited: Visited) -> Folders:
+def visited_folders(choice: Choice, visited: Visited) -> Folders:
     """Return the folders and pages with most visits, one level below the chosen folder."""
 
     def row(url: str, visits: Visits) -> FolderRow:

@@ -12,10 +12,9 @@ from kit.values import ids
 from licensing.access.filters import begins_with, is_page, recorded_fact
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from licensing.sites.models import Site
-from operators.base.chosen_account import listed_id
 from operators.base.filters import MomentFilter, OptionsFilter
 from operators.base.mixins import AdminMixin
-from operators.base.scope import request_scope
+from operators.base.scope import listed_id, request_scope
 
 MAX_SCANNED = 50_000
 MOST_SITES = 500  # to choose from

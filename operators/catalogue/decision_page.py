@@ -16,7 +16,7 @@ from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
 from operators.policies.in_words import rule_name
-from operators.policies.trial import Side, side_of
+from operators.policies.trial import Side, build_side
 
 
 class NamedLink(Struct, frozen=True):
@@ -58,8 +58,8 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
 
 
 def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
-    rules = rules_of(event)
-    side = side_of("Rule by rule", answer, rules)
+    rules = deciding_rules(event)
+    side = build_side("Rule by rule", answer, rules)
     rule = answer.decision.rule
     requester, item = event.requester, event.content
     is_page = bool(item.deleted_at) and "url" in event.facts  # a page that is not a registered item
@@ -69,7 +69,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
         why=reason_sentence(event, answer),
         requester=NamedLink(str(requester), requester.requester_id, change_url(requester)),
         item=NamedLink(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
-        policy=policy_of(event),
+        policy=deciding_policy(event),
         rule=rule_name(rule.index) if rule is not None else "",
         sentence=describe(rules[rule.index]) if rule is not None else "",
         side=side,
@@ -77,7 +77,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     )
 
 
-def rules_of(event: AccessEvent) -> Sequence[Rule]:
+def deciding_rules(event: AccessEvent) -> Sequence[Rule]:
     """Return the rules of the policy's version at the time."""
     if event.policy_version is None:
         return []
@@ -85,7 +85,7 @@ def rules_of(event: AccessEvent) -> Sequence[Rule]:
     return revision.rules if revision is not None else []
 
 
-def policy_of(event: AccessEvent) -> NamedLink | None:
+def deciding_policy(event: AccessEvent) -> NamedLink | None:
     """Return the policy, linked to its current rules if unchanged, otherwise to that version."""
     policy, version = event.policy, event.policy_version
     if policy is None:

@@ -21,14 +21,14 @@ from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME, Recorded
-from operators.base.chosen_account import listed_id
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
+from operators.base.lists import time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
-from operators.base.scope import NEEDED, may_try, request_scope
+from operators.base.scope import NEEDED, listed_id, may_try, request_scope
 from operators.base.searching import CustomerSearch
-from operators.base.times import TO_SECOND, shown_time
+from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton
@@ -111,6 +111,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     fields = readonly_fields = (
         "identifier", "account", "asked_for", "granted", "licence", "rate", "refunds", "facts_in_words",
     )  # fmt: skip
+    when = time_column("When", "created", TO_SECOND)
     rights: ClassVar = {"refunds": "analytics.view_ledgerentry"}
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -172,10 +173,6 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return redirect(f"{reverse('admin:check_access')}?{urlencode({'decision': event.pk})}")
 
     # --- The list ----------------------------------------------------------------------------------------------------
-
-    @display(description="When", ordering="created")
-    def when(self, event: AccessEvent) -> str:
-        return shown_time(event.created, TO_SECOND)
 
     @display(description="Outcome", ordering="reason", label=COLOURS)
     def outcome(self, event: AccessEvent) -> tuple[str, str]:

@@ -110,7 +110,7 @@ class PlanForm(forms.Form):
             )
 
     @staticmethod
-    def initial_of(plan: Plan) -> dict[str, object]:
+    def plan_values(plan: Plan) -> dict[str, object]:
         return {
             **plan.columns,
             "others": any(name not in TARGETS and name != column for name, column in plan.columns.items()),

@@ -249,7 +249,7 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
     )
     about["first"], about["last"] = result.first_at, result.last_at
     about["format"], about["state"] = result.format, "preview" if dry_run else "done"
-    about["facts"], about["imported"] = facts_of(result), result.imported
+    about["facts"], about["imported"] = log_facts(result), result.imported
     about["problems"] = [(problem.line, problem.message) for problem in result.problems]
     upload.save()
 
@@ -263,7 +263,7 @@ def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
     return [("Time", format_html("{} to {}", *times)), *facts]
 
 
-def facts_of(result: LogResult) -> list[tuple[str, str]]:
+def log_facts(result: LogResult) -> list[tuple[str, str]]:
     """Return the command's totals as pairs of label and value, without those that are 0."""
     imported, skipped = "To be imported" if result.dry_run else "Imported", result.skipped
     counts = {

@@ -1,16 +1,19 @@
-"""What a site's page says about its proxies: when one last asked, and with which keys they are refused."""
+"""What a site's page says about its proxies: when one last asked, and with which keys they are refused.
 
-from datetime import datetime, timedelta
+It warns if a proxy seems to send the addresses of a CDN instead of those of visitors.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
 
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from analytics.models import AccessEvent
-from licensing.access.filters import recorded_fact
 from licensing.sites.models import Site
-from operators.access.key_pages import NO_REFUSAL, SEARCHED, refusal_in_words
+from licensing.visits.addresses import SEARCHED, Visit, newest_visits, shared_addresses
+from operators.access.key_pages import NO_REFUSAL, refusal_in_words
 from operators.base.links import change_url
 from operators.base.times import shown_time
 
@@ -21,21 +24,26 @@ WHAT_TO_DO = (
 
 
 def last_question(site: Site) -> str:
-    """Return when a proxy last asked about a page of the site, with advice if that was long ago."""
-    asked_at = find_last_question(site)
-    if asked_at is None:
+    """Return when a proxy last asked about a page of the site, with advice if something seems wrong with it."""
+    visits = newest_visits(site)
+    if not visits:
         return format_html("None of the account’s latest {} decisions is about it. {}", f"{SEARCHED:,}", WHAT_TO_DO)
-    if asked_at < timezone.now() - QUIET_AFTER:
-        return format_html("No proxy has asked since {}. {}", shown_time(asked_at), WHAT_TO_DO)
-    return shown_time(asked_at)
+    if visits[0].created < timezone.now() - QUIET_AFTER:
+        return format_html("No proxy has asked since {}. {}", shown_time(visits[0].created), WHAT_TO_DO)
+    return format_html("{}{}", shown_time(visits[0].created), warning_about_addresses(visits))
 
 
-def find_last_question(site: Site) -> datetime | None:
-    """Return the time of the site's newest decision, without imported ones. Searches the newest of the account."""
-    newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
-    own = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
-    times = own.exclude(facts__has_key="imported").order_by("-created", "-pk").values_list("created", flat=True)
-    return times.first()
+def warning_about_addresses(visits: Sequence[Visit]) -> str:
+    """Return a warning if nearly all visits have few addresses, each of them shared by different visitors."""
+    addresses = shared_addresses(visits)
+    if not addresses:
+        return ""
+    return format_html(
+        ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
+        "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
+        f"{len(visits):,}",
+        ", ".join(addresses),
+    )
 
 
 def refused_proxies(site: Site) -> str:

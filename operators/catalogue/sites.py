@@ -14,7 +14,6 @@ from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from analytics.windows import Window
 from kit.rest.heavy import heavy
@@ -26,11 +25,11 @@ from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
+from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.confirmation import confirm
-from operators.base.mixins import Values
+from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.lists import time_column
 from operators.base.pages import EmptyState
-from operators.base.times import shown_time
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
 from operators.catalogue.site_proxies import last_question, refused_proxies
@@ -87,6 +86,8 @@ class SiteAdmin(LogUploads):
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
     rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
+    verified = time_column("Verified", "verified_at", empty="not verified")
+    changed = time_column("Changed", "updated")
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
@@ -123,7 +124,8 @@ class SiteAdmin(LogUploads):
         """Offer Enforce only for sites that are not enforced yet."""
         site = self.get_object(request, unquote(object_id))
         idle = "enforce" if site is not None and site.mode == Mode.ENFORCE else "nothing"
-        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+        actions = super().get_actions_detail(request, object_id)
+        return [offered for offered in actions if not offered.action_name.endswith(idle)]
 
     @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
     def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -148,6 +150,8 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
+                "Download the proxy’s file again afterwards: the present one keeps every page open while the service "
+                "is down.",
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
@@ -195,9 +199,7 @@ class SiteAdmin(LogUploads):
             perform=perform,
         )
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         site = self.found(request, object_id)
 
@@ -229,10 +231,6 @@ class SiteAdmin(LogUploads):
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
 
-    @display(description="Verified")
-    def verified(self, site: Site) -> str:
-        return "not verified" if site.verified_at is None else shown_time(site.verified_at)
-
     @display(description="Last question of a proxy")
     def last_question(self, site: Site) -> str:
         return last_question(site)
@@ -240,10 +238,6 @@ class SiteAdmin(LogUploads):
     @display(description="Refused proxies")
     def refused_proxies(self, site: Site) -> str:
         return refused_proxies(site)
-
-    @display(description="Changed")
-    def changed(self, site: Site) -> str:
-        return shown_time(site.updated)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:
@@ -255,5 +249,5 @@ class SiteAdmin(LogUploads):
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:
-        told = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
-        return format_html_join("", "<p>{}: {}</p>", told)
+        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
+        return format_html_join("", "<p>{}: {}</p>", rows)

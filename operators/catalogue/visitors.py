@@ -25,7 +25,14 @@ from licensing.visits.reading import Choice as Visited
 from licensing.visits.reading import whole_days
 from licensing.visits.report import Visitor, visitor_report
 from operators.base.figures.charts import CHART_FILES
-from operators.base.figures.choice import MOST_ACCOUNTS, Choice, days_in_words, days_of, read_choice, window_of
+from operators.base.figures.choice import (
+    MOST_ACCOUNTS,
+    Choice,
+    chosen_window,
+    days_in_words,
+    read_choice,
+    window_filter,
+)
 from operators.base.links import change_url, list_url
 from operators.base.pages import EmptyState
 from operators.base.times import shown_time
@@ -33,12 +40,12 @@ from operators.catalogue.crawls import (
     BELOW,
     CLASSES,
     GROUPED,
-    folders_of,
-    grouping_of,
     groupings,
     operator_rows,
     operators_csv,
+    read_grouping,
     requests_chart,
+    visited_folders,
 )
 
 PERMISSION = "analytics.view_accessevent"
@@ -109,9 +116,9 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "chart_files": CHART_FILES,
     }
     if choice.accounts:
-        window, reading = whole_days(window_of(choice, timezone.now())), Reading()
+        window, reading = whole_days(chosen_window(choice, timezone.now())), Reading()
         visited = Visited(choice.account_ids, window, prefix=with_https(request.GET.get(BELOW, "")[:MAX_URL]))
-        by = grouping_of(request.GET.get(GROUPED, ""))
+        by = read_grouping(request.GET.get(GROUPED, ""))
         crawls = reading.read(lambda: crawler_report(replace(visited, prefix=""), by))
         if "download" in request.GET:
             return operators_csv(crawls, with_money=sees_money)
@@ -123,23 +130,23 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 def figures(choice: Choice, visited: Visited, crawls: CrawlerReport, by: By) -> dict[str, object]:
     window = visited.window
     report = visitor_report(choice.account_ids, window)
-    shown = days_of("created", window)
+    shown = window_filter("created", window)
     return {
         **days_in_words(window),
         "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
-        "visitors": [row_of(one, shown) for one in report.visitors],
+        "visitors": [visitor_row(one, shown) for one in report.visitors],
         "chart": requests_chart(crawls, visited, by),
         "groupings": groupings(by, choice),
         "operators": operator_rows(crawls),
         "download": urlencode({**choice.query(), "download": "operators"}),
         "is_truncated": crawls.is_truncated,
-        "folders": folders_of(choice, visited),
+        "folders": visited_folders(choice, visited),
         "more": report.total - len(report.visitors),
         "names_accounts": len(choice.accounts) > 1,
     }
 
 
-def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
+def visitor_row(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
     requester, visits = visitor.requester, visitor.visits
     name = str(requester) if requester is not None else "somebody who has gone"
     cells = []

@@ -21,11 +21,11 @@ from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.figures.of_one import OfOne, filled_in, latest_decisions
+from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import change_url, list_url, with_copy_button
-from operators.base.lists import right
+from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
@@ -36,16 +36,17 @@ from operators.customers.customer_list import (
     CustomerChangeList,
     KindFilter,
     ListFigures,
+    money_facts,
+    owed_fields,
 )
-from operators.customers.customer_money import money_facts, owed_fields
-from operators.customers.refundable import RefundPage
+from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_page
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
 @admin.register(Requester)
-class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
+class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     one = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -60,12 +61,14 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     row_facts = {"name": "", "licences": "", "owes": "owes"}
     groups = {"decisions": "Decisions"}
     list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
-    search_fields = ("requester_id", "name")  # how: see operators.base.searching
+    search_fields = ("requester_id", "name")
+    find = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "first_seen")
     fields = readonly_fields = (
         "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
+    first_seen = time_column("First seen", "created")
     actions_list = ("add_customer",)
     actions_detail = (
         "issue_license",
@@ -96,12 +99,7 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
         book_due(None)
         return super().changelist_view(request, extra_context)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Requester], search_term: str
-    ) -> tuple[QuerySet[Requester], bool]:
-        return find_requesters(queryset, search_term), False
-
-    def licenses_of(self, requester: Requester) -> QuerySet[License]:
+    def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))
 
     def license_fields(self, requester: Requester) -> dict[str, str]:
@@ -198,10 +196,6 @@ class RequesterAdmin(OfOne[Requester], CustomerChanges, RefundPage):
     @display(description="Customer's own id")
     def own_id(self, requester: Requester) -> str:
         return with_copy_button(requester.requester_id)
-
-    @display(description="First seen", ordering="created")
-    def first_seen(self, requester: Requester) -> str:
-        return shown_time(requester.created)
 
     @display(description="Latest decisions")
     def decisions(self, requester: Requester) -> str:

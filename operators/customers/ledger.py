@@ -24,11 +24,11 @@ from kit.values import ids
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
+from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.links import change_url
 from operators.base.lists import amount_column, time_column
-from operators.base.mixins import Values
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch

@@ -1,6 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from typing import ClassVar, TypedDict, cast
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -19,19 +19,19 @@ from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import PaymentFields, record_payment, void_payment
+from analytics.payments.services import record_payment, void_payment
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, choice_field, text_field
+from operators.base.fields import Amount, Currency, Values, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
 from operators.base.lists import time_column
-from operators.base.mixins import ServiceForm, Values
+from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
@@ -86,11 +86,6 @@ class VoidWithCreditForm(VoidForm):
     )
 
 
-class VoidFields(TypedDict, total=False):
-    reason: str
-    takes_back: bool
-
-
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
@@ -135,7 +130,7 @@ class PaymentAdmin(
         return super().get_queryset(request).filter(reverses=None)
 
     def create(self, request: HttpRequest, fields: Values) -> Payment:
-        payment, is_new = record_payment(fields.pop("account").pk, cast(PaymentFields, fields))
+        payment, is_new = record_payment(fields.pop("account").pk, fields)
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")
         return payment
@@ -172,7 +167,7 @@ class PaymentAdmin(
         credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
 
         @transaction.atomic
-        def perform(fields: VoidFields) -> str:
+        def perform(fields: Values) -> str:
             epochs.hold(payment.account_id)  # before the wallet, as merges do
             void_payment(payment, fields["reason"])
             if grant is None or not fields.get("takes_back"):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import cast
 
 from django import forms
 from django.utils.timezone import get_current_timezone_name
@@ -16,6 +15,7 @@ from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 from operators.base.fields import Amount, choice_field, validate_fields
@@ -61,7 +61,7 @@ class QuotaFields(forms.Form):
             self.add_error("most_owed", "Enter how much may be owed before accesses are denied.")
 
 
-def count_here(account_id: str, fields: services.WalletFields) -> None:
+def count_here(account_id: str, fields: Validated) -> None:
     """Count the refill's days and months in the account's time zone; in the operator's while that is UTC."""
     if (refill := fields.get("refill")) is not None:
         refill["zone"] = services.own_zone(account_id) or get_current_timezone_name()
@@ -76,15 +76,13 @@ class Quota(Struct, frozen=True):
     most_owed: Decimal = Decimal(0)
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, object]) -> "Quota | None":
+    def from_fields(cls, fields: Validated) -> "Quota | None":
         """Return the quota in a form's values; None without one, or while its price is missing."""
-        accesses = cast("int | None", fields.get("quota"))
+        accesses = fields.get("quota")
         if not accesses or fields.get("afterwards") != CHARGE:
             return cls(accesses) if accesses else None
-        price = cast("Decimal | None", fields.get("access_amount"))
-        currency = cast("str | None", fields.get("access_currency"))
-        most_owed = cast("Decimal | None", fields.get("most_owed"))
-        return cls(accesses, price, currency, most_owed or Decimal(0)) if price and currency else None
+        price, currency = fields.get("access_amount"), fields.get("access_currency")
+        return cls(accesses, price, currency, fields.get("most_owed") or Decimal(0)) if price and currency else None
 
     @classmethod
     def from_license(cls, held: License) -> "Quota | None":
@@ -124,7 +122,7 @@ class Quota(Struct, frozen=True):
                 "anchor": render_timestamp(issued.starts_at),
             },
         }
-        fields = cast(services.WalletFields, validate_fields(WalletSerializer(), body))
+        fields = validate_fields(WalletSerializer(), body)
         count_here(issued.account_id, fields)
         return services.create_wallet(issued.account_id, fields)
 

@@ -17,8 +17,9 @@ from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER
 from analytics.statements.lines import lines_of
-from analytics.statements.printing import credit_changes, is_quota, printed, statement_amount
+from analytics.statements.printing import credit_changes, printed
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from analytics.wallets.units import in_units
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
@@ -83,7 +84,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
 
     def get_fields(self, request: HttpRequest, obj: Statement | None = None) -> tuple[str, ...]:
         """Omit the sums of money from a quota's statement."""
-        quota = obj is not None and is_quota(obj)
+        quota = obj is not None and obj.is_quota
         return (*self.heading_fields, "credit") if quota else self.fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
@@ -139,25 +140,25 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
 
     @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:
-        return statement_amount(statement.credit_opening if is_quota(statement) else statement.opening, statement)
+        return in_units(statement.credit_opening if statement.is_quota else statement.opening, statement.currency)
 
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
-        return f"{statement_amount(statement.usage, statement)} for {statement.decisions:,} decisions"
+        return f"{in_units(statement.usage, statement.currency)} for {statement.decisions:,} decisions"
 
     @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
-        if is_quota(statement):
-            return f"{statement_amount(statement.credit_spent, statement)} spent"
-        return statement_amount(statement.total, statement)
+        if statement.is_quota:
+            return f"{in_units(statement.credit_spent, statement.currency)} spent"
+        return in_units(statement.total, statement.currency)
 
     @display(description="Paid for credit")
     def paid_for_credit(self, statement: Statement) -> str:
-        return f"{statement_amount(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
+        return f"{in_units(statement.paid_for_credit or Decimal(0), statement.currency)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
-        return statement_amount(statement.credit_closing if is_quota(statement) else statement.closing, statement)
+        return in_units(statement.credit_closing if statement.is_quota else statement.closing, statement.currency)
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:

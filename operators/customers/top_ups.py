@@ -1,9 +1,5 @@
 """Top up a wallet: the credit and the payment for it are recorded together."""
 
-from datetime import datetime
-from decimal import Decimal
-from typing import TypedDict, cast
-
 from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
@@ -21,7 +17,7 @@ from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
-from operators.base.fields import Amount, Currency, as_json, choice_field, text_field, validate_fields
+from operators.base.fields import Amount, Currency, Values, as_json, choice_field, text_field, validate_fields
 from operators.base.forms.confirmation import confirm
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.tickets import TicketField
@@ -73,17 +69,6 @@ class TopUpForm(forms.Form):
             self.add_error("price", "Only accesses that are paid for now have a price. Leave it empty.")
 
 
-class TopUpFields(TypedDict):
-    ticket: str  # the grant's id after cleaning
-    wallet: str
-    amount: Decimal
-    payment: str
-    price: Decimal | None
-    currency: str | None
-    expires_at: datetime | None
-    external_id: str
-
-
 def top_up_page(
     request: HttpRequest,
     model_admin: AdminMixin[ModelT],
@@ -99,7 +84,7 @@ def top_up_page(
     holder = requester.current
     may_record = request.user.has_perm("analytics.add_payment")
 
-    def perform(fields: TopUpFields) -> str:
+    def perform(fields: Values) -> str:
         wallet = by_value.get(fields["wallet"])
         return top_up(holder, wallet, fields)
 
@@ -152,7 +137,7 @@ def wallet_name(wallet: Wallet) -> str:
 
 
 @transaction.atomic
-def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str:
+def top_up(holder: Requester, wallet: Wallet | None, fields: Values) -> str:
     """Add the credit and record the payment; return what was done. Opens the wallet if there is none in the unit.
 
     Raises ApiError.
@@ -172,7 +157,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: TopUpFields) -> str
     if fields["price"] is not None:
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
-    grant, is_new = services.add_grant(wallet, cast(services.GrantFields, checked))
+    grant, is_new = services.add_grant(wallet, checked)
     added = in_units(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Amount, choice_field, text_field
+from operators.base.fields import Amount, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
@@ -65,14 +65,6 @@ class WalletForm(Terms, ServiceForm):
         fields = ("account",)
 
 
-class TermFields(TypedDict, total=False):
-    refill_amount: Decimal | None
-    refill_every: str
-    rollover_max: Decimal | None
-    overdraft: Decimal | None
-    low_percent: int | None
-
-
 def initial_terms(wallet: Wallet) -> dict[str, object]:
     """Return a wallet's terms as the form's initial values."""
     percents = [one["percent"] for one in wallet.thresholds if "percent" in one]
@@ -85,7 +77,7 @@ def initial_terms(wallet: Wallet) -> dict[str, object]:
     }
 
 
-def terms_in_body(fields: TermFields, before: Wallet | None = None) -> dict[str, object]:
+def terms_in_body(fields: Values, before: Wallet | None = None) -> dict[str, object]:
     """Return the form's terms as the API's fields. Fields not in the form stay unchanged."""
     percent, amount, every = fields.get("low_percent"), fields.get("refill_amount"), fields.get("refill_every")
     refill: dict[str, object] | None = None

@@ -1,7 +1,7 @@
 """Wallets in the admin: balance and expiry, opening, top-ups and terms."""
 
 from decimal import Decimal
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from django.contrib import admin
 from django.forms import Media, ModelForm
@@ -15,14 +15,12 @@ from analytics.wallets import services
 from analytics.wallets.burn_down import BurnDown, burn_down
 from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
-from analytics.wallets.services import WalletFields as ServiceFields
 from analytics.wallets.units import ACCESS, in_units
-from operators.base.fields import validate_fields
+from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
-from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -31,7 +29,6 @@ from operators.base.times import shown_time
 from operators.customers.quotas import count_here
 from operators.customers.top_ups import top_up_page
 from operators.customers.wallet_forms import (
-    TermFields,
     Terms,
     WalletForm,
     initial_terms,
@@ -74,11 +71,11 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         body = {
             "requesterId": fields["requester_own_id"],
             "unit": fields["own_unit"],
-            **terms_in_body(cast(TermFields, fields)),
+            **terms_in_body(fields),
         }
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
-        checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
+        checked = {**validate_fields(WalletSerializer(), body), "id": fields["id"]}
         count_here(fields["account"].pk, checked)
         return services.create_wallet(fields["account"].pk, checked)
 
@@ -116,9 +113,9 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
         wallet = self.found(request, object_id)
 
-        def perform(fields: TermFields) -> str:
+        def perform(fields: Values) -> str:
             terms = terms_in_body(fields, lock_book(wallet).wallet)
-            checked = cast(ServiceFields, validate_fields(WalletChangeSerializer(partial=True), terms))
+            checked = validate_fields(WalletChangeSerializer(partial=True), terms)
             if wallet.refill_anchor is None:
                 count_here(wallet.account_id, checked)
             services.update_wallet(wallet, checked)

@@ -7,18 +7,17 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from licensing.clients import services
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
-from operators.access.key_pages import seed_of, show_once
+from operators.access.key_pages import SecretAdmin, form_seed
+from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
-from operators.base.mixins import ServiceForm, Values
-from operators.base.model_admin import ServiceAdmin
+from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.suggesting import Kind, SuggestingAdmin
@@ -61,9 +60,8 @@ class RevokedFilter(OptionsFilter[LicenseClient]):
 
 
 @admin.register(LicenseClient)
-class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseClient]):
+class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClient]):
     suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
-    shows_secret = True
     form = ClientForm
     empty_state = EmptyState("A crawler uses a client to get licence tokens, which it sends to the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
@@ -82,30 +80,15 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
         client, admin_request(request).secret = services.create_client(fields.pop("account").pk, fields)
         return client
 
-    def response_add(
-        self, request: HttpRequest, obj: LicenseClient, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        return self.show_secret(request, obj, admin_request(request).secret)
-
-    def show_secret(self, request: HttpRequest, client: LicenseClient, secret: str, note: str = "") -> HttpResponse:
-        """Return the only page with the secret."""
-        return show_once(
-            request,
-            self,
-            client,
-            secret,
-            title=f"The secret of {client.name}",
-            what="secret",
-            usage=f"It goes with the client_id {client.pk}, to /olp/token.",
-            note=note,
-        )
+    def secret_usage(self, client: LicenseClient) -> str:
+        return f"It goes with the client_id {client.pk}, to /olp/token."
 
     @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         client = self.found(request, object_id)
 
         def perform(fields: Values) -> HttpResponse:
-            changed, secret = services.rotate_secret(client, fields["overlap_seconds"], seed_of(request))
+            changed, secret = services.rotate_secret(client, fields["overlap_seconds"], form_seed(request))
             if bytes(changed.digest) == bytes(client.digest):
                 return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
             return self.show_secret(request, changed, secret)
@@ -122,9 +105,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
             perform=perform,
         )
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         client = self.found(request, object_id)
 

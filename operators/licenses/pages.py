@@ -10,31 +10,31 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import action, display
-from unfold.enums import ActionVariant
+from unfold.decorators import display
 
 from analytics.ledger.refunds import Charge
 from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
+from operators.base.fields import Values
 from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import change_url, list_url
-from operators.base.mixins import ServiceForm, Values
+from operators.base.lists import time_column
+from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
-from operators.base.times import shown_time, time_in_words
+from operators.base.times import time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota
 from operators.customers.refunds import RefundableCharge, RefundButton
 from operators.licenses.form import FEE, LicenseForm
-from operators.licenses.form_help import LicenseFormHelp
 from operators.licenses.question import license_question
-from operators.licenses.templates import FollowUps, LicenseTemplates
+from operators.licenses.templates import FollowUps, LicenseFormHelp, LicenseTemplates
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -76,7 +76,8 @@ class LicenseAdmin(
         ("expires_at", MomentFilter),
         ("account", RelatedFilter),
     )
-    search_fields = ("requester__requester_id",)  # how: see operators.base.searching
+    search_fields = ("requester__requester_id",)
+    find = staticmethod(find_licenses)
     search_help_text = "A full lic_ id, the start of the customer's id, or words of the customer's name."
     sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
@@ -87,15 +88,13 @@ class LicenseAdmin(
         *TERMS,
         ("Since", {"fields": ("next_fee", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
+    created_at = time_column("Issued", "created")
+    updated_at = time_column("Changed", "updated")
+    revoked = time_column("Revoked", "revoked_at", empty="no")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry", **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet")}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[License], search_term: str
-    ) -> tuple[QuerySet[License], bool]:
-        return find_licenses(queryset, search_term), False
 
     def get_form(
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
@@ -145,9 +144,7 @@ class LicenseAdmin(
     def update(self, request: HttpRequest, obj: License, fields: Values) -> License:
         return license_services.update_license(obj, fields)
 
-    @action(
-        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
-    )
+    @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         held = self.found(request, object_id)
 
@@ -237,18 +234,6 @@ class LicenseAdmin(
     @display(description="Next fee")
     def next_fee(self, held: License) -> str:
         return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}" if held.next_fee_at else fee(held)
-
-    @display(description="Issued")
-    def created_at(self, held: License) -> str:
-        return shown_time(held.created)
-
-    @display(description="Changed")
-    def updated_at(self, held: License) -> str:
-        return shown_time(held.updated)
-
-    @display(description="Revoked")
-    def revoked(self, held: License) -> str:
-        return shown_time(held.revoked_at) if held.revoked_at else "no"
 
     @display(description="In the ledger")
     def in_ledger(self, held: License) -> str:

@@ -1,27 +1,33 @@
-"""Filled-in forms of new licences: templates with common terms, Renew and Duplicate."""
+"""The form of a new licence: templates with common terms, Renew and Duplicate; suggestions, and a preview."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, tzinfo
 from decimal import Decimal
-from typing import cast
+from typing import ClassVar, cast
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone
+from django.views.decorators.http import require_POST
 from msgspec import Struct
 from unfold.decorators import action
 
 from kit.values.calendar import add_months
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
-from operators.base.chosen_account import listed_id
+from operators.base.fields import SuggestingInput
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import request_scope
+from operators.base.scope import listed_id, request_scope
+from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.quotas import Quota
+from operators.licenses.question import known_types, preview
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
@@ -174,8 +180,7 @@ class FollowUps(ScopedAdmin[License]):
                 return cast("dict[str, str | list[str]]", terms)  # a form takes any value
         return super().get_changeform_initial_data(request)
 
-    def has_duplicating_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("licensing.add_license")
+    has_duplicating_permission = right("licensing.add_license")
 
     def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         if not self.has_duplicating_permission(request):
@@ -194,3 +199,48 @@ class FollowUps(ScopedAdmin[License]):
         source = f"the licence {held.license_type} of {held.requester}"
         messages.info(request, f"Filled in from {source}. Nothing is issued until you save.")
         return redirect(f"{reverse('admin:licensing_license_add')}?{how}={held.pk}")
+
+
+class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
+    change_form_after_template = "operators/customers/license_form.html"
+    suggested: ClassVar = {
+        "requester_own_id": Kind.CUSTOMER,
+        "content_ids": Kind.ITEM,
+        "tags": Kind.TAG,
+        "policy_ids": Kind.POLICY,
+    }
+
+    class Media:
+        js: ClassVar = ("operators/preview.js",)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_POST(self.preview))
+        return [path("preview/", view, name="licensing_license_preview"), *super().get_urls()]
+
+    def get_form(
+        self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
+        form = super().get_form(request, obj, change, **kwargs)
+        if "license_type" in form.base_fields:
+            form.base_fields["license_type"].widget = SuggestingInput(
+                lambda: known_types([obj.account_id] if obj is not None else offered_ids(request))
+            )
+        return form
+
+    def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
+        context = super().form_context(request, form, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            held = f"?license={obj.pk}" if obj is not None else ""
+            context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{held}"
+        return context
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """Return an HTML fragment that previews saving the form; empty until an account is chosen."""
+        if not (self.has_add_permission(request) or self.has_change_permission(request)):
+            raise PermissionDenied
+        held = self.found(request, request.GET["license"]) if "license" in request.GET else None
+        account = held.account if held is not None else request_scope(request).account(request.POST.get("account", ""))
+        if account is None:
+            return HttpResponse("")
+        shown = preview(account, held, request.POST)
+        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": shown})

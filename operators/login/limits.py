@@ -42,18 +42,18 @@ def seconds_to_wait(username: str, address: Address | None, browser: str | None 
     `browser` is the id of this operator's known browser, if it is one.
     """
     if browser is not None:
-        return wait_of(Consume(bucket("browser", browser), PER_BROWSER))
+        return retry_after(Consume(bucket("browser", browser), PER_BROWSER))
     # In this order, so that an address over its limit does not use up the name's attempts.
-    wait = wait_of(Consume(f"login:{address_bucket(address)}", PER_ADDRESS))
-    return wait if wait is not None else wait_of(Consume(bucket("name", username), PER_NAME))
+    wait = retry_after(Consume(f"login:{address_bucket(address)}", PER_ADDRESS))
+    return wait if wait is not None else retry_after(Consume(bucket("name", username), PER_NAME))
 
 
 def seconds_to_wait_inside(user: User) -> int | None:
     """Count an attempt of a signed-in operator at a password or code. Returns the seconds to wait, or None."""
-    return wait_of(Consume(bucket("operator", str(user.pk)), PER_OPERATOR))
+    return retry_after(Consume(bucket("operator", str(user.pk)), PER_OPERATOR))
 
 
-def wait_of(consume: Consume) -> int | None:
+def retry_after(consume: Consume) -> int | None:
     state = limiter.consume(consume)
     return None if state.allowed else state.retry_after or 1
 

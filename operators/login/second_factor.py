@@ -39,7 +39,7 @@ def set_up(user: User, secret: bytes, code: str, *, session_key: str | None = No
     Ends the user's other sessions, which began with the password only; `session_key` names the one to keep. Returns
     new recovery codes, or None if the code is wrong.
     """
-    step = totp.step_of(secret, code)
+    step = totp.time_step(secret, code)
     if step is None:
         return None
     Authenticator.objects.update_or_create(
@@ -91,7 +91,7 @@ def accepts_of_app(user: User, code: str) -> bool:
         secret = sealer(PURPOSE).decrypt(bytes(authenticator.secret))
     except InvalidToken:  # encrypted with another API_KEY_PEPPER
         return False
-    step = totp.step_of(secret, code)
+    step = totp.time_step(secret, code)
     newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
     return newer is not None and newer.update(last_step=step) == 1
 

@@ -80,7 +80,7 @@ class Offer(TypedDict):
 
 def offer(user: User, form: CodeForm) -> Offer:
     """Return a secret to set up: the submitted form's, or a new one."""
-    secret = secret_of(user, form.data.get("ticket", "")) or totp.new_secret()
+    secret = pending_secret(user, form.data.get("ticket", "")) or totp.new_secret()
     code = segno.make(totp.address(secret, user.get_username(), str(settings.UNFOLD["SITE_TITLE"])), error="m")
     return {
         "ticket": signing.dumps([user.pk, totp.as_text(secret)], salt=SALT),
@@ -90,7 +90,7 @@ def offer(user: User, form: CodeForm) -> Offer:
     }
 
 
-def secret_of(user: User, ticket: str) -> bytes | None:
+def pending_secret(user: User, ticket: str) -> bytes | None:
     try:
         owner, text = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
     except signing.BadSignature:
@@ -100,7 +100,7 @@ def secret_of(user: User, ticket: str) -> bytes | None:
 
 def set_up(request: HttpRequest, form: CodeForm) -> list[str] | None:
     user = signed_in(request)
-    secret = secret_of(user, form.cleaned_data["ticket"])
+    secret = pending_secret(user, form.cleaned_data["ticket"])
     if secret is None:
         form.add_error(None, "This page has expired. Scan the new code.")
         return None

@@ -25,7 +25,7 @@ def code_at(secret: bytes, step: int) -> str:
     return generator(secret).generate_otp(step)
 
 
-def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
+def time_step(secret: bytes, code: str, now: float | None = None) -> int | None:
     """Return the step of a currently valid code, or None; pyotp's own `verify` does not return it."""
     current = int(time.time() if now is None else now) // STEP
     for step in range(current - DRIFT, current + DRIFT + 1):

@@ -18,7 +18,7 @@ from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
-from operators.base.figures.choice import BarRow, Choice, days_of, render_change
+from operators.base.figures.choice import BarRow, Choice, render_change, window_filter
 from operators.base.links import list_url
 
 
@@ -59,7 +59,7 @@ class RevenueFigures:
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     found = usage_rows(choice.account_ids, window)
     report = usage_report(choice.account_ids, window, found)
-    shown = {**choice.account_filter, **days_of("created", window)}
+    shown = {**choice.account_filter, **window_filter("created", window)}
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
     ]
@@ -157,7 +157,7 @@ def earners(
     model: type[Content | Requester],
 ) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
-    filters = {**choice.account_filter, **days_of("occurred_at", window)}
+    filters = {**choice.account_filter, **window_filter("occurred_at", window)}
     return [
         ranked_row(
             choice,

@@ -13,7 +13,7 @@ from analytics.revenue.report import UnconvertedRevenue
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, Reason
-from operators.base.figures.choice import Choice, days_of, render_change
+from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
 from operators.overview.figures import RevenueFigures
@@ -72,7 +72,7 @@ def earned_figures(choice: Choice, window: Window, found: UnconvertedRevenue, re
     The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
     missing, each currency has its own figures: those with revenue first, then the chosen one.
     """
-    shown = {**choice.account_filter, **days_of("occurred_at", window)}
+    shown = {**choice.account_filter, **window_filter("occurred_at", window)}
     totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
     booked = [
         EarnedFigure(
@@ -96,7 +96,7 @@ def refusal_figures(
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
         return RefusalFigures(0, "", [], [], None)
-    shown = {**choice.account_filter, **days_of("created", window)}
+    shown = {**choice.account_filter, **window_filter("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}

@@ -166,7 +166,7 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
     denials = newest_since(list(account_ids), now - RECENT, MOST_SCANNED).filter(licensed, allowed=False).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
     found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
-    licenses = licenses_of({row["requester_id"] for row in found}) if found else {}
+    licenses = leading_licenses({row["requester_id"] for row in found}) if found else {}
     denied: dict[int, DenialCounts] = {}
     for row in found:
         number = row["requester_id"]
@@ -178,7 +178,7 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
     return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]
 
 
-def licenses_of(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
+def leading_licenses(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
     """Return, by requester, the licence to look at and when any of its licences last changed."""
     own = standing_first(License.objects.filter(requester=OuterRef("pk")))
     first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))

@@ -26,10 +26,10 @@ from kit.storage.replica import Reading
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 from operators.access.key_pages import refusal_in_words
-from operators.base.currencies import booked_and_rated
 from operators.base.figures.charts import CHART_FILES, share
-from operators.base.figures.choice import MOST_ACCOUNTS, Choice, days_in_words, read_choice, window_of
+from operators.base.figures.choice import MOST_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
+from operators.base.suggesting import booked_and_rated
 from operators.base.times import TO_DAY, shown_time
 from operators.overview.figures import revenue_figures, today_figures, usage_figures
 from operators.overview.headline import earned_figures, notices, refusal_figures
@@ -136,7 +136,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         if not choice.problems:
             context["steps"] = first_steps(request, choice)
         return context
-    window = window_of(choice, now)
+    window = chosen_window(choice, now)
     context |= days_in_words(window)
     if sees["revenue"]:
         book_due(choice.account.pk if choice.account else None)
@@ -231,10 +231,10 @@ def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
-    return [(change_url(one), one.url, trouble_of(one)) for one in found]
+    return [(change_url(one), one.url, describe_trouble(one)) for one in found]
 
 
-def trouble_of(endpoint: WebhookEndpoint) -> str:
+def describe_trouble(endpoint: WebhookEndpoint) -> str:
     if endpoint.failing_since is None or endpoint.disabled_reason:
         return endpoint.disabled_reason or ""
     return format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))

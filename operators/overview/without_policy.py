@@ -18,7 +18,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
-from operators.base.figures.choice import Choice, days_of
+from operators.base.figures.choice import Choice, window_filter
 from operators.base.links import change_url, list_url
 
 MOST_SCANNED = 10_000  # newest decisions to search
@@ -73,7 +73,9 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
 
     Pages are counted among the newest MOST_SCANNED decisions. The other denials are of items.
     """
-    decisions = list_url(AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **days_of("created", window))
+    decisions = list_url(
+        AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **window_filter("created", window)
+    )
     pages = unknown_pages(choice, window)
     told = []
     if items := max(count - pages.total(), 0):

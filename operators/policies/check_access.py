@@ -31,11 +31,10 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import build_policy_test, render_outcome
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
-from operators.base.scope import Scope, may_try, request_scope
-from operators.policies.trial import NAMES, TrialForm, side_of, text, typed_fields
+from operators.base.scope import Scope, chosen_id, may_try, request_scope
+from operators.policies.trial import NAMES, TrialForm, build_side, text, typed_fields
 
 
 class PlaygroundForm(TrialForm):
@@ -87,7 +86,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     scope = request_scope(request)
     past = decision_to_repeat(request, scope)
     sent = request.POST if request.method == "POST" else None
-    given = fields_of(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
+    given = recorded_fields(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
     form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
     context: dict[str, object] = {
         **site.each_context(request),
@@ -128,7 +127,7 @@ def decision_to_repeat(request: HttpRequest, scope: Scope) -> AccessEvent | None
         raise Http404 from None
 
 
-def fields_of(event: AccessEvent) -> dict[str, str]:
+def recorded_fields(event: AccessEvent) -> dict[str, str]:
     """Return the form's values for a recorded check."""
     facts = event.facts
     return {
@@ -154,7 +153,7 @@ def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[st
     rules = revision.rules if revision is not None else []
     decision = answer.decision
     return {
-        "side": side_of("Now", answer, rules),
+        "side": build_side("Now", answer, rules),
         "outcome": render_outcome(decision.allowed, decision.observed or decision.reason),
         "policy": revision,
         "policy_url": change_url(revision.policy) if revision is not None else "",

@@ -42,7 +42,7 @@ class ExamplesWidget(CompositeWidget):
         super().__init__()
         self.results: Sequence[Result] = ()  # results of a test run, in the order of the examples
 
-    def value_of(self, data: QueryDict) -> ExamplesValue:
+    def read_data(self, data: QueryDict) -> ExamplesValue:
         step = data.get(EDIT, "")
         if "tests-json" in data:
             return [], str(data["tests-json"])

@@ -18,7 +18,7 @@ from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT, ServiceForm
 from operators.policies.examples import AS_LIST, ExamplesField
 from operators.policies.in_words import with_rule_names
-from operators.policies.rule_rows import rule_of
+from operators.policies.rule_rows import row_rule
 from operators.policies.rules_field import RulesField, rows_shown
 
 # Steps that only change the form.
@@ -103,7 +103,7 @@ class PolicyForm(ServiceForm):
         rules, tests = cleaned.get("rules"), cleaned.get("tests")
         rows, text = self["rules"].value()
         if step == "json" and text is None:
-            written = [rule_of(row) for row in rows or ()]
+            written = [row_rule(row) for row in rows or ()]
             self.show("rules", (None, orjson.dumps(written, option=orjson.OPT_INDENT_2).decode()))
         elif step == "rows" and text is not None:
             if rules is None:

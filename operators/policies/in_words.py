@@ -19,8 +19,7 @@ from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
 from licensing.policies.rules import parse_rule, parse_rules
-from operators.policies.rule_order import in_evaluation_order, in_order
-from operators.policies.rule_rows import RuleRow, message_in_form, rule_of
+from operators.policies.rule_rows import RuleRow, in_evaluation_order, in_order, message_in_form, row_rule
 
 IN_API = re.compile(r"rules\[(\d+)\](?:\.(\S+))?")
 
@@ -147,8 +146,8 @@ class RuleInWords(Struct, frozen=True):
     is_complete: bool = True
 
 
-def sentence_of(row: RuleRow) -> RuleInWords:
-    rule = rule_of(row)
+def describe_row(row: RuleRow) -> RuleInWords:
+    rule = row_rule(row)
     try:
         parse_rule(rule, 0)
     except Fault as error:
@@ -162,12 +161,12 @@ def sentence_of(row: RuleRow) -> RuleInWords:
     return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
 
 
-def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
+def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
     """Return each row's lint findings, as it would be saved; none while any rule is incomplete."""
     told: list[list[str]] = [[] for _ in rows]
     arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
     try:
-        rules = parse_rules([rule_of(row) for row in arranged])
+        rules = parse_rules([row_rule(row) for row in arranged])
     except Fault:
         return told
     for finding in lint(rules, default_action, now):

@@ -11,12 +11,12 @@ from licensing.policies.models import Policy
 from operators.base.links import list_url
 
 
-def items_of(policy: Policy) -> QuerySet[Content]:
+def linked_items(policy: Policy) -> QuerySet[Content]:
     """Return the items linked to the policy."""
     return Content.objects.of(policy.account_id).filter(policy_id=policy.pk)
 
 
-def sites_of(policy: Policy) -> list[str]:
+def linked_hosts(policy: Policy) -> list[str]:
     """Return the hosts of the sites whose rules name the policy."""
     return sorted(set(policy.site_rules.values_list("site__host", flat=True)))
 

@@ -2,21 +2,20 @@
 
 from copy import copy
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.forms import ModelForm
+from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
-from unfold.enums import ActionVariant
+from unfold.decorators import display
 
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
@@ -24,46 +23,31 @@ from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
 from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
-from operators.base.fields import changed_values
+from operators.base.fields import Values, changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import confirm, danger_action
 from operators.base.links import list_url
-from operators.base.mixins import EDIT, Values, derive_form
+from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
 from operators.policies.form import PolicyForm
 from operators.policies.in_words import (
+    describe_row,
     describe_test,
     describe_with_place,
     differences,
-    findings_of,
+    lint_rows,
     place_in_words,
-    sentence_of,
     with_rule_names,
 )
-from operators.policies.linked_items import items_linked, items_of, items_sentence, sites_of
-from operators.policies.rule_order import in_evaluation_order
-from operators.policies.rule_rows import rows_of
+from operators.policies.linked_items import items_linked, items_sentence, linked_hosts, linked_items
+from operators.policies.rule_rows import in_evaluation_order, submitted_rows
 from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
 ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
-
-
-class ConfirmedForm(PolicyForm):
-    """Mixin for a policy's form: valid only after its changes are confirmed."""
-
-    admin: "PolicyAdmin"
-
-    def is_valid(self) -> bool:
-        if not super().is_valid():
-            return False
-        if CONFIRMED in self.data or not self.admin.to_confirm(self):
-            return True
-        self.asked = "confirm"
-        return False
 
 
 class WithItems(Protocol):
@@ -133,18 +117,18 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def update(self, request: HttpRequest, obj: Policy, fields: Values) -> Policy:
         return policy_services.update_policy(obj, fields)
 
-    def get_form(
-        self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
-    ) -> type[ModelForm]:
-        """Add the confirmation to the form."""
-        return derive_form(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
+    def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
+        """Ask about changes of decisions, and about warnings of lint."""
+        if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
+            vars(form)["asked"] = "confirm"
+        return not getattr(form, "asked", "")
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""
         decides = {"rules", "default_action", "mode"} & set(form.changed_data)
         if not decides:
             return False
-        if not form.instance._state.adding and items_of(form.instance).exists():
+        if not form.instance._state.adding and linked_items(form.instance).exists():
             return True
         return any(finding.level == "warning" for finding in self.findings(form) or ())
 
@@ -162,13 +146,13 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         """Return the form's rules in words, in order, each with its lint findings."""
         if request.method != "POST" or not self.has_view_permission(request):
             raise PermissionDenied
-        rows = rows_of(request.POST)
-        found = findings_of(rows, request.POST.get("default_action", "deny"), timezone.now())
+        rows = submitted_rows(request.POST)
+        found = lint_rows(rows, request.POST.get("default_action", "deny"), timezone.now())
         return JsonResponse(
             {
                 "rules": [
                     {"sentence": one.sentence, "place": one.place, "findings": findings}
-                    for one, findings in zip(map(sentence_of, rows), found, strict=True)
+                    for one, findings in zip(map(describe_row, rows), found, strict=True)
                 ]
             }
         )
@@ -195,9 +179,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         if asked_step(form) == "check":
             context["findings"] = self.findings(form) or []
         if obj is not None and isinstance(form, PolicyForm):  # otherwise the operator may only view
-            context["items_sentence"] = items_sentence(items_of(obj).count())
+            context["items_sentence"] = items_sentence(linked_items(obj).count())
             if request.user.has_perm("licensing.view_content"):
-                context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
+                context["items"] = list(linked_items(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
                 context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
         return context
 
@@ -205,7 +189,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         """Show the confirmation page: changes in words, number of items, lint findings."""
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
-        number = 0 if adding else items_of(former).count()
+        number = 0 if adding else linked_items(former).count()
         later = copy(former)
         for name, value in changed_values(form).items():
             setattr(later, name, value)
@@ -228,13 +212,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         original = None if adding else former
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
-    @action(
-        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
-    )
+    @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
-        number = items_of(policy).count()
-        hosts = sites_of(policy)
+        number = linked_items(policy).count()
+        hosts = linked_hosts(policy)
         is_used = bool(number or hosts)
 
         def perform(fields: object) -> HttpResponse:

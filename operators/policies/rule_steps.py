@@ -7,7 +7,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from licensing.policies.in_words import Rule
-from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_of, rule_of
+from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_rule, rule_row
 
 EMBARGO = timedelta(days=30)
 DENY_ALL: Rule = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
@@ -90,7 +90,7 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """Return the rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3` or `down-3`.
 
     New rows go before a final catch-all. Moved and copied rows lose their priority and get one by position
-    (operators.policies.rule_order).
+    (operators.policies.rule_rows).
     """
     rows = list(rows)
     action, _, text = step.partition("-")
@@ -120,8 +120,8 @@ def with_rules(rows: list[RuleRow], added: Sequence[Rule]) -> list[RuleRow]:
 
     Skips rules equivalent to an existing row.
     """
-    known = [says(rule_of(row)) for row in rows]
-    new = [row_of(rule) for rule in added if says({**rule}) not in known]
+    known = [says(row_rule(row)) for row in rows]
+    new = [rule_row(rule) for rule in added if says({**rule}) not in known]
     first = [row for row in new if row["action"] == "deny" and not row["default"]]
     middle = [row for row in new if row["action"] == "allow"]
     place = next((index for index, row in enumerate(rows) if row["default"]), None)

@@ -19,8 +19,7 @@ from licensing.policies.in_words import Rule
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.in_words import sentence_of
-from operators.policies.rule_order import in_evaluation_order, in_order
+from operators.policies.in_words import describe_row
 from operators.policies.rule_rows import (
     FLAGS,
     MOMENTS,
@@ -28,10 +27,12 @@ from operators.policies.rule_rows import (
     OBJECTS,
     RuleRow,
     field_at,
+    in_evaluation_order,
+    in_order,
     message_in_form,
-    row_of,
-    rows_of,
-    rule_of,
+    row_rule,
+    rule_row,
+    submitted_rows,
 )
 from operators.policies.rule_steps import TEMPLATE, apply_step, templates
 
@@ -45,7 +46,7 @@ RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
 
 def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
     """Return the rows of valid rules in evaluation order."""
-    return [row_of(rule) for _, rule in in_evaluation_order(rules)]
+    return [rule_row(rule) for _, rule in in_evaluation_order(rules)]
 
 
 class RulesWidget(CompositeWidget):
@@ -62,12 +63,12 @@ class RulesWidget(CompositeWidget):
         self.errors: dict[tuple[int | None, str], str] = {}
         self.uses_templates = False  # set if the last step was a template, because another may follow
 
-    def value_of(self, data: QueryDict) -> RulesValue:
+    def read_data(self, data: QueryDict) -> RulesValue:
         if "rules-json" in data:
             return None, str(data["rules-json"])
         step = data.get(EDIT, "")
         self.uses_templates = step.startswith(TEMPLATE)
-        return in_order(apply_step(rows_of(data), step)), None
+        return in_order(apply_step(submitted_rows(data), step)), None
 
     def get_context(
         self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
@@ -101,7 +102,7 @@ class RulesWidget(CompositeWidget):
             known = CONDITIONS[name]
             return field(name, known.label, hint=known.hint, **more)
 
-        told = sentence_of(row)
+        told = describe_row(row)
         return {
             "index": index,
             "number": index + 1 if isinstance(index, int) else "",
@@ -169,7 +170,7 @@ class RulesField(forms.Field):
         """Return the entered rules; JSON is parsed as strictly as API bodies."""
         rows, text = value
         if text is None:
-            return [rule_of(row) for row in rows or ()]
+            return [row_rule(row) for row in rows or ()]
         try:
             return DECODER.decode(text)
         except (json.JSONDecodeError, RecursionError) as error:
@@ -181,7 +182,7 @@ class RulesField(forms.Field):
         rows, text = data or (None, None)
         shown = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
-            given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
+            given = [row_rule(row) for row in rows or ()] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
         return not any(is_same(given, one) for one in (initial, shown))

@@ -33,8 +33,8 @@ from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
-from operators.policies.linked_items import items_of
-from operators.policies.trial import NAMES, Side, TrialForm, side_of
+from operators.policies.linked_items import linked_items
+from operators.policies.trial import NAMES, Side, TrialForm, build_side
 
 SUGGESTED_ITEMS = 50
 PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
@@ -113,7 +113,7 @@ class PolicySimulator(ServiceAdmin[Policy]):
             "replay": replay,
             "may_replay": may_replay,
             "is_new": is_new,
-            "items": items_of(policy).order_by("-created", "-id").only("id", "title")[:SUGGESTED_ITEMS]
+            "items": linked_items(policy).order_by("-created", "-id").only("id", "title")[:SUGGESTED_ITEMS]
             if not is_new and request.user.has_perm("licensing.view_content")
             else [],
             "is_draft": bool(fields),
@@ -176,5 +176,5 @@ def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime)
     for (title, _, rules), answer in zip(both, answers, strict=True):
         if isinstance(answer, ApiError):
             raise ValidationFailed(answer.message, param=answer.param)
-        sides.append(side_of(title, answer, rules))
+        sides.append(build_side(title, answer, rules))
     return sides

@@ -97,7 +97,7 @@ class TrialForm(forms.Form):
         selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
         body: Recorded = {selector: item, "requester": {"id": given["requester"]}, "context": {}}
         for fact in ASKED:
-            if value := json_of(fact, given[fact.name]):
+            if value := typed_value(fact, given[fact.name]):
                 if fact.key:
                     body[fact.part][fact.key] = value
                 else:
@@ -105,7 +105,7 @@ class TrialForm(forms.Form):
         return parse_check({**body, "dryRun": True, "explain": True})
 
 
-def json_of(fact: Fact, typed: str) -> object:
+def typed_value(fact: Fact, typed: str) -> object:
     """Convert a typed value to JSON. Raises ValidationFailed."""
     if fact.type is bool:
         return typed == "yes"
@@ -124,5 +124,5 @@ class Side(DecisionInWords):
     title: str
 
 
-def side_of(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
+def build_side(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
     return {"title": title, **in_words(answer, rules)}

@@ -8,13 +8,13 @@ from unfold.decorators import action
 
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
+from operators.base.fields import Values
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
-from operators.base.mixins import Values
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.policies.in_words import Line, describe_with_place, differences, rule_name
-from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.linked_items import items_sentence, linked_items
 
 PAGE = 20
 MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
@@ -89,7 +89,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
             title=f"Roll {policy.name} back to version {version}?",
             facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
             effects=[
-                f"{items_sentence(items_of(policy).count())}: the next checks use the former rules.",
+                f"{items_sentence(linked_items(policy).count())}: the next checks use the former rules.",
                 f"It becomes version {policy.version + 1}. All versions are kept.",
                 *(in_words(line) for line in lines),
             ],

@@ -22,9 +22,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.models import StaffScope
 from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
-from operators.base.fields import Ticks
+from operators.base.fields import Ticks, without_window
 from operators.base.forms.confirmation import confirm
-from operators.base.model_admin import without_window
 from operators.base.requests import signed_in
 from operators.login import second_factor
 from operators.login.sessions import end_sessions

@@ -19,7 +19,7 @@ from kit.values.time_zones import zone_names
 from operators.base.requests import signed_in
 
 
-def zone_of(user: User) -> tzinfo:
+def operator_zone(user: User) -> tzinfo:
     """Return the operator's time zone: UTC if none was chosen, or if the zone no longer exists."""
     name = StaffTimeZone.objects.filter(user=user).values_list("name", flat=True).first()
     return ZoneInfo(name) if name in zone_names() else UTC

@@ -48,7 +48,7 @@ class ListedRow(TypedDict):
 
 @register.inclusion_tag("operators/list.html", takes_context=True)
 def list_rows(context: Context, cl: ChangeList) -> ListedRow:
-    columns = list(columns_of(cl))
+    columns = list(list_columns(cl))
     return {
         "cl": cl,
         "headers": [header for header in result_headers(cl) if header["class_attrib"] != "action-checkbox-column"],
@@ -58,7 +58,7 @@ def list_rows(context: Context, cl: ChangeList) -> ListedRow:
     }
 
 
-def columns_of(cl: ChangeList) -> Iterator[Column]:
+def list_columns(cl: ChangeList) -> Iterator[Column]:
     shown = [name for name in cl.list_display if name != CHECKBOX]
     links = [name for name in shown if name in (cl.list_display_links or ())] or shown[:1]
     first = getattr(cl.model_admin, "row_name", "") or shown[0]
@@ -84,23 +84,23 @@ def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
 
 def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     """Render a cell; an empty one is left out of the second line unless it is a link."""
-    shown, is_empty = value_of(cl, column.name, obj)
+    shown, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
     if column.leads_on:
-        tag, shown = "th", format_html('<a class="row-link" href="{}">{}</a>', address_of(cl, obj), shown)
+        tag, shown = "th", format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
     attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
     css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, shown, tag)
 
 
-def address_of(cl: ChangeList, obj: Model) -> str:
+def row_address(cl: ChangeList, obj: Model) -> str:
     found: str = add_preserved_filters(
         {"preserved_filters": cl.preserved_filters, "opts": cl.opts}, cl.url_for_result(obj)
     )
     return found
 
 
-def value_of(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
+def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
     """Return what a cell shows, and whether it is empty."""
     empty = str(cl.model_admin.get_empty_value_display())
     try:

@@ -8,7 +8,7 @@ from django.utils.html import strip_tags
 
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from operators.base import chosen_account
+from operators.base import scope
 from operators.base.links import change_url, list_url
 from operators.base.scope import set_scope
 from operators.staff.services import create_operator
@@ -70,7 +70,7 @@ def test_a_switch_shows_the_same_list_again(admin, both):
     ):
         assert switch(admin, both[0], page) == shown
     assert admin.get(SWITCH, {"account": both[0].pk}).headers["Location"] == INDEX
-    assert "account" not in str(admin.session.get(chosen_account.KEY))
+    assert "account" not in str(admin.session.get(scope.KEY))
 
 
 def test_a_chosen_account_is_not_repeated_in_rows_and_gives_way_to_filters(admin, both):
@@ -138,7 +138,7 @@ def test_deleted_and_many_accounts_are_offered_as_they_are_used(admin, both, mon
     assert "You cannot see an account" not in admin.get(INDEX).content.decode()
     assert listed(admin, License) == {one.pk for one in both}
 
-    monkeypatch.setattr(chosen_account, "MOST_OFFERED", 1)
+    monkeypatch.setattr(scope, "MOST_OFFERED", 1)
     switch(admin, both[0])
     html = admin.get(INDEX).content.decode()
     assert f"<strong>{both[0].name}</strong>" in html

@@ -8,8 +8,7 @@ from licensing.policies.compiled import precedence
 from licensing.policies.models import Policy
 from licensing.policies.rules import MAX_PRIORITY, parse_rules
 from operators.base.links import change_url
-from operators.policies.rule_order import in_order
-from operators.policies.rule_rows import NEW_ROW, row_of, rule_of
+from operators.policies.rule_rows import NEW_ROW, in_order, row_rule, rule_row
 from operators.policies.rule_steps import apply_step
 from tests import factories
 from tests.admin.forms import form_values, submit
@@ -98,7 +97,7 @@ ROWS = st.lists(
 
 def rows_of(drawn):
     return [
-        row_of(
+        rule_row(
             {"action": action, "conditions": {"requesterId": f"org_{index}"}}
             | ({} if priority is None else {"priority": priority})
         )
@@ -108,9 +107,9 @@ def rows_of(drawn):
 
 @given(ROWS)
 def test_rules_are_tried_in_the_order_of_the_editor(drawn):
-    rules = [rule_of(row) for row in in_order(rows_of(drawn))]
+    rules = [row_rule(row) for row in in_order(rows_of(drawn))]
     assert tried(rules) == told(rules)
-    assert sorted(told(rules)) == sorted(told([rule_of(row) for row in rows_of(drawn)]))
+    assert sorted(told(rules)) == sorted(told([row_rule(row) for row in rows_of(drawn)]))
 
 
 @given(ROWS, st.data())
@@ -120,9 +119,9 @@ def test_a_rule_that_is_moved_is_tried_where_it_was_moved_to(drawn, data):
         return
     index = data.draw(st.integers(1, len(rows) - 1))
     moved = in_order(apply_step(rows, f"up-{index}"))
-    expected = told([rule_of(row) for row in rows])
+    expected = told([row_rule(row) for row in rows])
     expected[index - 1 : index + 1] = reversed(expected[index - 1 : index + 1])
-    assert tried([rule_of(row) for row in moved]) == expected
+    assert tried([row_rule(row) for row in moved]) == expected
 
 
 @pytest.mark.parametrize("text", ["first", "-1", "²", "99999999"])

@@ -9,8 +9,7 @@ from licensing.policies.lint import lint
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
 from operators.base.links import change_url
-from operators.policies.rule_order import in_order
-from operators.policies.rule_rows import row_of, rule_of
+from operators.policies.rule_rows import in_order, row_rule, rule_row
 from operators.policies.rule_steps import apply_step, templates
 from tests import factories
 from tests.admin.forms import form_values, submit
@@ -24,7 +23,7 @@ WORDS = reverse("admin:licensing_policy_words")
 def with_templates(*names, rows=()):
     for name in names:
         rows = apply_step(list(rows), f"template-{name}")
-    return [rule_of(row) for row in in_order(list(rows))]
+    return [row_rule(row) for row in in_order(list(rows))]
 
 
 def told(rules):
@@ -43,7 +42,7 @@ def test_templates_add_up_to_one_policy_around_existing_rules():
         "deny default",
     ]
 
-    own = [row_of(factories.ALLOW_LICENSED), row_of(factories.DENY_ALL)]
+    own = [rule_row(factories.ALLOW_LICENSED), rule_row(factories.DENY_ALL)]
     rules = with_templates("embargo", "research", rows=own)
     assert told(rules) == ["deny tags", "allow licenseType", "allow licenseType", "deny default"]
     assert rules[1]["conditions"] == factories.ALLOW_LICENSED["conditions"]

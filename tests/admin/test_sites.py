@@ -106,7 +106,9 @@ def test_a_viewer_sees_the_rules_and_files_of_its_own_accounts(sign_in, account)
 def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin, account):
     site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
     address = reverse("admin:licensing_site_enforce", args=[site.pk])
-    assert "Would have been refused in 30 days" in admin.get(address).content.decode()
+    html = admin.get(address).content.decode()
+    assert "Would have been refused in 30 days" in html
+    assert "Download the proxy’s file again afterwards" in html
     assert submit(admin, address).status_code == 302
     site.refresh_from_db()
     assert site.mode == "enforce"
@@ -260,3 +262,23 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
     assert "Own key" not in html_as_text(viewer.get(page_of(site)))
     clock.advance(days=1)
     assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
+
+
+def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):
+    site = factories.site(account, host="pub.example")
+    visitors = [factories.requester(account) for _ in range(3)]
+    warning = "Nearly all of the latest 60 visits came from 198.51.100.0, 198.51.100.7. If that is a CDN"
+
+    def visit(address, visitor):
+        facts = {"siteId": site.pk, "ip": address}
+        fields = {"requester": visitor, "allowed": True, "facts": facts, "created": clock.now}
+        AccessEvent.objects.create(account=account, content=site.pages, **fields)
+
+    for number in range(60):
+        visit("203.0.113.9", visitors[0])  # a crawler may have one address
+        assert number or "Nearly all" not in html_as_text(admin.get(page_of(site)))
+    assert "Nearly all" not in html_as_text(admin.get(page_of(site)))
+    AccessEvent.objects.all().delete()
+    for number in range(60):
+        visit(f"198.51.100.{number % 3 // 2 * 7}", visitors[number % 2])
+    assert warning in html_as_text(admin.get(page_of(site)))

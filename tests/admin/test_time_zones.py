@@ -16,7 +16,7 @@ from analytics.wallets.burn_down import burn_down
 from analytics.windows import USAGE
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from operators.base.figures.choice import days_of
+from operators.base.figures.choice import window_filter
 from operators.base.links import change_url, list_url
 from operators.base.times import Moment, shown_time, time_in_words
 from tests import factories
@@ -187,7 +187,7 @@ def test_a_filter_by_day_means_the_local_day(operator, decision, day, number):
 def test_a_figure_of_utc_days_links_to_exactly_these(operator, decision):
     window = USAGE.parse({"startDate": "2026-11-26", "endDate": "2026-11-26"}, SEEN, lambda: None)
     with timezone.override(KATHMANDU):
-        query = days_of("created", window)
+        query = window_filter("created", window)
     assert query == {
         "created_from_0": "2026-11-26",
         "created_from_1": "05:45:00",

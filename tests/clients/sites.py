@@ -31,7 +31,7 @@ from flask import request as flask_request
 from werkzeug.test import run_wsgi_app
 
 from tests.clients.generate import ROOT
-from tests.openapi.node import FOLDER, TOOLS
+from tests.openapi.node import FOLDER, run
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
 PATHS = ("/about", "/premium/a")  # selected by tests through a function
@@ -105,6 +105,21 @@ Answer = Callable[[Visit], Reply]
 Options = dict[str, Any]  # url, key, fail_open, skip_assets and host
 
 
+async def replied(app: Any, visit: Visit) -> Reply:
+    """Return the reply of an ASGI application."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(visit.scope, receive, send)
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+    return Reply(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+
+
 def asgi(options: Options) -> Answer:
     async def site(scope: Any, receive: Any, send: Any) -> None:
         seen = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -116,15 +131,7 @@ def asgi(options: Options) -> Answer:
 
     async def exchange(visit: Visit) -> Reply:
         async with httpx.AsyncClient(trust_env=False) as http:
-            app = AsgiMiddleware(site, requester=requester, http=http, **options)
-            sent: list[Any] = []
-
-            async def send(message: Any) -> None:
-                sent.append(message)
-
-            await app(visit.scope, None, send)
-        headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-        return Reply(sent[0]["status"], headers, sent[1]["body"])
+            return await replied(AsgiMiddleware(site, requester=requester, http=http, **options), visit)
 
     return lambda visit: asyncio.run(exchange(visit))
 
@@ -135,15 +142,18 @@ def wsgi(options: Options) -> Answer:
         start_response("200 OK", [])
         return [page(seen)]
 
-    app = WsgiMiddleware(
-        site, requester=lambda environ: environ.get("HTTP_X_SESSION"), http=httpx.Client(trust_env=False), **options
-    )
+    return run_in_wsgi(guarded(site, options))
 
+
+def guarded(site: Any, options: Options) -> WsgiMiddleware:
+    http = httpx.Client(trust_env=False)
+    return WsgiMiddleware(site, requester=lambda environ: environ.get("HTTP_X_SESSION"), http=http, **options)
+
+
+def run_in_wsgi(app: Any) -> Answer:
     def answer(visit: Visit) -> Reply:
-        started: list[Any] = []
-        body = b"".join(app(visit.environ, lambda *told: started.append(told)))
-        status, headers = started[0]
-        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, body)
+        body, status, headers = run_wsgi_app(app, visit.environ)
+        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, b"".join(body))
 
     return answer
 
@@ -155,18 +165,8 @@ def flask(options: Options) -> Answer:
     def show(path: str) -> bytes:
         return page({name.lower(): value for name, value in flask_request.headers})
 
-    site.wsgi_app = WsgiMiddleware(  # type: ignore[method-assign]
-        site.wsgi_app,
-        requester=lambda environ: environ.get("HTTP_X_SESSION"),
-        http=httpx.Client(trust_env=False),
-        **options,
-    )
-
-    def answer(visit: Visit) -> Reply:
-        body, status, headers = run_wsgi_app(site, visit.environ)
-        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, b"".join(body))
-
-    return answer
+    site.wsgi_app = guarded(site.wsgi_app, options)  # type: ignore[method-assign]
+    return run_in_wsgi(site)
 
 
 def fastapi(options: Options) -> Answer:
@@ -182,17 +182,7 @@ def fastapi(options: Options) -> Answer:
 
         async with httpx.AsyncClient(trust_env=False) as http:
             site.add_middleware(AsgiMiddleware, requester=requester, http=http, **options)
-            sent: list[Any] = []
-
-            async def send(message: Any) -> None:
-                sent.append(message)
-
-            async def receive() -> Any:
-                return {"type": "http.request", "body": b"", "more_body": False}
-
-            await site(visit.scope, receive, send)
-        headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-        return Reply(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+            return await replied(site, visit)
 
     return lambda visit: asyncio.run(exchange(visit))
 
@@ -237,7 +227,7 @@ def django_async(options: Options) -> Answer:
 def compiled() -> Path:
     """Compile clients/typescript for Node."""
     folder = Path(tempfile.mkdtemp(prefix="gate"))
-    subprocess.run([TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder], check=True, timeout=300)
+    run("tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder)
     (folder / "package.json").write_text('{"type": "module"}')
     return folder
 
@@ -292,12 +282,6 @@ def visited(script: str, arguments: list[Path], case: dict[str, Any]) -> Reply:
 
 
 WAYS: dict[str, Callable[[Options], Answer]] = {
-    "ASGI": asgi,
-    "WSGI": wsgi,
-    "Flask": flask,
-    "FastAPI": fastapi,
-    "Django": django,
-    "Django under ASGI": django_async,
-    "TypeScript": typescript,
-    "Express": express,
-}
+    "ASGI": asgi, "WSGI": wsgi, "Flask": flask, "FastAPI": fastapi, "Django": django,
+    "Django under ASGI": django_async, "TypeScript": typescript, "Express": express,
+}  # fmt: skip

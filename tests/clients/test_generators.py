@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 
 from run import ROOT
 from tests.clients.later import assert_is_understood
+from tests.documentation.running import ran
 from tests.kept import kept, program
 from tests.openapi.node import FOLDER, needs_node, run
 from tests.served import Service
@@ -38,22 +38,11 @@ FROM_DEBIAN = {  # packages that a generated client needs
 needs_generator = pytest.mark.skipif(
     not GENERATOR.exists(), reason="openapi-python-client is not installed: run `python3 run.py setup --dev`."
 )
-COMPILER = {
-    "strict": True,
-    "target": "es2022",
-    "module": "esnext",
-    "moduleResolution": "bundler",
-    "lib": ["es2022", "dom", "dom.iterable"],
-    "types": [],
-    "outDir": "built",
-}
+MODULES = {"module": "esnext", "moduleResolution": "bundler", "target": "es2022"}
+COMPILER = {**MODULES, "strict": True, "lib": ["es2022", "dom", "dom.iterable"], "types": [], "outDir": "built"}
+LICENSED = {"licenseType": ["commercial"], "hasValidLicense": True}
 RULES = [
-    {
-        "action": "allow",
-        "conditions": {"licenseType": ["commercial"], "hasValidLicense": True},
-        "permissions": ["full_access"],
-        "priority": 1,
-    },
+    {"action": "allow", "conditions": LICENSED, "permissions": ["full_access"], "priority": 1},
     {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence.", "priority": 99},
 ]
 SAW: dict[str, Any] = {
@@ -71,17 +60,8 @@ SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
     """Return the story's output; fail with its error."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST, **SHORT_LIVED, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    told = ran(*command, cwd=cwd, PYTHONPATH=str(cwd), PATH=TOOLS_FIRST, **SHORT_LIVED, **environment)
+    return json.loads(told) if told.startswith("{") else {}
 
 
 def built(document: Path, story: str, make: Callable[[Path], None], *programs: str) -> Path:
@@ -175,9 +155,7 @@ def test_openapi_generator_for_php(document: Path, service: Service, later_versi
 
 @needs_node
 @pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
-def test_generators_of_typescript(
-    generator: str, tmp_path: Path, document: Path, service: Service, later_version: Service
-):
+def test_generators_of_typescript(generator, tmp_path, document, service, later_version):
     name = f"story_{generator.replace('-', '_')}.ts"
 
     def make(made: Path) -> None:

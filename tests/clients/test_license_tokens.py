@@ -1,5 +1,3 @@
-"""Licence tokens, verified by the clients without asking the service."""
-
 import re
 from typing import Any
 from uuid import uuid4
@@ -18,19 +16,11 @@ LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permiss
 COVERED = ("https://{host}/premium", "https://{host}/premium/", "http://{host}:8080/premium/a%20b?x=1",
            "https://{HOST}./premium/a/b.html")  # fmt: skip
 OTHERS = (
-    "https://{host}/",
-    "https://{host}/premium-evil",
-    "https://{host}/premium/../other",
-    "https://{host}/premium/%2e%2e/other",
-    "https://{host}/premium/..%2Fother",
-    "https://{host}/premium/%252e%252e/other",
-    "https://{host}/premium/..;/other",
-    "https://{host}/premium/..\\other",
-    "https://{host}//premium/a",
-    "https://other.example/premium/a",
-    "ftp://{host}/premium/a",
-    "/premium/a",
-)
+    "https://{host}/", "https://{host}/premium-evil", "https://{host}/premium/../other",
+    "https://{host}/premium/%2e%2e/other", "https://{host}/premium/..%2Fother",
+    "https://{host}/premium/%252e%252e/other", "https://{host}/premium/..;/other", "https://{host}/premium/..\\other",
+    "https://{host}//premium/a", "https://other.example/premium/a", "ftp://{host}/premium/a", "/premium/a",
+)  # fmt: skip
 OTHER_PAGES, OTHER_ACCOUNT = "The token is for other pages.", "The token is of another account of this service."
 
 

@@ -86,12 +86,8 @@ def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[...
         page = skipping(Visit(target, headers=FORGED))
         assert page.is_page
         assert not [name for name in page.seen if name.startswith(("x-access", "x-licensing"))]
-    for target in (
-        "/premium/a.css",
-        "/assets/report.pdf",
-        "/assets/..;/premium/a.css",
-        "/assets/%2e%2e/premium/a.css",
-    ):
+    others = ("/premium/a.css", "/assets/report.pdf", "/assets/..;/premium/a.css", "/assets/%2e%2e/premium/a.css")
+    for target in others:
         assert skipping(Visit(target)).status == 503
 
 
@@ -99,11 +95,9 @@ def test_assets_are_those_of_the_files_for_proxies():
     def extensions(path: str) -> set[str]:
         return set(re.findall(r"assets\|static\).*\(css\|[^)]*\)", (ROOT / path).read_text().replace("\\/", "/")))
 
-    python, typescript = (
-        "clients/python/src/content_access_licensing/paywall.py",
-        "clients/typescript/src/middleware.ts",
-    )
-    assert extensions(python) == extensions(typescript) == extensions("deploy/edge/nginx.conf") != set()
+    python = extensions("clients/python/src/content_access_licensing/paywall.py")
+    typescript = extensions("clients/typescript/src/middleware.ts")
+    assert python == typescript == extensions("deploy/edge/nginx.conf") != set()
 
 
 @needs_node
@@ -127,9 +121,7 @@ def test_no_spelling_of_a_page_is_a_way_around_the_paywall(site: Site, scheme: s
 
 
 @pytest.mark.parametrize("way", ["ASGI", "WSGI", "Flask", "Django"])
-def test_a_method_that_only_looks_like_head_is_charged(
-    way: str, service: Service, client: Client, policies: dict[str, str], settings: Any
-):
+def test_a_method_that_only_looks_like_head_is_charged(way, service, client, policies, settings):
     settings.ALLOWED_HOSTS = ["*"]
     price: Any = {"amount": "0.05", "currency": "USD"}
     client.create_license({"requesterId": "org_metered", "licenseType": "commercial", "pricePerAccess": price})
@@ -156,9 +148,7 @@ def test_a_page_keeps_its_own_links_beside_that_to_the_terms():
 
 
 @pytest.mark.parametrize("way", ["WSGI", "Flask", "ASGI"])
-def test_a_path_without_its_slash_is_no_part_of_the_host(
-    way: str, service: Service, client: Client, policies: dict[str, str]
-):
+def test_a_path_without_its_slash_is_no_part_of_the_host(way, service, client, policies):
     """Servers pass `GET premium/a` on, and Flask answers it with /premium/a."""
     client.update_own_account({"unknownHost": "allow"})
     options = {"url": service.url, "key": service.key, "fail_open": False, "host": HOST}
@@ -179,9 +169,7 @@ def test_a_used_up_limit_is_asked_about_once_and_the_address_counts_for_each_vis
 
 
 @pytest.mark.parametrize("way", ["WSGI", "Django"])
-def test_the_cookie_of_one_visitor_is_not_sent_for_the_next(
-    way: str, service: Service, client: Client, policies: dict[str, str], settings: Any
-):
+def test_the_cookie_of_one_visitor_is_not_sent_for_the_next(way, service, client, policies, settings):
     settings.ALLOWED_HOSTS = ["*"]
     limit: Any = {"requests": 2, "period": "month", "per": "visitor"}
     client.update_policy(policies["once"], {"rules": [{**ONCE[0], "rateLimit": limit}]})
@@ -225,18 +213,14 @@ def test_a_host_that_contains_another_page_opens_nothing_in_express(service: Ser
         assert not answer(Visit("/premium/a", headers={"Host": f"{HOST}{end}"})).is_page
 
 
-def test_a_site_that_names_its_host_ignores_the_visitors(
-    way: Callable[..., Answer], service: Service, policies: dict[str, str]
-):
+def test_a_site_that_names_its_host_ignores_the_visitors(way, service, policies):
     answer = way({"url": service.url, "key": service.key, "fail_open": False, "host": HOST})
     assert answer(Visit("/premium/a", headers={"Host": "other.example"})).status == 402
     assert answer(Visit("/premium/a", headers={"Host": "other.example"}, who="org_globex")).is_page
 
 
 @pytest.mark.parametrize("host", ["bücher.example", "книги.example"])
-def test_a_host_may_be_named_in_any_script(
-    way: Callable[..., Answer], service: Service, client: Client, policies: dict[str, str], host: str
-):
+def test_a_host_may_be_named_in_any_script(way, service, client, policies, host):
     rules: Any = [{"pattern": "/premium/*", "policyId": policies["premium"]}]
     client.create_site({"host": host, "mode": "enforce", "rules": rules})
     answer = way({"url": service.url, "key": service.key, "fail_open": False, "host": host})
@@ -287,9 +271,7 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
 
 
 @pytest.mark.parametrize("name", ["WSGI", "Flask", "Django"])
-def test_a_service_that_stalled_is_not_asked_for_ten_seconds(
-    name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_service_that_stalled_is_not_asked_for_ten_seconds(name, settings, monkeypatch):
     settings.ALLOWED_HOSTS = ["*"]
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -312,9 +294,7 @@ def test_a_service_that_stalled_is_not_asked_for_ten_seconds(
 @pytest.mark.parametrize(
     "head", [b"", b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\nContent-Length: 999999\r\n\r\n"]
 )
-def test_a_reply_that_trickles_in_keeps_nobody_waiting(
-    way: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, head: bytes
-):
+def test_a_reply_that_trickles_in_keeps_nobody_waiting(way, monkeypatch, head):
     monkeypatch.setattr(middleware, "TIMEOUT", 0.3)
 
     async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -341,9 +321,7 @@ def test_a_reply_that_trickles_in_keeps_nobody_waiting(
     assert asyncio.run(visits()) == CHOSEN["by path"]
 
 
-def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
-    way: Callable[..., Answer], service: Service, caplog: pytest.LogCaptureFixture
-):
+def test_a_wrong_key_is_an_outage_whose_reason_is_logged(way, service, caplog):
     with caplog.at_level(logging.WARNING, logger="content_access_licensing"):
         assert answers_to(way, service.url) == CHOSEN
     assert "cannot be reached" in caplog.text
@@ -351,9 +329,7 @@ def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
     assert "svc_sk_x" not in caplog.text
 
 
-def test_a_visitor_cannot_make_the_service_unreachable(
-    way: Callable[..., Answer], service: Service, policies: dict[str, str]
-):
+def test_a_visitor_cannot_make_the_service_unreachable(way, service, policies):
     answer = way({"url": service.url, "key": service.key, "fail_open": True})
     for name in ("User-Agent", "Authorization", "Signature", "Signature-Input", "crawler-max-price"):
         for value in ("a\x01b", "\x00", "a" * 70_000, "(" * 8_000, "\xff" * 100):
@@ -400,3 +376,31 @@ def test_a_websocket_is_refused_before_it_opens(service: Service, policies: dict
 
     assert asyncio.run(connected("/premium/a")) == "websocket.close"
     assert asyncio.run(connected("/about")) == "websocket.accept"
+
+
+def test_a_server_may_leave_out_the_scheme():
+    """It is optional in ASGI."""
+    scope = {name: value for name, value in Visit("/about").scope.items() if name != "scheme"}
+    guarded = AsgiMiddleware(None, "http://127.0.0.1", "svc_sk_x", fail_open=False)  # type: ignore[arg-type]
+    assert asyncio.run(guarded.visit(scope)).url == f"http://{HOST}/about"
+
+
+def test_the_choice_has_to_be_made(service: Service):
+    with pytest.raises(TypeError):
+        AsgiMiddleware(None, service.url, service.key)  # type: ignore[arg-type, call-arg]
+
+
+def test_middleware_keeps_no_cookies():
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, headers={"X-Access-Decision": "allow", "Set-Cookie": "licensing_visitor=a; Path=/"})
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    app = middleware.WsgiMiddleware(
+        lambda environ, start: [], "http://licensing.example", "svc_sk_x", fail_open=False, http=http
+    )
+    for _ in range(2):
+        app(Visit("/").environ, None)
+    assert ["cookie" in request.headers for request in seen] == [False, False]

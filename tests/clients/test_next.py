@@ -1,5 +1,3 @@
-"""The guide's middleware for Next, unchanged, in a site that Next builds and serves."""
-
 import os
 import shutil
 import subprocess

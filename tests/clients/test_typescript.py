@@ -1,20 +1,15 @@
-"""clients/typescript against a running service."""
-
-import subprocess
 from pathlib import Path
 
 from tests.clients.generate import ROOT
 from tests.clients.node_scripts import told_by
 from tests.clients.sites import compiled
-from tests.openapi.node import TOOLS, needs_node
+from tests.openapi.node import needs_node, run
 from tests.served import Service
 
 
 @needs_node
 def test_the_story_in_typescript(tmp_path: Path, service: Service):
-    subprocess.run(
-        [TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path], check=True, timeout=300
-    )
+    run("tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     assert told_by("story.mjs", tmp_path, service.url, service.key) == {
         "denied": [False, "no_license"],

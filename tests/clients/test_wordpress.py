@@ -1,5 +1,3 @@
-"""The WordPress plugin in Debian's WordPress, against a running service."""
-
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -68,9 +66,7 @@ def site(client: Client) -> str:
 
 
 @pytest.fixture(scope="module")
-def blog(
-    running: Deployment, client: Client, site: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[WordPress]:
+def blog(running, client, site, tmp_path_factory):
     key = client.create_api_key(
         {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
     )
@@ -152,9 +148,7 @@ def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: ht
     assert (newest["url"], newest["observed"]["allowed"]) == (f"https://{HOST}/premium/premium-post/", False)
 
 
-def test_a_request_that_gets_the_text_is_charged_whatever_its_method(
-    visit: httpx.Client, client: Client, blog: WordPress
-):
+def test_a_request_that_gets_the_text_is_charged_whatever_its_method(visit, client, blog):
     page, route = "/premium/premium-post/", f"/wp-json/wp/v2/posts/{blog.posts['premium']}"
     for method, path, override in (("OPTIONS", page, ""), ("options", page, ""), ("OPTIONS", route, "GET")):
         query = {"subscriber": "org_metered"} | ({"_method": override} if override else {})
@@ -190,10 +184,7 @@ def test_the_sites_own_filters_name_requester_and_address(visit: httpx.Client, c
     """They are those of the guide."""
     assert visit.get("/free/free-post/", headers={"X-Real-IP": "192.0.2.7"}).status_code == 200
     newest = next(client.list_decisions({"siteId": site}))
-    assert (newest["requester"]["id"], newest["context"]["ip"]) == (
-        "anonymous",
-        "192.0.2.0",
-    )  # of the address 192.0.2.7
+    assert (newest["requester"]["id"], newest["context"]["ip"]) == ("anonymous", "192.0.2.0")  # of 192.0.2.7
 
 
 def test_editors_are_not_asked_about(visit: httpx.Client):

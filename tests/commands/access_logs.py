@@ -1,6 +1,7 @@
 """Access logs to import."""
 
 import json
+from contextlib import nullcontext
 from datetime import timedelta
 from io import StringIO
 
@@ -25,16 +26,12 @@ def publisher(account, host="pub.example"):
     daily = {**READERS, "rateLimit": {"requests": 7, "period": "day"}}
     policy = factories.policy(account, factories.DENY_ALL)
     factories.content(account, source=f"https://{host}/item", policy_id=policy.pk)
-    return factories.site(
-        account,
-        {
-            "/open/": factories.policy(account, {**READERS, "permissions": ["full_access"]}),
-            "/premium/": factories.policy(account, LICENSED, daily),
-            "/sold/": factories.policy(account, SOLD),
-        },
-        host=host,
-        mode="observe",
-    )
+    rules = {
+        "/open/": factories.policy(account, {**READERS, "permissions": ["full_access"]}),
+        "/premium/": factories.policy(account, LICENSED, daily),
+        "/sold/": factories.policy(account, SOLD),
+    }
+    return factories.site(account, rules, host=host, mode="observe")
 
 
 def escaped(text):
@@ -53,20 +50,19 @@ def written(path, lines):
     return str(path)
 
 
-def run(path, *arguments, host="pub.example"):
+def run(path, *arguments, refusal=None):
+    """Import a log and return the result. `refusal` is the message with which the command ends, if it does."""
     out = StringIO()
-    call_command("import_access_log", path, "--site", host, "--json", *arguments, stdout=out, stderr=StringIO())
+    with pytest.raises(CommandError, match=refusal) if refusal else nullcontext():
+        call_command(
+            "import_access_log", path, "--site", "pub.example", "--json", *arguments, stdout=out, stderr=StringIO()
+        )
     return json.loads(out.getvalue().splitlines()[-1])
 
 
 def refused(path, *arguments, message="Nothing can be imported"):
     """Import a log of which nothing can be imported, and return the result."""
-    out = StringIO()
-    with pytest.raises(CommandError, match=message):
-        call_command(
-            "import_access_log", path, "--site", "pub.example", "--json", *arguments, stdout=out, stderr=StringIO()
-        )
-    return json.loads(out.getvalue().splitlines()[-1])
+    return run(path, *arguments, refusal=message)
 
 
 HEADERS = (

@@ -1,14 +1,13 @@
 """Shared fixtures of the import_content tests."""
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 
 from accounts.models import Account
 from licensing.edge.current_crawlers import current_table
+from tests.commands.calling import ended
 from tests.commands.importing import Import, Run
 
 
@@ -19,10 +18,8 @@ def load(account: Account, tmp_path: Path) -> Import:
     def run(name: str, data: str | bytes, *options: str) -> Run:
         path = tmp_path / name
         path.write_bytes(data.encode() if isinstance(data, str) else data)
-        out, errors = io.StringIO(), io.StringIO()
-        arguments = [str(path), "--account", account.pk, "--json", *options]
-        call_command("import_content", *arguments, stdout=out, stderr=errors)
-        return Run(json.loads(out.getvalue().splitlines()[-1]), errors.getvalue())
+        end = ended("import_content", path, "--account", account.pk, "--json", *options)
+        return Run(json.loads(end.out.splitlines()[-1]), end.errors)
 
     return run
 

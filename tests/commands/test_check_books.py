@@ -1,12 +1,8 @@
-"""manage.py check_books: every figure of money is the sum of its entries, and what is not is named."""
-
 import json
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 
 from analytics.models import ClosedStatement, Grant, LedgerEntry, TierRevenue, Wallet, WalletEntry, statement_id
 from analytics.rollups.roll_up import roll_up
@@ -14,6 +10,7 @@ from analytics.statements.closing import close_due
 from kit.values.amounts import plain
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.commands.calling import ended, printed
 
 USD = "USD"
 PRICE = {"amount": "0.05", "currency": USD}
@@ -21,13 +18,9 @@ PRICE = {"amount": "0.05", "currency": USD}
 
 def run():
     """Return the differences that the command prints, each as its check and what is missing."""
-    out, failed = StringIO(), False
-    try:
-        call_command("check_books", "--json", stdout=out)
-    except SystemExit as end:
-        failed = end.code == 1
-    differences = json.loads(out.getvalue())["differences"]
-    assert failed == bool(differences)
+    status, out, _ = ended("check_books", "--json")
+    differences = json.loads(out)["differences"]
+    assert status == bool(differences)
     return [(one["check"], one["missing"]) for one in differences]
 
 
@@ -66,9 +59,7 @@ def test_nothing_differs_after_movements_of_every_kind(wallet):
     assert run() == []
     roll_up()
     assert run() == []
-    out = StringIO()
-    call_command("check_books", stdout=out)
-    assert out.getvalue() == "The books agree with their entries.\n"
+    assert printed("check_books") == "The books agree with their entries.\n"
 
 
 def test_a_balance_without_entries_is_named(wallet):
@@ -90,9 +81,8 @@ def test_a_spend_without_its_charge_is_named(wallet):
 
 
 def add_entry(wallet, **fields):
-    WalletEntry.objects.create(
-        account=wallet.account, wallet=wallet, created=datetime(2026, 2, 3, tzinfo=UTC), **fields
-    )
+    moment = datetime(2026, 2, 3, tzinfo=UTC)
+    WalletEntry.objects.create(account=wallet.account, wallet=wallet, created=moment, **fields)
 
 
 def test_refunds_above_their_charge_are_named(wallet, account):

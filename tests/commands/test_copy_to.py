@@ -1,5 +1,3 @@
-"""copy_to: a SQLite installation moves to PostgreSQL, even after a kill -9 in the middle."""
-
 import os
 import re
 import subprocess
@@ -58,15 +56,11 @@ def environment(source: Deployment) -> dict[str, str]:
 
 
 def run(source: Deployment, *command: str, **further: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=ROOT,
-        env={**environment(source), **further},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return completed([sys.executable, "manage.py", *command], {**environment(source), **further})
+
+
+def completed(command: list[str], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=240)
 
 
 def counts(source: Deployment, url: str) -> list[tuple[int, int]]:
@@ -79,15 +73,7 @@ def test_the_guide_moves_everything(source: Deployment, target: str, tmp_path: P
     steps = [one.text for one in blocks() if one.path == GUIDE]
     script = "\n".join(steps).replace(".venv/bin/python", sys.executable)
     script = re.sub(r"^TARGET=.*$", f"TARGET='{target}'", script, flags=re.MULTILINE)
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=ROOT,
-        env=environment(source),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    done = completed(["bash", "-euo", "pipefail", "-c", script], environment(source))
     assert done.returncode == 0, done.stderr
     assert "Everything agrees with the decisions and the ledger." in done.stdout
     assert "The books agree with their entries." in done.stdout
@@ -98,13 +84,8 @@ def test_the_guide_moves_everything(source: Deployment, target: str, tmp_path: P
 
 
 def test_a_killed_copy_goes_on(source: Deployment, target: str):
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "copy_to", target],
-        cwd=ROOT,
-        env=environment(source),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "manage.py", "copy_to", target]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(source), stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:
         if line.startswith("analytics_accessevent: 1,000"):
@@ -112,9 +93,8 @@ def test_a_killed_copy_goes_on(source: Deployment, target: str):
     process.kill()
     process.wait(30)
     with psycopg.connect(target) as server:
-        [(copied,)] = server.execute(
-            "SELECT copied FROM copy_progress WHERE name = 'analytics_accessevent'"
-        ).fetchall()
+        progress = "SELECT copied FROM copy_progress WHERE name = 'analytics_accessevent'"
+        [(copied,)] = server.execute(progress).fetchall()
         assert server.execute("SELECT count(*) FROM analytics_accessevent").fetchone() == (copied,)
     again = run(source, "copy_to", target)
     assert again.returncode == 0, again.stderr
@@ -122,9 +102,8 @@ def test_a_killed_copy_goes_on(source: Deployment, target: str):
     assert run(source, "rebuild_usage", "--check", DATABASE_URL=target).returncode == 0
     with psycopg.connect(target) as server:  # sequences continue after the copied rows
         [(last,)] = server.execute("SELECT max(id) FROM licensing_requester").fetchall()
-        [(following,)] = server.execute(
-            "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id'))"
-        ).fetchall()
+        following_number = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id'))"
+        [(following,)] = server.execute(following_number).fetchall()
         assert following > last
 
 

@@ -1,5 +1,3 @@
-"""A lock that one process holds at a time."""
-
 import pytest
 from django.db import connection
 

@@ -1,28 +1,37 @@
-"""`serve` refuses an unsuitable database and says how to fix it."""
-
-import io
 import os
 import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.base import SystemCheckError
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import Client
+from django.test import Client, override_settings
 
+from accounts.limits.redis_servers import RedisAddress, find_fault_in
 from accounts.models import PepperFingerprint
 from config import copying, schema
-from config.management.commands.serve import check_database, fault_of_database
+from config.management.commands.serve import check_database, check_redis, fault_of_database
 from kit.storage import outages
+from kit.telemetry.logs import passwords_in
 from run import ROOT
 from tests import factories
+from tests.commands.calling import printed
 from tests.services import free_port
 
 pytestmark = pytest.mark.django_db
 OTHER = sha256(b"another pepper").digest()
+
+
+def manage(command: str, data_dir: Path, url: str) -> subprocess.Popen[str]:
+    """Start a command of manage.py with the database at this URL."""
+    environment = {**os.environ, "DATA_DIR": str(data_dir), "DATABASE_URL": url}
+    arguments = [sys.executable, "manage.py", command]
+    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_database_must_be_migrated_and_whole():
@@ -31,9 +40,7 @@ def test_a_database_must_be_migrated_and_whole():
     MigrationRecorder(connection).record_unapplied("accounts", last)
     expected = f"The database lacks the migration accounts.{last}. Run `manage.py migrate` first."
     assert fault_of_database() == expected
-
-
-def test_a_database_that_is_only_half_copied_is_refused():
+    MigrationRecorder(connection).record_applied("accounts", last)
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE TABLE {copying.PROGRESS} (name text PRIMARY KEY, copied bigint NOT NULL)")
     assert "Run `manage.py copy_to` again" in str(fault_of_database())
@@ -48,36 +55,24 @@ def test_a_process_is_ready_with_its_migrations_and_a_writable_database(client: 
     assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "migrations_pending")
 
 
-def test_another_pepper_is_refused_once_there_are_keys_unless_accepted(account, settings):
-    assert fault_of_database() is None
-    factories.api_key(account)
-    settings.API_KEY_PEPPER = OTHER
-    assert "API_KEY_PEPPER" in (fault_of_database() or "")
-    assert "accept_pepper" in (fault_of_database() or "")
-
-
 def test_any_pepper_fits_a_database_without_keys_and_is_stored_as_a_fingerprint(settings):
     assert fault_of_database() is None
+    stored = PepperFingerprint.objects.get().fingerprint
+    assert settings.API_KEY_PEPPER.hex() not in stored
+    assert len(stored) == 64
     settings.API_KEY_PEPPER = OTHER
     assert fault_of_database() is None
     assert PepperFingerprint.objects.count() == 1
 
 
-def test_a_pepper_that_was_changed_on_purpose_is_accepted(account, settings):
-    fault_of_database()
+def test_another_pepper_is_refused_once_there_are_keys_unless_it_was_changed_on_purpose(account, settings):
+    assert fault_of_database() is None
     factories.api_key(account)
     settings.API_KEY_PEPPER = OTHER
-    out = io.StringIO()
-    call_command("accept_pepper", stdout=out)
+    assert "API_KEY_PEPPER" in (fault_of_database() or "")
+    assert "accept_pepper" in (fault_of_database() or "")
+    assert printed("accept_pepper").startswith("The service starts with this API_KEY_PEPPER.")
     assert fault_of_database() is None
-    assert out.getvalue().startswith("The service starts with this API_KEY_PEPPER.")
-
-
-def test_the_fingerprint_tells_nothing_of_the_pepper(settings):
-    fault_of_database()
-    stored = PepperFingerprint.objects.get().fingerprint
-    assert settings.API_KEY_PEPPER.hex() not in stored
-    assert len(stored) == 64
 
 
 def test_a_read_only_database_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch):
@@ -102,31 +97,21 @@ def test_serve_ends_with_the_fault(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_command_on_a_database_without_tables_says_which_settings_to_look_at(tmp_path):
-    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
-    command = [sys.executable, "manage.py", "list_accounts"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.stderr.startswith("CommandError: The database lacks tables of this version.")
+    errors = manage("list_accounts", tmp_path, "").communicate()[1]
+    assert errors.startswith("CommandError: The database lacks tables of this version.")
 
 
 def test_a_command_whose_database_is_away_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch):
-    def fail(*_: object, **__: object) -> None:
-        raise OperationalError("connection refused")
-
-    monkeypatch.setattr("accounts.management.commands.list_accounts.Command.perform", fail)
+    away = Mock(side_effect=OperationalError("connection refused"))
+    monkeypatch.setattr("accounts.management.commands.list_accounts.Command.perform", away)
     with pytest.raises(CommandError, match=r"^The database did not answer \(unreachable\): connection refused$"):
         call_command("list_accounts")
 
 
 def test_no_command_prints_a_traceback_while_postgresql_is_away(tmp_path: Path):
     url = f"postgresql://licensing@127.0.0.1:{free_port()}/licensing"
-    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": url}
     # All at once, because each waits some seconds for the database.
-    processes = {
-        command: subprocess.Popen(
-            [sys.executable, "manage.py", command], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
-        )
-        for command in ("clearsessions", "migrate", "list_accounts")
-    }
+    processes = {command: manage(command, tmp_path, url) for command in ("clearsessions", "migrate", "list_accounts")}
     errors = {command: process.communicate()[1] for command, process in processes.items()}
     assert {command: process.returncode for command, process in processes.items()} == dict.fromkeys(processes, 1)
     for command, error in errors.items():
@@ -137,18 +122,66 @@ def test_no_command_prints_a_traceback_while_postgresql_is_away(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("end", "told"),
-    [
-        ("/licensing?connect_timeout=x", "bad value for connect_timeout: 'x'"),
-        ("", "names no database"),
-        ("/", "names no"),
-    ],
+    [("/licensing?connect_timeout=x", "value for connect_timeout: 'x'"), ("", "names no database"), ("/", "names no")],
 )
 def test_an_unusable_database_url_is_named(tmp_path: Path, end: str, told: str):
-    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": f"postgresql://me:hidden@127.0.0.1{end}"}
-    command = [sys.executable, "manage.py", "check"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    [sentence] = done.stderr.splitlines()
+    process = manage("check", tmp_path, f"postgresql://me:hidden@127.0.0.1{end}")
+    [sentence] = process.communicate()[1].splitlines()
+    assert process.returncode == 1
     assert "DATABASE_URL" in sentence
     assert told in sentence
     assert "hidden" not in sentence
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://127.0.0.1:9/0", "redis+sentinel://127.0.0.1:9,127.0.0.1:10/mymaster", "redis+cluster://127.0.0.1:9"],
+    ids=["server", "sentinel", "cluster"],
+)
+def test_a_redis_that_does_not_answer_prevents_no_start(url: str):
+    with override_settings(REDIS_URL=url):
+        check_redis()
+
+
+@pytest.mark.parametrize(
+    ("info", "code"),
+    [
+        ({"redis_version": "6.0.16", "role": "master"}, "too_old"),
+        ({"redis_version": "7.2.4", "redis_mode": "cluster"}, "cluster_node"),
+        ({"redis_version": "6.2.0", "maxmemory": 0, "maxmemory_policy": "allkeys-lru"}, None),
+        ({"redis_version": "10.0.1", "maxmemory": 1, "maxmemory_policy": "noeviction"}, None),
+        ({}, None),
+    ],
+)
+def test_info_is_judged(info: dict[str, object], code: str | None):
+    fault = find_fault_in(info)
+    assert (fault and fault.code) == code
+
+
+def test_malformed_urls_keep_the_service_from_starting():
+    url = "redis://:p,w@127.0.0.1:9,127.0.0.1:10/0"
+    with (
+        override_settings(REDIS_URL=url),
+        pytest.raises(SystemCheckError, match=r"redis\+sentinel://.* or redis\+cluster://") as refusal,
+    ):
+        call_command("check")
+    assert "p,w" not in str(refusal.value)
+    for url in (
+        "redis+sentinel://host:26379", "redis+sentinel:///mymaster", "redis+sentinel://:pa/ss@host/mymaster",
+        "redis://:pa/ss@host:6379/0", "redis+sentinel://host:port/mymaster", "redis+cluster://host:6379/1",
+    ):  # fmt: skip
+        with override_settings(REDIS_URL=url), pytest.raises(SystemCheckError, match="E005") as refusal:
+            call_command("check")
+        assert "pa/" not in str(refusal.value)
+
+
+def test_a_url_names_sentinels_their_primary_and_passwords_of_both():
+    url = "rediss+sentinel://user:p%40ss@one,[::1]:5000/mymaster/3?sentinel_password=other-secret&ssl_cert_reqs=none"
+    address = RedisAddress(url)
+
+    assert address.hosts == [("one", 26_379), ("::1", 5000)]
+    assert (address.primary, address.options["db"], address.options["password"]) == ("mymaster", 3, "p@ss")
+    assert address.sentinel_options["password"] == "other-secret"
+    assert "username" not in address.sentinel_options
+    assert address.options["ssl"] is address.sentinel_options["ssl"] is True
+    assert passwords_in(url) == ["p%40ss", "other-secret"]

@@ -1,5 +1,3 @@
-"""Logs as other programs write them: each line is read as it was meant, or refused by its number and a reason."""
-
 import json
 import re
 from contextlib import suppress

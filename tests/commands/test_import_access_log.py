@@ -1,5 +1,3 @@
-"""Imported access logs give the same decisions as live requests in observe mode, once each and uncharged."""
-
 import bz2
 import gzip
 import json
@@ -10,6 +8,7 @@ from datetime import timedelta
 from io import BufferedReader, BytesIO, StringIO
 from pathlib import Path
 from random import Random
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 import zstandard
@@ -214,18 +213,11 @@ def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
     publisher(account)
     monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
-    original, calls = importer.store, []
-
-    def breaks(*arguments):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        original(*arguments)
-
     VisitsCounted.objects.create(pk=1, until=timezone.now())
-    monkeypatch.setattr(importer, "store", breaks)
-    with pytest.raises(KeyboardInterrupt):
-        run(log)
+    with monkeypatch.context() as patch:
+        patch.setattr(importer, "store", Mock(wraps=importer.store, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt]))
+        with pytest.raises(KeyboardInterrupt):
+            run(log)
     assert 0 < (before := AccessEvent.objects.count()) < 40
     result = run(log)
     assert result["repeated"] == before

@@ -1,5 +1,3 @@
-"""The figures of an imported log equal an independent count of its lines, in each kind of format."""
-
 import json
 from collections import Counter
 from datetime import timedelta

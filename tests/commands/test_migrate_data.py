@@ -1,7 +1,6 @@
-"""`migrate_data` rewrites in steps what an earlier version has left."""
-
 import json
 from io import StringIO
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 from django.core.management import call_command
@@ -23,16 +22,9 @@ def outdated(account, monkeypatch):
     for number in range(5):
         factories.content(account, source=f"https://pub.example/{number}")
     Content.objects.update(page_key=None)
-    VisitorDay.objects.create(
-        account=account,
-        day="2026-03-01",
-        requester=factories.requester(account),
-        identified_by="nothing",
-        allowed=1,
-        observed=0,
-        denied=0,
-        last_seen="2026-03-01T12:00:00Z",
-    )
+    counts = {"allowed": 1, "observed": 0, "denied": 0, "last_seen": "2026-03-01T12:00:00Z"}
+    visitor = {"requester": factories.requester(account), "identified_by": "nothing"}
+    VisitorDay.objects.create(account=account, day="2026-03-01", **visitor, **counts)
     return Content.objects.filter(page_key=None)
 
 
@@ -53,15 +45,8 @@ def test_it_shows_what_it_changed_and_a_second_run_changes_nothing(outdated):
 
 
 def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):
-    original, calls = rekeying.spread_page_keys, []
-
-    def breaks(stale):
-        calls.append(stale)
-        if len(calls) == 3:
-            raise RuntimeError
-        original(stale)
-
-    monkeypatch.setattr(rekeying, "spread_page_keys", breaks)
+    breaks_off = Mock(wraps=rekeying.spread_page_keys, side_effect=[*[DEFAULT] * 2, RuntimeError, *[DEFAULT] * 3])
+    monkeypatch.setattr(rekeying, "spread_page_keys", breaks_off)
     with pytest.raises(RuntimeError):
         run()
     assert outdated.count() == 1

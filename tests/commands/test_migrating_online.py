@@ -1,8 +1,5 @@
-"""`migrate` keeps nobody waiting for long on PostgreSQL, and builds indexes of partitioned tables concurrently."""
-
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -16,6 +13,8 @@ from kit.storage import lock_waits
 from kit.storage.lock_waits import short_lock_waits, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part
 from kit.storage.postgresql.poolers import connection_string
+from tests.faults.harness import eventually
+from tests.lock_waits import in_thread
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
 only_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one writer, and no partitions")
@@ -116,12 +115,12 @@ def test_every_partition_gets_its_part_and_the_index_becomes_valid(table: str):
 def test_rows_are_written_while_the_index_is_built(table: str, another: psycopg.Connection):
     """An open transaction makes the build wait, as a long export does. Nobody waits for the build."""
     another.execute("UPDATE kit_parted_1 SET number = 1 WHERE id = 5")
-    build = threading.Thread(target=in_a_thread, args=[lambda: run(AddIndexOnline("parted", INDEX))])
+    build = threading.Thread(target=in_thread, args=[lambda: run(AddIndexOnline("parted", INDEX))])
     build.start()
     try:
         with psycopg.connect(connection_string(), autocommit=True) as writer:
             writer.execute("SET lock_timeout = 1000")
-            until(lambda: is_valid(connection, name_of_part(INDEX.name, PARTS[0])) is False)
+            assert eventually(lambda: is_valid(connection, name_of_part(INDEX.name, PARTS[0])) is False)
             writer.execute("UPDATE kit_parted SET number = 3 WHERE id = 6")
             writer.execute("INSERT INTO kit_parted VALUES (5000, 1, 'new')")
             assert build.is_alive()
@@ -150,16 +149,14 @@ def test_long_names_of_parts_are_cut_and_stay_different():
 
 
 @only_postgresql
-def test_a_statement_that_waits_for_a_table_lets_others_pass(
-    table: str, another: psycopg.Connection, caplog: pytest.LogCaptureFixture
-):
+def test_a_statement_that_waits_for_a_table_lets_others_pass(table, another, caplog):
     another.execute("SELECT * FROM kit_parted")
 
     def alter() -> None:
         with short_lock_waits(connection):
             execute("ALTER TABLE kit_parted ADD COLUMN more int")
 
-    change = threading.Thread(target=in_a_thread, args=[alter])
+    change = threading.Thread(target=in_thread, args=[alter])
     change.start()
     with psycopg.connect(connection_string(), autocommit=True) as reader:
         reader.execute("SET statement_timeout = '30s'")
@@ -171,9 +168,7 @@ def test_a_statement_that_waits_for_a_table_lets_others_pass(
 
 
 @only_postgresql
-def test_a_migration_in_a_transaction_is_run_again_as_a_whole(
-    table: str, another: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
+def test_a_migration_in_a_transaction_is_run_again_as_a_whole(table, another, monkeypatch, caplog):
     another.execute("SELECT * FROM kit_parted")
     runs = []
 
@@ -194,9 +189,7 @@ def test_a_migration_in_a_transaction_is_run_again_as_a_whole(
 
 
 @only_postgresql
-def test_it_gives_up_in_the_end(
-    table: str, another: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
+def test_it_gives_up_in_the_end(table, another, monkeypatch, caplog):
     monkeypatch.setattr(lock_waits, "PAUSES", [0.01, 0.01])
     another.execute("LOCK TABLE kit_parted")
     with short_lock_waits(connection), pytest.raises(OperationalError, match="lock timeout"):
@@ -225,32 +218,15 @@ def test_the_command_leaves_no_limit_behind():
         assert cursor.fetchone() == ("0",)
 
 
-def in_a_thread(act: Callable[[], object]) -> None:
-    try:
-        act()
-    finally:
-        connection.close()
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
     monkeypatch.setattr(turns, "PAUSE", 0.01)
     done = threading.Event()
 
     def migrate_too() -> None:
-        try:
-            call_command("migrate", verbosity=0)
-            done.set()
-        finally:
-            connection.close()
+        call_command("migrate", verbosity=0)
+        done.set()
 
-    other = threading.Thread(target=migrate_too)
+    other = threading.Thread(target=in_thread, args=[migrate_too])
     with turns.turn_to_change():
         other.start()
         while "Another process is migrating this database. Waiting for it." not in capsys.readouterr().err:

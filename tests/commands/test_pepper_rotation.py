@@ -1,12 +1,8 @@
-"""A change of API_KEY_PEPPER ends nothing while API_KEY_PEPPER_PREVIOUS names the former one."""
-
-import io
-import json
 import time
 from hashlib import sha256
+from unittest.mock import Mock
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.keys import authentication
@@ -21,6 +17,7 @@ from licensing.access.tokens import signing
 from licensing.clients.services import authenticate
 from operators.login import second_factor, totp
 from tests import factories
+from tests.commands.calling import printed_json
 
 pytestmark = pytest.mark.django_db
 NEW = sha256(b"another pepper").digest()
@@ -37,13 +34,6 @@ def change_pepper(settings):
     return change
 
 
-def accept_pepper():
-    """Run the command and return its result."""
-    out = io.StringIO()
-    call_command("accept_pepper", "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
 def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, connect, settings, change_pepper):
     api, text = connect(used := factories.key_text(account)), factories.key_text(account)
     fault_of_database()
@@ -52,7 +42,7 @@ def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, c
     check = {"contentId": factories.content(account).pk, "requester": "org_acme"}
     assert api.post("/v1/access/check", check).status == 200
     assert api.get("/v1/accounts/me").status == 200
-    assert accept_pepper()["keys"] == 2  # not used since
+    assert printed_json("accept_pepper")["keys"] == 2  # not used since
     assert find_key(ApiKey.objects.all(), text) is not None
     settings.FORMER_PEPPERS = ()
     assert find_key(ApiKey.objects.all(), used) is not None
@@ -61,20 +51,15 @@ def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, c
 
 
 def test_only_keys_of_a_former_pepper_cost_a_second_query(account, change_pepper, monkeypatch):
-    queried = []
-
-    def count(column, *values):
-        queried.append(values)
-        return read_grants(column, *values)
-
-    monkeypatch.setattr(authentication, "read_grants", count)
+    read = Mock(wraps=read_grants)
+    monkeypatch.setattr(authentication, "read_grants", read)
     former = factories.key_text(account)
     change_pepper()
     current = factories.key_text(account)
     assert authentication.find_grant(current).new_digest is None
-    assert len(queried) == 1
+    assert read.call_count == 1
     assert authentication.find_grant(former).new_digest is not None
-    assert len(queried) == 3
+    assert read.call_count == 3
 
 
 def test_licence_clients_keep_their_secrets(account, settings, change_pepper):
@@ -101,7 +86,7 @@ def test_stored_secrets_are_encrypted_anew(account, api, settings, change_pepper
     change_pepper()
     assert api.post("/v1/content", {"title": "Markets"}, headers=once)["id"] == item["id"]
     assert second_factor.accepts(operator, code)
-    assert (accept_pepper()["encrypted"], accept_pepper()["encrypted"]) == (4, 4)
+    assert (printed_json("accept_pepper")["encrypted"], printed_json("accept_pepper")["encrypted"]) == (4, 4)
     settings.FORMER_PEPPERS = ()
     endpoint = WebhookEndpoint.objects.get()
     assert secrets.open_headers(endpoint.headers) == {"Authorization": "Bearer s3cret"}
@@ -116,5 +101,5 @@ def test_stored_secrets_are_encrypted_anew(account, api, settings, change_pepper
 def test_secrets_of_a_pepper_that_nobody_names_stay_and_are_counted(account, settings):
     factories.endpoint(account)
     settings.API_KEY_PEPPER = NEW
-    result = accept_pepper()
+    result = printed_json("accept_pepper")
     assert (result["encrypted"], result["unreadable"]) == (0, 1)

@@ -1,5 +1,3 @@
-"""The service's files are readable only by its own user, whatever the umask."""
-
 import os
 import subprocess
 import sys

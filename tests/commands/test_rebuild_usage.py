@@ -1,9 +1,6 @@
-"""manage.py rebuild_usage: rollups recomputed from the events and the ledger."""
-
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from io import StringIO
 
 import psycopg
 import pytest
@@ -33,6 +30,7 @@ from kit.http.errors import ApiError
 from kit.values.amounts import TotalField
 from tests import factories, ledger
 from tests.analytics.recording import record_all, some_events, utc
+from tests.commands.calling import ended
 from tests.standing import as_new
 
 COUNTS = (BigIntegerField, IntegerField, TotalField)
@@ -65,34 +63,18 @@ def four_hundred(account):
     """400 events around the end of a year, with a ledger entry for each tenth event."""
     made = some_events(account, 400, BEGIN, 120, seed=7)
     record_all(made)
-    add_entries(
-        [
-            LedgerEntry(
-                account=account,
-                type="usage",
-                amount=Decimal("0.1"),
-                currency="EUR",
-                occurred_at=event.created,
-                license_type="press",
-                content_id=event.content.pk,
-                requester_id=event.requester.pk,
-            )
-            for event in made[::10]
-        ]
-    )
+    usage = {"account": account, "type": "usage", "amount": Decimal("0.1"), "currency": "EUR", "license_type": "press"}
+    for event in made[::10]:
+        about = {"content_id": event.content.pk, "requester_id": event.requester.pk, "occurred_at": event.created}
+        add_entries([LedgerEntry(**usage, **about)])
     roll_up()
     return made
 
 
 def run(*options):
     """Return the object that the command prints, and whether it exits with 1."""
-    out = StringIO()
-    try:
-        call_command("rebuild_usage", "--json", *options, stdout=out, stderr=StringIO())
-        failed = False
-    except SystemExit as end:
-        failed = end.code == 1
-    return json.loads(out.getvalue()), failed
+    end = ended("rebuild_usage", "--json", *options)
+    return json.loads(end.out), end.status == 1
 
 
 def kept(*models):
@@ -125,19 +107,11 @@ def test_everything_comes_back_from_nothing(events, account):
 @pytest.mark.parametrize(
     ("model", "column"),
     [
-        (HourlyUsage, "requests"),
-        (ContentYear, "m11"),
-        (ContentYear, "m12"),
-        (ContentYear, "allowed"),
-        (ContentMonth, "d7"),
-        (RequesterYear, "allowed"),
-        (RequesterMonth, "d31"),
-        (TierRevenue, "amount"),
-        (RequesterRevenue, "amount"),
-        (ContentRevenue, "amount"),
-        *OF_YEARS,
+        (HourlyUsage, "requests"), (ContentYear, "m11"), (ContentYear, "m12"), (ContentYear, "allowed"),
+        (ContentMonth, "d7"), (RequesterYear, "allowed"), (RequesterMonth, "d31"), (TierRevenue, "amount"),
+        (RequesterRevenue, "amount"), (ContentRevenue, "amount"), *OF_YEARS,
     ],
-)
+)  # fmt: skip
 def test_a_wrong_figure_is_found_and_corrected(events, model, column):
     before = model.objects.aggregate(Sum(column))
     row = model.objects.order_by("pk")[3]
@@ -180,14 +154,11 @@ def test_the_rest_of_a_purged_year_is_corrected(account, events):
     assert (again.m12, again.allowed) == (row.m12, row.allowed)
 
 
-def test_one_account_can_be_rebuilt_alone(account, other_account, events):
+def test_one_account_or_the_months_since_one_can_be_rebuilt_alone(account, other_account, events):
     record_all(some_events(other_account, 20, BEGIN, 30, seed=8))
     HourlyUsage.objects.all().delete()
     run("--account", account.pk)
     assert set(HourlyUsage.objects.values_list("account_id", flat=True)) == {account.pk}
-
-
-def test_one_account_or_the_months_since_one_can_be_rebuilt(events):
     HourlyUsage.objects.all().delete()
     run("--since", "2026-01")
     assert HourlyUsage.objects.earliest("hour").hour >= utc("2026-01-01")
@@ -198,26 +169,22 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
         ledger.add(account, "5", occurred_at=utc(moment))
     roll_up()
     TierRevenue.objects.all().delete()
-    out, progress = StringIO(), StringIO()
-    call_command("rebuild_usage", stdout=out, stderr=progress)
-    reached = [line.partition(" of ")[0] for line in progress.getvalue().splitlines() if line[0] != " "]
+    lines = ended("rebuild_usage").errors.splitlines()
+    reached = [line.partition(" of ")[0] for line in lines if line[0] != " "]
     expected = sorted({"1900-05", *(f"{event.created:%Y-%m}" for event in events), "2999-12"})
     assert [name for name in reached if "-" in name] == expected
     assert {day.year for day in TierRevenue.objects.values_list("day", flat=True)} == {1900, 2025, 2026, 2999}
 
 
 def test_months_that_agree_are_told_from_those_that_differ(account, events):
-    model = HourlyUsage
-    row = model.objects.order_by("hour").first()
-    model.objects.filter(pk=row.pk).update(requests=99)
-    out, progress = StringIO(), StringIO()
-    with pytest.raises(SystemExit):
-        call_command("rebuild_usage", "--check", stdout=out, stderr=progress)
-    told = dict(line.split(": ", 1) for line in progress.getvalue().splitlines() if line[:4].isdigit())
+    row = HourlyUsage.objects.order_by("hour").first()
+    HourlyUsage.objects.filter(pk=row.pk).update(requests=99)
+    status, out, progress = ended("rebuild_usage", "--check")
+    told = dict(line.split(": ", 1) for line in progress.splitlines() if line[:4].isdigit())
     differ = {place: words for place, words in told.items() if words != "agrees"}
     assert differ == {f"{row.hour:%Y-%m} of {account.pk}": "1 row of hourlyusage differ"}
     assert len(told) > 1
-    assert out.getvalue().strip() == "1 row differs: 1 of hourlyusage"
+    assert (status, out.strip()) == (1, "1 row differs: 1 of hourlyusage")
 
 
 @pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])

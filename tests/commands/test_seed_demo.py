@@ -1,11 +1,11 @@
 """manage.py seed_demo. What it makes is in test_demo.py."""
 
-import io
 import json
 import shlex
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,6 +23,7 @@ from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.racing import both
 from tests.client import ApiClient
+from tests.commands.calling import printed, printed_json
 from tests.commands.seeding import DAYS, seed
 
 pytestmark = pytest.mark.django_db
@@ -72,12 +73,8 @@ def test_no_demo_is_made_among_real_accounts_by_a_slip() -> None:
     factories.account()
     with pytest.raises(CommandError, match="There are accounts already"):
         seed()
-
-
-def remove(account_id: str) -> dict[str, Any]:
-    out = io.StringIO()
-    call_command("remove_demo", account_id, "--json", stdout=out)
-    return json.loads(out.getvalue())
+    assert seed("--if-empty") == {"object": "demo", "seeded": False}
+    assert (Account.objects.count(), Content.objects.count()) == (1, 0)
 
 
 def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
@@ -85,7 +82,7 @@ def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
     factories.license(other, price_amount=Decimal(5), price_currency="EUR")
     made = seed("--beside")["account"]
     assert LedgerEntry.objects.filter(account=made["id"]).exists()
-    assert remove(made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
+    assert printed_json("remove_demo", made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
     for model, way in in_order_of_deletion():
         assert not model._base_manager.filter(**{way: made["id"]}).exists(), model
     assert [account.pk for account in Account.objects.all()] == [other.pk]
@@ -96,7 +93,7 @@ def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
 def test_only_a_demo_is_removed() -> None:
     account = factories.account()
     with pytest.raises(CommandError, match="is not a demo account"):
-        remove(account.pk)
+        call_command("remove_demo", account.pk)
     assert Account.objects.get() == account
 
 
@@ -110,21 +107,8 @@ def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_if_empty_does_nothing_where_there_is_an_account() -> None:
-    factories.account()
-    assert seed("--if-empty") == {"object": "demo", "seeded": False}
-    assert (Account.objects.count(), Content.objects.count()) == (1, 0)
-
-
-def test_if_empty_seeds_an_empty_database() -> None:
-    assert seed("--if-empty")["seeded"] is True
-
-
 def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(demo_account, "record_visits", fail)
+    monkeypatch.setattr(demo_account, "record_visits", Mock(side_effect=RuntimeError))
     with pytest.raises(RuntimeError):
         seed()
     assert not Account.objects.exists()
@@ -154,9 +138,7 @@ def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_people_get_the_account_the_keys_and_the_line() -> None:
-    out = io.StringIO()
-    call_command("seed_demo", "--days", "3", stdout=out)
-    text = out.getvalue()
+    text = printed("seed_demo", "--days", "3")
     assert Account.objects.get().pk in text
     assert "svc_sk_" in text
     assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")
@@ -173,7 +155,8 @@ def test_items_can_come_from_files(tmp_path: Path) -> None:
     assert api.get("/v1/content", source="https://e.com/a")["data"][0]["title"] == "Polls"
 
 
-def test_no_operator_is_created_if_one_exists() -> None:
+def test_an_empty_database_gets_no_second_operator() -> None:
     create_operator("anna", superuser=True)
-    assert seed()["operator"] is None
+    made = seed("--if-empty")
+    assert (made["seeded"], made["operator"]) == (True, None)
     assert User.objects.count() == 1

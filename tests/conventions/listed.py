@@ -1,22 +1,18 @@
 """Rows for lists, and walks through their pages."""
 
+import re
 from datetime import UTC, datetime
 
 from django.apps import apps
 from django.db.models import DateTimeField
 
-from accounts.events.models import Event
-from accounts.models import ApiKey, AuditEntry
-from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from analytics.models import AccessEvent, Grant, LedgerEntry, Payment, Wallet, WalletEntry
+from accounts.models import ApiKey
+from accounts.webhooks.models import WebhookAttempt
+from analytics.models import Grant, LedgerEntry, Payment, WalletEntry
 from config.management import append_only
+from kit.rest.heavy import view_at
 from kit.values.currencies import CURRENCIES
-from licensing.clients.models import LicenseClient
-from licensing.content.models import Content
-from licensing.licenses.models import License
-from licensing.policies.models import Policy, PolicyRevision
-from licensing.requesters.models import Requester
-from licensing.sites.models import Site
+from licensing.policies.models import PolicyRevision
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 # The POST that adds a row to the list.
@@ -28,6 +24,18 @@ ROWS = {
     "/v1/license-clients": lambda n: {"requesterId": f"org_{n}"},
     "/v1/webhooks": lambda n: {"url": f"https://hooks.example/{n}"},
     "/v1/api-keys": lambda n: {"name": f"Key {n}", "type": "public"},
+}
+
+
+# Of lists whose views have another model, or none.
+MODELS = {
+    "/v1/policies/{policy}/versions": PolicyRevision,
+    "/v1/wallets/{wallet}/grants": Grant,
+    "/v1/wallets/{wallet}/entries": WalletEntry,
+    "/v1/statements": LedgerEntry,
+    "/v1/statements/{statement}/lines": LedgerEntry,
+    "/v1/statements/{paidStatement}/payments": Payment,
+    "/v1/webhooks/{webhook}/deliveries": WebhookAttempt,
 }
 
 
@@ -57,42 +65,13 @@ def grow(api, ids, path, count):
 
 
 def add_attempt(endpoint_id, event_id, number):
-    WebhookAttempt.objects.create(
-        endpoint_id=endpoint_id,
-        event_id=event_id,
-        number=number,
-        succeeded=True,
-        status=200,
-        reply="ok",
-        duration_ms=10,
-    )
+    reply = {"succeeded": True, "status": 200, "reply": "ok", "duration_ms": 10}
+    WebhookAttempt.objects.create(endpoint_id=endpoint_id, event_id=event_id, number=number, **reply)
 
 
 def make_simultaneous(path):
     """Set the same creation time on all rows of the list."""
-    model = {
-        "/v1/content": Content,
-        "/v1/policies": Policy,
-        "/v1/policies/{policy}/versions": PolicyRevision,
-        "/v1/sites": Site,
-        "/v1/requesters": Requester,
-        "/v1/licenses": License,
-        "/v1/license-clients": LicenseClient,
-        "/v1/access/decisions": AccessEvent,
-        "/v1/api-keys": ApiKey,
-        "/v1/revenue": LedgerEntry,
-        "/v1/payments": Payment,
-        "/v1/wallets": Wallet,
-        "/v1/wallets/{wallet}/grants": Grant,
-        "/v1/wallets/{wallet}/entries": WalletEntry,
-        "/v1/statements": LedgerEntry,
-        "/v1/statements/{statement}/lines": LedgerEntry,
-        "/v1/statements/{paidStatement}/payments": Payment,
-        "/v1/audit": AuditEntry,
-        "/v1/events": Event,
-        "/v1/webhooks": WebhookEndpoint,
-        "/v1/webhooks/{webhook}/deliveries": WebhookAttempt,
-    }[path]
+    model = MODELS.get(path) or view_at(re.sub(r"\{\w+\}", "x", path)).cls.queryset.model
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
     # A statement belongs to the month in which its entries were recorded.

@@ -1,5 +1,3 @@
-"""IP allowlists, and how the client's address is determined (docs/reference/api.md, Keys)."""
-
 from ipaddress import ip_address, ip_network
 
 import pytest

@@ -1,5 +1,3 @@
-"""ETags and conditional requests (docs/reference/api.md, Conditional requests)."""
-
 import re
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""Content filters: every field with every operator it supports, and special ones (docs/reference/api.md)."""
-
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -8,9 +6,10 @@ import pytest
 from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.filtering import CONTENT, DAYS, check_filter, filled, found_by
+from tests.conventions.filtering import DAYS, FIELDS, check_filter, filled, found_by
 from tests.standing import as_new
 
+CONTENT = FIELDS["/v1/content"]
 TAGS = [["x", "y"], ["y"], ["z"], []]
 
 

@@ -1,5 +1,3 @@
-"""A request whose account is deleted between authentication and write is refused and changes nothing."""
-
 import re
 
 import pytest

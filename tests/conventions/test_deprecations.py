@@ -1,5 +1,3 @@
-"""Uses of fields listed in DEPRECATIONS are reported to callers, documented in OpenAPI, and counted."""
-
 import orjson
 import pytest
 from django.core.management import call_command

@@ -1,14 +1,20 @@
-"""Errors say how to fix them: the nearest name, the kind of error, and a link to the errors reference."""
-
+import re
 from pathlib import Path
 
+import pytest
+
+from accounts.limits.throttling import refuse_beyond
+from accounts.limits.windows import DAY, MINUTE, LimitState, Window
 from kit.http.error_pages import api_paths
+from kit.http.errors import RateLimitExceeded
 from kit.http.problems import ERRORS_PAGE, doc_url
 from kit.openapi.error_examples import error_codes
+from kit.rest.resources import models_by_prefix
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
+from tests.conventions.replies import assert_error
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
 
@@ -91,8 +97,10 @@ def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, accoun
 
 def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
     settings.ALLOWED_HOSTS = ["api.pub.example"]
-    error = api.post("/v1/access/check", {}, headers={"Host": "x.example"}).error
-    assert error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
+    for method, path in (("POST", "/v1/access/check"), ("GET", "/v1/content")):
+        refused = api.request(method, path, headers={"Host": "x.example"})
+        assert_error(refused, 400, "invalid_request")
+        assert refused.error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
 
 
 def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):
@@ -104,3 +112,126 @@ def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):
     error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
     assert error["message"].startswith("There is no such field. Fields: externalId, title, ")
     assert "created" not in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("content", {"title": "A"}, "externalId"),
+        ("policies", {"name": "A"}, "externalId"),
+        ("licenses", {"requesterId": "org_a", "licenseType": "basic"}, "externalId"),
+        ("sites", {"host": "pub.example"}, "host"),
+    ],
+)
+def test_a_conflict_names_the_existing_resource(api, path, body, param):
+    sent = body if param == "host" else {**body, "externalId": "one"}
+    made = api.post(f"/v1/{path}", sent)
+    assert made.status == 201, made.body
+    refused = api.post(f"/v1/{path}", sent)
+    assert (refused.status, refused.error["param"]) == (409, param)
+    assert made["id"] in refused.error["message"]
+
+
+def test_a_parameter_of_other_apis_or_a_time_that_cannot_be_read_gets_a_hint(api):
+    for name in ("page", "offset"):
+        refused = api.get(f"/v1/content?{name}=2")
+        assert (refused.status, refused.error["param"]) == (400, name)
+        assert "`cursor`" in refused.error["message"]
+    for value, hint in (("2026-01-31T00:00:00+01:00", "%2B"), ("2026-02-31", "no day 2026-02-31")):
+        refused = api.get(f"/v1/content?created[gte]={value}")
+        assert (refused.status, refused.error["param"]) == (400, "created[gte]")
+        assert hint in refused.error["message"]
+
+
+def test_one_link_to_a_policy_is_singular(api, account):
+    policy = factories.policy(account)
+    factories.content(account, policy=policy)
+    refused = api.delete(f"/v1/policies/{policy.pk}")
+    assert refused.error["message"] == "1 content item still links to this policy."
+
+
+@pytest.mark.parametrize(("seconds", "period"), [(MINUTE, "minute"), (DAY, "day")])
+def test_a_plan_limit_names_its_period(seconds, period):
+    state = LimitState.from_counts((Window(60, seconds),), [60], 0, allowed=False)
+    with pytest.raises(RateLimitExceeded, match=f"60 requests a {period} is used up"):
+        refuse_beyond(state)
+
+
+FIND_ITEM = " An id begins with cnt_. Find it with GET /v1/content?externalId=ext-17."
+FIND_POLICY = (
+    " An id begins with pol_."
+    " Find it with GET /v1/policies?externalId=My%20policy or GET /v1/policies?name=My%20policy."
+)
+SEARCHES = [path for model in models_by_prefix().values() for path in getattr(model, "searched_by", ())]
+IN_PATHS = sorted(
+    {one.path for one in ENDPOINTS if re.fullmatch(r"/v1/[a-z/-]+/\{\w+\}", one.path)} - {"/v1/requesters/{requester}"}
+)
+
+
+@pytest.mark.parametrize("path", SEARCHES)
+def test_the_lists_of_the_hints_exist(api, path):
+    assert api.get(f"{path}nothing").status == 200
+
+
+@pytest.mark.parametrize("path", IN_PATHS)
+def test_another_identifier_in_a_path(api, path):
+    address = re.sub(r"\{\w+\}", "my own id", path).replace(" ", "%20")
+    refused = api.get(address)
+    assert (refused.status, refused.error["code"]) in ((404, "resource_not_found"), (405, "method_not_allowed"))
+    if refused.status == 404 and "crawlers" not in path:
+        assert re.search(r"'my own id'\. An id begins with [a-z]+_\.", refused.error["message"]), refused.error
+        for found in re.findall(r"GET (\S+?)(?= or|\.$)", refused.error["message"]):
+            assert api.get(found).status == 200
+
+
+def test_an_id_in_a_path_that_cannot_be_one_gets_a_hint(api, account):
+    factories.content(account, external_id="ext-17")
+    for method in ("GET", "PATCH", "DELETE"):
+        refused = api.request(method, "/v1/content/ext-17", {} if method == "PATCH" else None)
+        assert (refused.status, refused.error["message"]) == (404, f"There is no content item 'ext-17'.{FIND_ITEM}")
+    item = factories.content(account)
+    refused = api.get(f"/v1/content/{item.pk[:-1]}")
+    assert refused.error["message"].endswith(" An id has 26 lower-case letters and digits after cnt_.")
+    # Another account's id and one that never existed have the same reply.
+    unknown = f"cnt_{'0' * 26}"
+    assert api.get(f"/v1/content/{unknown}").error["message"] == f"There is no content item '{unknown}'."
+
+
+def test_an_id_in_a_body_or_filter_that_cannot_be_one_gets_a_hint(api):
+    for path, body, param, message in (
+        ("content", {"title": "A", "policyId": "My policy"}, "policyId",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("licenses", {"requesterId": "a", "licenseType": "b", "contentIds": ["ext-17"]}, "contentIds[0]",
+         f"There is no content item 'ext-17'.{FIND_ITEM}"),
+        ("licenses", {"requesterId": "a", "licenseType": "b", "policyIds": ["My policy"]}, "policyIds[0]",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("sites", {"host": "pub.example", "rules": [{"pattern": "/*", "policyId": "My policy"}]}, "rules[0].policyId",
+         f"There is no policy 'My policy'.{FIND_POLICY}"),
+        ("revenue", {"amount": 5, "currency": "EUR", "contentId": "ext-17"}, "contentId",
+         f"There is no content item 'ext-17'.{FIND_ITEM}"),
+        ("wallets", {"requesterId": "nobody", "unit": "USD"}, "requesterId",
+         "There is no requester 'nobody'. Create it with POST /v1/requesters."),
+    ):  # fmt: skip
+        refused = api.post(f"/v1/{path}", body)
+        assert (refused.status, refused.error["param"], refused.error["message"]) == (422, param, message)
+    [row] = api.post("/v1/content/bulk", {"items": [{"id": "ext-17", "title": "A"}]})["data"]
+    assert (row["status"], row["error"]["param"]) == (422, "id")
+    assert row["error"]["message"] == f"There is no content item 'ext-17'.{FIND_ITEM}"
+    refused = api.get("/v1/content?policyId=My%20policy")
+    assert (refused.status, refused.error["param"]) == (400, "policyId")
+    assert refused.error["message"] == f"Must be an id, not 'My policy'.{FIND_POLICY}"
+    [offer] = api.post("/v1/access/offers/batch", {"items": [{"contentId": "ext-17"}]})["data"]
+    assert offer["error"]["message"] == f"There is no content item with the contentId 'ext-17'.{FIND_ITEM}"
+
+
+def test_a_check_by_the_wrong_field_names_the_right_one(api, account):
+    item = factories.content(account, external_id="ext-17")
+    for name, value, hint in (
+        ("contentId", "ext-17", f"{FIND_ITEM} Send your own identifier as `externalId`."),
+        ("externalId", item.pk, " Send an id as `contentId`."),
+        ("contentId", f"cnt_{'0' * 26}", ""),
+        ("externalId", "ext-18", ""),
+    ):
+        refused = api.post("/v1/access/check", {name: value, "requester": "org_a"})
+        assert (refused.status, refused.error["param"]) == (404, name)
+        assert refused.error["message"] == f"There is no content item with the {name} '{value}'.{hint}"

@@ -1,4 +1,4 @@
-"""Internal errors use the error envelope and reveal no internals (docs/reference/api.md, Requests and errors)."""
+from unittest.mock import Mock
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -14,15 +14,8 @@ SECRET_DETAIL = "a detail that is nobody's business"
 
 @pytest.fixture
 def broken(monkeypatch):
-    """Make writes of content fail with this exception."""
-
-    def fail(error):
-        def raise_it(*args, **kwargs):
-            raise error
-
-        monkeypatch.setattr("licensing.content.services.save_content", raise_it)
-
-    return fail
+    """Return a function that makes writes of content fail with this exception."""
+    return lambda error: monkeypatch.setattr("licensing.content.services.save_content", Mock(side_effect=error))
 
 
 def test_an_unexpected_exception_is_logged_and_answered_without_its_trace(api, broken, caplog):
@@ -49,10 +42,7 @@ def test_a_database_that_does_not_answer_is_a_503(api, broken, kind):
 
 @pytest.mark.parametrize(("path", "status"), [("/v1/content/cnt_x", 405), ("/v1/no-such-path", 404)])
 def test_unknown_paths_and_methods_are_answered_without_the_database(api, path, status):
-    def refuse(execute, sql, params, many, context):
-        raise OperationalError(SECRET_DETAIL)
-
-    with connection.execute_wrapper(refuse):
+    with connection.execute_wrapper(Mock(side_effect=OperationalError(SECRET_DETAIL))):
         reply = api.post(path, {})
     assert_has_all_headers(reply)
     assert reply.status == status
@@ -60,22 +50,15 @@ def test_unknown_paths_and_methods_are_answered_without_the_database(api, path, 
 
 def test_after_a_failure_nothing_is_half_written(api, monkeypatch):
     policy = api.post("/v1/policies", {"name": "First"}).body
-
-    def fail(*args):
-        raise OperationalError
-
     with monkeypatch.context() as patch:
-        patch.setattr("licensing.policies.services.keep_revision", fail)
+        patch.setattr("licensing.policies.services.keep_revision", Mock(side_effect=OperationalError))
         assert api.patch(f"/v1/policies/{policy['id']}", {"name": "Second"}).status == 503
     assert api.get(f"/v1/policies/{policy['id']}").body == policy
 
 
 @each_endpoint_with_key()
 def test_without_a_database_every_endpoint_is_a_503(api, ids, endpoint):
-    def refuse(execute, sql, params, many, context):
-        raise OperationalError(SECRET_DETAIL)
-
-    with connection.execute_wrapper(refuse):
+    with connection.execute_wrapper(Mock(side_effect=OperationalError(SECRET_DETAIL))):
         reply = endpoint.send(api, ids)
     assert_error(reply, 503, "service_unavailable")
     assert_has_all_headers(endpoint.send(api, ids))
@@ -114,12 +97,8 @@ def test_a_database_lost_during_a_write_is_a_503(api, ids, endpoint):
 def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, monkeypatch, path):
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     body = {"contentId": item.pk, "requester": "org"} | ({"checks": [{}]} if path.endswith("batch") else {})
-
-    def fail(*args, **known):
-        raise OperationalError(SECRET_DETAIL)
-
     with monkeypatch.context() as patch:
-        patch.setattr("analytics.recording.recorder.Batch.outcomes", fail)
+        patch.setattr("analytics.recording.recorder.Batch.outcomes", Mock(side_effect=OperationalError(SECRET_DETAIL)))
         assert_error(api.post(path, body), 503, "service_unavailable")
     assert api.get("/v1/access/decisions")["totalCount"] == 0
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0

@@ -1,90 +1,55 @@
-"""Filters: every filterable field of every list with every operator it supports (docs/reference/api.md).
-
-Expected rows follow from the row values by the plainest reading of each operator.
-"""
+from functools import partial
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 
+from accounts.models import AuditEntry
 from analytics.models import AccessEvent
-from licensing.clients.models import LicenseClient
-from licensing.licenses.models import License
+from config.management import append_only
 from licensing.licenses.services import revoke_license
-from licensing.policies.models import Policy
-from licensing.requesters.models import Requester
-from licensing.requesters.services import create_requester
-from licensing.sites.models import Site
-from tests import factories, ledger
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient
-from tests.conventions.filtering import (
-    CLIENTS,
-    DAYS,
-    DECISIONS,
-    LEDGER,
-    LICENSES,
-    PAST,
-    POLICIES,
-    REQUESTERS,
-    SITES,
-    check_filter,
-    filled,
-)
+from tests.conventions.filtering import DAYS, FIELDS, PAST, check_filter, filled
 from tests.standing import as_new
 
 
-def rows_of_policies(account):
+def add_policy(account, index, row):
+    policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"], mode=row["mode"])
+    return policy, policy.pk, {"version": row["version"], "updated": row["updated"] and DAYS[index]}
+
+
+def add_requester(account, index, row):
+    requester = factories.requester(account, requester_id=row["id"], name=row["name"], email=row["email"])
+    return requester, requester.requester_id, {"updated": row["updated"] and DAYS[index]}
+
+
+def add_license(account, index, row):
+    expires_at = PAST[index] if row["expiresAt"] else None
+    fields = {"license_type": row["licenseType"], "starts_at": DAYS[index], "expires_at": expires_at}
+    held = factories.license(account, row["requesterId"], **fields)
+    if row["status"] == "revoked":
+        revoke_license(held)
+    return held, held.pk, {"updated": DAYS[index]}
+
+
+def add_client(account, index, row):
+    client, _ = factories.license_client(account, row["requesterId"], name=row["name"])
+    return client, client.pk, {"revoked_at": row["revokedAt"] and DAYS[index]}
+
+
+def add_site(account, index, row):
+    site = factories.site(account, **{name: row[name] for name in ("host", "mode", "unknown")})
+    return site, site.pk, {"updated": DAYS[index]}
+
+
+def four_rows(add, path, account):
+    """Add four rows with the values of the list's fields, and return their ids by placeholder."""
     known = {}
     for index in range(4):
-        row = {name: values[index] for name, (values, _) in POLICIES.items()}
-        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"], mode=row["mode"])
-        known[f"row{index}"] = policy.pk
-        updated = DAYS[index] if row["updated"] else None
-        Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)
-    return known
-
-
-def rows_of_requesters(account):
-    known = {}
-    for index in range(4):
-        row = {name: values[index] for name, (values, _) in REQUESTERS.items()}
-        made = create_requester(account.pk, {"requester_id": row["id"], "name": row["name"], "email": row["email"]})
-        known[f"row{index}"] = made.requester_id
-        updated = DAYS[index] if row["updated"] else None
-        Requester.objects.filter(pk=made.pk).update(created=DAYS[index], updated=updated)
-    return known
-
-
-def rows_of_licenses(account):
-    known = {}
-    for index in range(4):
-        row = {name: values[index] for name, (values, _) in LICENSES.items()}
-        expires_at = PAST[index] if row["expiresAt"] else None
-        fields = {"license_type": row["licenseType"], "starts_at": DAYS[index], "expires_at": expires_at}
-        held = factories.license(account, row["requesterId"], **fields)
-        known[f"row{index}"] = held.pk
-        if row["status"] == "revoked":
-            revoke_license(held)
-        License.objects.filter(pk=held.pk).update(created=DAYS[index], updated=DAYS[index])
-    return known
-
-
-def rows_of_clients(account):
-    known = {}
-    for index in range(4):
-        row = {name: values[index] for name, (values, _) in CLIENTS.items()}
-        made, _ = factories.license_client(account, row["requesterId"], name=row["name"])
-        known[f"row{index}"] = made.pk
-        revoked = DAYS[index] if row["revokedAt"] else None
-        LicenseClient.objects.filter(pk=made.pk).update(created=DAYS[index], revoked_at=revoked)
-    return known
-
-
-def rows_of_sites(account):
-    known = {}
-    for index in range(4):
-        row = {name: values[index] for name, (values, _) in SITES.items()}
-        site = factories.site(account, **{name: row[name] for name in ("host", "mode", "unknown")})
-        known[f"row{index}"] = site.pk
-        Site.objects.filter(pk=site.pk).update(created=DAYS[index], updated=DAYS[index])
+        row = {name: values[index] for name, (values, _) in FIELDS[path].items()}
+        added, known[f"row{index}"], further = add(account, index, row)
+        type(added).objects.filter(pk=added.pk).update(created=DAYS[index], **further)
     return known
 
 
@@ -105,30 +70,23 @@ def rows_of_decisions(account):
 def rows_of_the_ledger(account):
     known = {name: factories.content(account).pk for name in ("c", "d")}
     for index in range(4):
-        row = {name: filled(values[index], known) for name, (values, _) in LEDGER.items()}
-        made = ledger.add(
-            account,
-            type=row["type"],
-            currency=row["currency"],
-            requester=row["requesterId"] and ledger.requester(account, row["requesterId"]),
-            content_id=row["contentId"],
-            license_id=row["licenseId"],
-            license_type=row["licenseType"],
-            occurred_at=DAYS[3 - index],
-            created=DAYS[index],
-        )
+        row = {name: filled(values[index], known) for name, (values, _) in FIELDS["/v1/revenue"].items()}
+        about = {"content_id": row["contentId"], "license_id": row["licenseId"], "license_type": row["licenseType"]}
+        about["requester"] = row["requesterId"] and ledger.requester(account, row["requesterId"])
+        about |= {"occurred_at": DAYS[3 - index], "created": DAYS[index]}
+        made = ledger.add(account, type=row["type"], currency=row["currency"], **about)
         known[f"row{index}"] = made.pk
     return known
 
 
-LISTS = {
-    "/v1/policies": (POLICIES, rows_of_policies),
-    "/v1/sites": (SITES, rows_of_sites),
-    "/v1/requesters": (REQUESTERS, rows_of_requesters),
-    "/v1/licenses": (LICENSES, rows_of_licenses),
-    "/v1/license-clients": (CLIENTS, rows_of_clients),
-    "/v1/access/decisions": (DECISIONS, rows_of_decisions),
-    "/v1/revenue": (LEDGER, rows_of_the_ledger),
+ROWS = {
+    "/v1/policies": partial(four_rows, add_policy, "/v1/policies"),
+    "/v1/sites": partial(four_rows, add_site, "/v1/sites"),
+    "/v1/requesters": partial(four_rows, add_requester, "/v1/requesters"),
+    "/v1/licenses": partial(four_rows, add_license, "/v1/licenses"),
+    "/v1/license-clients": partial(four_rows, add_client, "/v1/license-clients"),
+    "/v1/access/decisions": rows_of_decisions,
+    "/v1/revenue": rows_of_the_ledger,
 }
 
 
@@ -136,12 +94,33 @@ LISTS = {
 def stocked(for_the_module):
     """A module-scoped account for each list, and ids by placeholder name; by the list's path."""
     with for_the_module():
-        accounts = {path: factories.account() for path in LISTS}
-        return {path: (account.pk, LISTS[path][1](account)) for path, account in accounts.items()}
+        accounts = {path: factories.account() for path in ROWS}
+        return {path: (account.pk, ROWS[path](account)) for path, account in accounts.items()}
 
 
-@pytest.mark.parametrize(("path", "name"), [(path, name) for path, (fields, _) in LISTS.items() for name in fields])
+@pytest.mark.parametrize(("path", "name"), [(path, name) for path in ROWS for name in FIELDS[path]])
 def test_a_list_can_be_filtered_by(stocked, db, path, name):
     account_id, known = stocked[path]
     api = ApiClient(factories.key_text(as_new(account_id)))
-    check_filter(api, path, LISTS[path][0], name, known)
+    check_filter(api, path, FIELDS[path], name, known)
+
+
+@pytest.fixture
+def rows_of_audit(api, account):
+    """Move earlier log entries to another account."""
+    [key] = account.api_keys.all()
+    with append_only.unlocked():
+        AuditEntry.objects.update(account=None)
+    known = {"a": key.pk, "c": factories.content(account).pk, "p": api.post("/v1/policies", {"name": "x"})["id"]}
+    api.patch(f"/v1/policies/{known['p']}", {"name": "y"})
+    call_command("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", stdout=StringIO())
+    rows = auditlog.entries(account=account)
+    with append_only.unlocked():
+        for index, entry in enumerate(rows):
+            AuditEntry.objects.filter(pk=entry.pk).update(created=DAYS[index])
+    return {**known, "k": rows[3].resource_id, **{f"row{index}": row.pk for index, row in enumerate(rows)}}
+
+
+@pytest.mark.parametrize("name", FIELDS["/v1/audit"])
+def test_the_audit_log_can_be_filtered_by(api, rows_of_audit, name):
+    check_filter(api, "/v1/audit", FIELDS["/v1/audit"], name, rows_of_audit)

@@ -1,5 +1,3 @@
-"""A request's data is freed when it ends, without waiting for garbage collection."""
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +10,6 @@ from django.http import HttpRequest
 from django.test.client import ClientHandler
 from rest_framework.response import Response
 
-from accounts.models import Account
 from kit.http.errors import ApiError
 from licensing.models import Content, Policy
 from tests import factories
@@ -71,9 +68,7 @@ def status_of(api: ApiClient, method: str, target: str, body: Any = None) -> int
         ("POST", "/v1/access/check", {"contentId": "cnt_unknown", "requester": "org_acme"}, 404),
     ],
 )
-def test_a_request_leaves_no_rows_no_body_and_no_reply(
-    api: ApiClient, account: Account, method: str, target: str, body: Any, status: int
-) -> None:
+def test_a_request_leaves_no_rows_no_body_and_no_reply(api, account, method, target, body, status):
     factories.content(account, policy_id=factories.policy(account).pk)
     status_of(api, method, target, body)  # caches are filled once
 

@@ -1,5 +1,3 @@
-"""Every request header that the service reads has a size limit; no other header reaches its code."""
-
 import ast
 import importlib
 import time

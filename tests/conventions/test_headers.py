@@ -1,5 +1,3 @@
-"""Reply headers: caching, compression, allowed methods."""
-
 import gzip
 
 import brotli
@@ -80,14 +78,6 @@ def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
     assert endpoint.send(api, ids, headers=headers).status == 200
 
 
-@pytest.mark.parametrize(
-    "endpoint", [one for one in WITH_KEY if one.method == "POST" and one.body is not None], ids=str
-)
-def test_a_post_must_not_be_a_merge_patch(api, ids, endpoint):
-    reply = endpoint.send(api, ids, headers={"Content-Type": "application/merge-patch+json"})
-    assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
-
-
 def test_errors_have_the_envelope_or_are_problems(anonymous):
     for accept in NOT_PREFERRING:
         assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"
@@ -102,3 +92,24 @@ def test_errors_have_the_envelope_or_are_problems(anonymous):
 def test_a_success_is_json_for_clients_that_prefer_problems(account):
     api = ApiClient(factories.key_text(account), Accept="application/problem+json")
     assert api.get("/v1/content").headers["Content-Type"] == "application/json"
+
+
+def test_a_preflight_is_answered_for_any_origin(anonymous):
+    asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+    reply = anonymous.request("OPTIONS", "/v1/content", headers={"Origin": "https://reader.example", **asked})
+    assert reply.status == 200
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert "authorization" in reply.headers["Access-Control-Allow-Headers"]
+
+
+def test_a_page_can_read_the_list_and_the_limits(account):
+    public = ApiClient(factories.key_text(account, type="public"), Origin="https://reader.example")
+    reply = public.get("/v1/content")
+    assert reply.status == 200
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert "x-ratelimit-remaining" in reply.headers["Access-Control-Expose-Headers"]
+
+
+def test_options_without_a_preflight_names_the_allowed_methods(api):
+    reply = api.request("OPTIONS", "/v1/content")
+    assert (reply.status, reply.headers["Allow"]) == (204, "GET, POST, HEAD")

@@ -1,5 +1,3 @@
-"""Hostile or malformed input returns an error and affects nobody else."""
-
 from datetime import UTC, datetime
 
 import orjson

@@ -1,4 +1,4 @@
-"""Idempotency-Key (docs/reference/api.md, Retries)."""
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,13 +53,8 @@ def test_a_key_makes_a_retry_a_replay_and_another_key_another_request(api, ids, 
     endpoint.send(api, ids, headers=KEY)
     again = endpoint.send(api, ids, headers={"Idempotency-Key": "retry-2"})
     # A key that was rotated away has nothing to rotate, and a host has one site.
-    otherwise = {
-        "/v1/api-keys/{key}/rotate": 422,
-        "/v1/sites": 409,
-        "/v1/requesters": 409,
-        "/v1/wallets": 409,
-        "/v1/payments/{payment}/void": 409,
-    }
+    conflicts = ("/v1/sites", "/v1/requesters", "/v1/wallets", "/v1/payments/{payment}/void")
+    otherwise = {"/v1/api-keys/{key}/rotate": 422, **dict.fromkeys(conflicts, 409)}
     assert again.status == otherwise.get(endpoint.path, endpoint.status)
     assert not is_replay(again)
 
@@ -133,11 +128,8 @@ def test_after_an_error_the_key_is_free(api, broken, mended):
 
 
 def test_after_a_failure_of_the_service_the_key_is_free(api, monkeypatch):
-    def fail(*args, **kwargs):
-        raise RuntimeError
-
     with monkeypatch.context() as patch:
-        patch.setattr("licensing.content.services.save_content", fail)
+        patch.setattr("licensing.content.services.save_content", Mock(side_effect=RuntimeError))
         assert post_item(api).status == 500
     assert (post_item(api).status, totals(api)[0]) == (201, 1)
 

@@ -1,5 +1,3 @@
-"""A statement with its own time limit ends at it and leaves the connection unchanged."""
-
 import pytest
 from django.db import OperationalError, connection
 

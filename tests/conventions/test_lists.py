@@ -1,9 +1,11 @@
-"""Pagination of every list (docs/reference/api.md, Lists and filters)."""
-
 import base64
+from contextlib import contextmanager
+from unittest.mock import Mock
 
 import pytest
 
+from kit.rest.lists import counting
+from kit.storage.limited import TookTooLong
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
@@ -93,3 +95,87 @@ def test_limits_may_change_and_rows_may_go_between_pages(api, cursor):
     first = api.get("/v1/content", limit=1)["data"][0]
     api.delete(f"/v1/content/{first['id']}")
     assert api.get("/v1/content", cursor=cursor)["totalCount"] == 3
+
+
+@contextmanager
+def too_slow(monkeypatch):
+    """Make every count time out."""
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "number_within", Mock(side_effect=TookTooLong))
+        yield
+
+
+@each_list()
+def test_each_list_counts_exactly_or_not_at_all(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 5)
+    whole = api.get(path, limit=100)
+    for mode in ({}, {"count": "exact"}):
+        first = api.get(path, limit=2, **mode)
+        second = api.get(path, limit=2, cursor=first["nextCursor"], **mode)
+        for page in (first, second):
+            assert (page["totalCount"], "totalCountIsExact" in page.body) == (len(whole["data"]), False)
+
+    counted, uncounted = api.get(path, limit=2), api.get(path, limit=2, count="none")
+    assert "totalCount" not in uncounted.body
+    assert uncounted["data"] == counted["data"]
+    assert uncounted["hasMore"] is True
+    for value in ("", "quick", "EXACT", "true", "0"):
+        reply = api.get(endpoint.filled(ids)[0], count=value)
+        assert (reply.status, reply.error["param"]) == (400, "count"), value
+    cursor = api.get(path, limit=2, count="none")["nextCursor"]
+    assert api.get(path, limit=2, cursor=cursor, count="exact").status == 200
+
+
+@pytest.mark.parametrize("mode", [{}, {"count": "exact"}])
+def test_a_slow_count_is_estimated_and_the_page_stays_exact(api, account, monkeypatch, mode):
+    items = [factories.content(account).pk for _ in range(5)]
+    with too_slow(monkeypatch):
+        first = api.get("/v1/content", limit=2, **mode)
+        last = api.get("/v1/content", limit=3, cursor=first["nextCursor"], **mode)
+    assert [row["id"] for page in (first, last) for row in page["data"]] == items[::-1]
+    assert (first["hasMore"], last["hasMore"]) == (True, False)
+    for page, known in ((first, 3), (last, 3)):
+        assert page["totalCountIsExact"] is False
+        assert page["totalCount"] >= known
+
+
+def test_a_list_that_fits_on_its_first_page_is_exact_at_once(api, account, monkeypatch):
+    for _ in range(3):
+        factories.content(account)
+    with too_slow(monkeypatch):
+        page = api.get("/v1/content", limit=3)
+    assert (page["totalCount"], "totalCountIsExact" in page.body) == (3, False)
+
+
+def test_an_export_ignores_the_kind_of_count(api):
+    for mode in ("none", "exact"):
+        assert api.get("/v1/content", format="csv", count=mode).status == 200
+    assert api.get("/v1/content", format="csv", count="some").error["param"] == "count"
+
+
+def test_fields_choose_what_lists_resources_and_files_show(api: ApiClient):
+    api.post("/v1/content", {"title": "Item", "tags": ["a"]})
+    page = api.get("/v1/content?fields=title,tags")
+    assert [sorted(one) for one in page["data"]] == [["id", "object", "tags", "title"]]
+    assert page["totalCount"] == 1
+
+    item = api.post("/v1/content", {"title": "Item"})
+    sparse = api.get(f"/v1/content/{item['id']}?fields=status")
+    assert sparse.body == {"id": item["id"], "object": "content", "status": "active"}
+    assert sparse.headers["ETag"] == item.headers["ETag"]
+
+    for name in ("a", "b"):
+        api.post("/v1/policies", {"name": name})
+    cursor = api.get("/v1/policies?limit=1&fields=name")["nextCursor"]
+    rest = api.get(f"/v1/policies?limit=1&cursor={cursor}")
+    assert [one["name"] for one in rest["data"]] == ["a"]
+    file = api.get("/v1/access/decisions?format=csv&fields=allowed,license")
+    assert file.content.decode().splitlines()[0].startswith('"id","allowed","license.id"')
+
+
+def test_unknown_fields_are_named_and_reports_have_none(api: ApiClient):
+    refused = api.get("/v1/policies?fields=name,colour")
+    assert (refused.status, refused.error["param"]) == (400, "fields")
+    assert "'colour'" in refused.error["message"]
+    assert api.get("/v1/analytics/usage?fields=summary").status == 400

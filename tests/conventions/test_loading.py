@@ -1,5 +1,3 @@
-"""Rows of long lists are loaded as Django loads them."""
-
 import pytest
 from django.db import connection, models
 from django.db.models import Value
@@ -35,13 +33,9 @@ def test_models_have_no_receivers_of_signals_about_loading(model):
     "text",
     [
         '{"url": "https://example.com/\\u00fc", "n": [1, -0.0, 1.5e300, 12345678901234567890123, 0.1], "none": null}',
-        '"half of a pair: \\ud800"',
-        '{"same": 1, "same": 2}',
-        "1e400",
-        "[NaN]",
-        "no JSON",
+        '"half of a pair: \\ud800"', '{"same": 1, "same": 2}', "1e400", "[NaN]", "no JSON",
     ],
-)
+)  # fmt: skip
 def test_json_is_read_as_django_reads_it(text):
     expression = Value(text)
     loaded, usual = (field().from_db_value(text, expression, connection) for field in (Quick, models.JSONField))

@@ -1,11 +1,14 @@
-"""Exports longer than one chunk: every exportable list is streamed completely, in the list's order."""
-
 import csv
+import gc
 import io
 import json
+import tracemalloc
+from statistics import median
+from unittest.mock import Mock
 
 import orjson
 import pytest
+from django.db import OperationalError
 
 from analytics.models import AccessEvent
 from kit.rest import export
@@ -131,3 +134,52 @@ def test_rows_added_meanwhile_do_not_disturb_a_file_that_goes_on(api, account):
     factories.content(account)
     rest = rows_of(api.get("/v1/content", format="jsonl", after=items[3]), "jsonl")
     assert [row["id"] for row in rest] == items[2::-1]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
+    monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 50)
+    record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))
+    path = "/v1/access/decisions?format=csv"
+
+    response = api.client.get(path, headers=api.headers)
+    sizes, kept = [], []  # of each part, and what was in memory after it, in bytes
+    gc.collect()
+    gc.freeze()  # otherwise each collection scans everything that Django has loaded
+    tracemalloc.start()
+    try:
+        for part in response.streaming_content:
+            sizes.append(len(part))
+            gc.collect()  # measures kept objects, not garbage
+            kept.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    # The first parts fill caches. Medians, because other threads' memory is counted, too.
+    assert len(sizes) >= 60
+    growth = median(kept[-10:]) - median(kept[10:20])
+    assert growth < sum(sizes[20:-10]) / 2
+
+
+def test_a_client_that_goes_away_ends_the_queries(for_nobody):
+    asked = []
+
+    def chunks():
+        for number in range(10):
+            asked.append(number)
+            yield [{"id": number}]
+
+    assert list(export.while_wanted(chunks())) == []
+    assert asked == [0]
+
+
+@pytest.mark.parametrize(
+    ("spent", "others", "seconds"),
+    [(1.0, 0.0, 0.0), (1.0, 0.05, 0.0), (1.0, 0.075, 0.5), (1.0, 0.1, 1.0), (1.0, 5.0, 1.0), (0.5, 0.05, 0.5)],
+)
+def test_an_export_pauses_for_as_long_as_it_computes_if_others_are_busy(spent, others, seconds):
+    assert export.pause(spent, others) == pytest.approx(seconds)
+
+
+def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):
+    monkeypatch.setattr("kit.rest.lists.windows.WindowedPagination.read", Mock(side_effect=OperationalError("gone")))
+    assert api.get("/v1/access/decisions", format="csv").status == 503

@@ -1,5 +1,3 @@
-"""Money in requests and replies: exact decimals, ISO 4217 currencies (docs/reference/reports.md)."""
-
 from decimal import Decimal
 
 import orjson

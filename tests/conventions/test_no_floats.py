@@ -1,5 +1,3 @@
-"""Money never passes through a float (docs/reference/reports.md)."""
-
 import ast
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Null for an optional field means its default; in a PATCH it clears the field (docs/reference/api.md, Bodies)."""
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +5,7 @@ import pytest
 from django.db import transaction
 
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each_with_body
-from tests.conventions.schemas import parts_of, schema_of
-
-Path = tuple[str | int, ...]
+from tests.conventions.schemas import Path, fields_of, schema_of, types_of
 
 # Bodies with the nested parts that the samples lack.
 LICENSED = {"requester": {"id": "org", "licenses": [{"licenseType": "a"}]}, "expect": {"allowed": False}}
@@ -123,21 +119,11 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
 }
 
 
-def is_nullable(schema: dict[str, Any]) -> bool:
-    return any("null" in (part.get("type"), *part.get("type", [])) for part in parts_of(schema))
-
-
-def optional_fields(schema: dict[str, Any], body: Any, path: Path = ()) -> Iterator[tuple[Path, bool]]:
+def optional_fields(schema: dict[str, Any], body: Any) -> Iterator[tuple[Path, bool]]:
     """Yield each optional field, also of the parts that the body has, and whether null is one of its values."""
-    parts = list(parts_of(schema))
-    if isinstance(body, list) and body:
-        yield from optional_fields(next(part["items"] for part in parts if "items" in part), body[0], (*path, 0))
-    elif isinstance(body, dict):
-        required = {name for part in parts for name in part.get("required", ())}
-        for name, field in ((name, one) for part in parts for name, one in part.get("properties", {}).items()):
-            if name not in required:
-                yield (*path, name), is_nullable(field)
-            yield from optional_fields(field, body.get(name), (*path, name))
+    for path, field, is_required in fields_of(schema, body):
+        if not is_required:
+            yield path, "null" in types_of(field)
 
 
 def rich_body(endpoint: Endpoint, ids: dict[str, str] | None = None) -> dict[str, Any]:

@@ -1,5 +1,3 @@
-"""Read-only fields in a PATCH: the stored value is ignored, another one is a 422 (docs/reference/api.md)."""
-
 import inspect
 import re
 from typing import Any

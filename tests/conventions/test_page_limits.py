@@ -1,5 +1,3 @@
-"""Outside /v1, requests are limited per address and minute; signed-in operators have a higher limit."""
-
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User

@@ -1,5 +1,3 @@
-"""A list or retrieval makes no more queries for more rows (docs/reference/api.md, Lists and filters)."""
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

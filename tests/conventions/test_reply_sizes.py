@@ -1,5 +1,3 @@
-"""Reply size has a limit, whatever is stored and requested (docs/reference/api.md)."""
-
 import orjson
 import pytest
 
@@ -80,27 +78,19 @@ def test_the_traces_of_a_batch_share_a_bound(api, large, asked):
     assert len(orjson.dumps(reply["data"][0]["trace"])) > MIB // 20
 
 
-def test_content_with_embedded_policies_ends_a_page_early(api, account):
+def test_content_of_the_largest_size_and_with_embedded_policies_ends_a_page_early(api, account):
+    for _ in range(8):
+        assert api.post("/v1/content", largest.content()).status == 201
+    check_pages(api, "/v1/content", 8)
     policy = factories.policy(account, *largest.rules())
-    for _ in range(40):
+    for _ in range(32):
         factories.content(account, policy_id=policy.pk)
     check_pages(api, "/v1/content", 40, expand="policy")
 
 
-def test_content_of_the_largest_size_ends_a_page_early(api):
-    for _ in range(8):
-        assert api.post("/v1/content", largest.content()).status == 201
-    check_pages(api, "/v1/content", 8)
-
-
-def test_policies_end_a_page_early(api, account):
-    for _ in range(20):
-        factories.policy(account, *largest.rules())
+def test_policies_and_their_versions_end_a_page_early(api, account):
+    policy, *_ = [factories.policy(account, *largest.rules()) for _ in range(20)]
     check_pages(api, "/v1/policies", 20)
-
-
-def test_versions_end_a_page_early(api, account):
-    policy = factories.policy(account, *largest.rules())
     for number in range(20):
         policy = policy_services.update_policy(policy, {"name": f"Version {number}"})
     check_pages(api, f"/v1/policies/{policy.pk}/versions", 21)

@@ -1,5 +1,3 @@
-"""The samples in tests/conventions/endpoints.py cover every endpoint and succeed."""
-
 import re
 
 import pytest
@@ -11,12 +9,8 @@ from tests.conventions.replies import assert_has_all_headers
 
 # Replies with secrets or decisions, which no cache may keep.
 NEVER_STORED = (
-    "/v1/api-keys",
-    "/v1/license-clients",
-    "/v1/access",
-    "/v1/webhooks",
-    "/v1/requesters/{requester}/portal-sessions",
-)
+    "/v1/api-keys", "/v1/license-clients", "/v1/access", "/v1/webhooks", "/v1/requesters/{requester}/portal-sessions",
+)  # fmt: skip
 POWERLESS_KEY = {"name": "New", "type": "secret", "permissions": []}
 # A key grants only its own permissions, so the keys that it creates get none.
 WITHOUT_PERMISSIONS = {"POST /v1/api-keys": POWERLESS_KEY, "POST /v1/api-keys/bulk": {"items": [POWERLESS_KEY]}}

@@ -1,6 +1,5 @@
-"""A key's text appears only in the reply that created it (docs/reference/api.md, Keys)."""
-
 import logging
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -44,11 +43,7 @@ def test_no_log_line_shows_a_key(account, caplog, monkeypatch, failing):
     connection.force_debug_cursor = True
     text = factories.key_text(account)
     if failing:
-
-        def fail(*args, **kwargs):
-            raise RuntimeError
-
-        monkeypatch.setattr("licensing.content.services.save_content", fail)
+        monkeypatch.setattr("licensing.content.services.save_content", Mock(side_effect=RuntimeError))
     try:
         reply = ApiClient(text).post("/v1/content", {"title": "x"})
         made = ApiClient(text).post("/v1/api-keys", {"name": "x", "type": "secret"})

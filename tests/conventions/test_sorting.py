@@ -1,5 +1,3 @@
-"""`sort` in both directions, with cursors that return every row once (docs/reference/api.md, Lists and filters)."""
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

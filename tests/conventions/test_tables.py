@@ -1,5 +1,3 @@
-"""Errors, metadata attributes, conditions and reasons are each defined in one table; everything else is derived."""
-
 import pytest
 from django.contrib import admin
 
@@ -21,7 +19,7 @@ from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
 from licensing.policies.in_words import describe
 from licensing.policies.rules import parse_rule
-from operators.policies.rule_rows import row_of, rule_of
+from operators.policies.rule_rows import row_rule, rule_row
 from operators.policies.rules_field import RulesWidget
 from tests.documents import ROOT, TABLES, with_tables
 
@@ -89,8 +87,8 @@ def test_every_condition_is_known_everywhere():
         assert condition.schema.items() <= schema.items()
         assert schema["description"].lower() == f"{condition.holds_if}.".lower()
         assert condition.clause(wanted) in describe(rule)
-        assert rule_of({**row_of(rule), "original": ""}) == rule
-        shown = str(RulesWidget().shown(0, row_of(rule)))
+        assert row_rule({**rule_row(rule), "original": ""}) == rule
+        shown = str(RulesWidget().shown(0, rule_row(rule)))
         assert f"rules-0-{condition.name}'" in shown
         assert condition.label in shown
     assert len({one.place for one in TYPES}) == len(TYPES)

@@ -1,4 +1,4 @@
-"""Run documented examples as a user would."""
+"""Run programs and documented examples as a user would."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def ran(*command: object, cwd: Path, status: int = 0, **environment: str) -> str
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -1,5 +1,3 @@
-"""Every documented `manage.py` command works on a running installation."""
-
 import gzip
 import json
 import re

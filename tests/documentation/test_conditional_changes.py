@@ -1,5 +1,3 @@
-"""The loops in docs/guides/clients.md: read an item, change it with its ETag, and retry after a conflict."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tomllib
 from ast import literal_eval
+from collections.abc import Iterator
 from configparser import ConfigParser
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -66,11 +67,25 @@ def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def written_by(process: subprocess.Popen[bytes]) -> str:
-    """Return the output so far."""
-    assert process.stdout
-    os.set_blocking(process.stdout.fileno(), False)
-    return (process.stdout.read() or b"").decode()
+@contextmanager
+def running(script: str, folder: Path, **settings: str) -> Iterator[int]:
+    """Run a script that serves, with its data and its log in the folder. Yield its port once it answers."""
+    port, log = free_port(), folder / "log"
+    templates.copy_of_sqlite(folder / "db.sqlite3")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=ROOT,
+            env=environment(DATA_DIR=str(folder), PORT=str(port), **settings),
+            start_new_session=True,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        assert answers(f"http://127.0.0.1:{port}/readyz", process), log.read_text()
+        yield port
+    finally:
+        stopped(process)
 
 
 def is_set_up() -> bool:
@@ -84,27 +99,14 @@ def is_set_up() -> bool:
 def test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin(tmp_path: Path):
     """Without the demo, which takes long to create and has tests of its own."""
     [printed] = [line for line in block("README.md", "python3 run.py").splitlines() if "--empty" in line]
-    templates.copy_of_sqlite(tmp_path / "db.sqlite3")
-    port = free_port()
-    process = subprocess.Popen(
-        ["bash", "-c", f"exec {printed}"],
-        cwd=ROOT,
-        env=environment(DATA_DIR=str(tmp_path), PORT=str(port)),
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert answers(f"http://127.0.0.1:{port}/", process)
-        [(login, name, password)] = re.findall(
-            r"Sign in at (\S+) as (\S+) with the password ([^\s,]+)", written_by(process)
-        )
+    with running(f"exec {printed}", tmp_path):
+        shown = re.findall(r"Sign in at (\S+) as (\S+) with the password ([^\s,]+)", (tmp_path / "log").read_text())
+        [(login, name, password)] = shown
         with httpx.Client(trust_env=False, follow_redirects=True) as browser:
             browser.get(login)
             token = browser.cookies["csrftoken"]
             form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
             assert "Overview" in browser.post(f"{login}login/?next=/admin/", data=form).text
-    finally:
-        stopped(process)
 
 
 @on_sqlite
@@ -125,22 +127,8 @@ def test_the_commands_of_the_readme_for_production(tmp_path: Path):
     ):
         assert given in script
         script = script.replace(given, own)
-    templates.copy_of_sqlite(tmp_path / "db.sqlite3")
-    port = free_port()
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=ROOT,
-            env=environment(DATA_DIR=str(tmp_path), PORT=str(port)),
-            start_new_session=True,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            assert answers(f"http://127.0.0.1:{port}/readyz", process), (tmp_path / "log").read_text()
-        finally:
-            stopped(process)
-    [key] = re.findall(r"svc_sk_\w+", (tmp_path / "log").read_text())
+    with running(script, tmp_path):
+        [key] = re.findall(r"svc_sk_\w+", (tmp_path / "log").read_text())
     assert len(key) > 30
 
 

@@ -1,25 +1,21 @@
-"""Tables of the edge's reference equal what the service and its tests use."""
-
 import re
 
 from licensing.edge.proxies.files import KINDS
-from run import ROOT
+from tests.documentation.tables import tables_of
 from tests.faults.proxies.outages import TABLE, Row
 from tests.faults.proxies.visitors import NEWS, SOLD, UNKNOWN, VISITORS, Visitor
 
-EDGE = ROOT / "docs" / "reference" / "edge.md"
 
-
-def table(heading: str) -> list[list[str]]:
-    """Return the cells of each row of the first table whose header begins so."""
-    _, _, rest = EDGE.read_text().partition(f"\n| {heading} ")
-    assert rest, f"There is no table {heading!r}."
-    rows = rest.split("\n\n")[0].split("\n")[2:]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+def table(*header: str) -> list[list[str]]:
+    """Return the cells of each row of the table whose header begins so."""
+    first, *_ = header
+    tables = tables_of("docs/reference/edge.md", first)
+    [rows] = [rows for heading, *rows in tables if heading[: len(header)] == [*header]]
+    return rows
 
 
 def test_the_texts_to_replace_are_those_of_the_files():
-    printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in table("`for` | service's address")]
+    printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in table("`for`", "service's address")]
     assert printed == [[name, kind.service, kind.origin, kind.key] for name, kind in KINDS.items()]
 
 
@@ -31,7 +27,7 @@ def row(visitor: Visitor) -> list[str]:
 
 
 def test_the_table_of_visitors_is_that_of_the_proxy_tests():
-    assert table("visitor | decided as") == list(map(row, VISITORS))
+    assert table("visitor", "decided as") == list(map(row, VISITORS))
 
 
 def outage(row: Row) -> list[str]:
@@ -40,4 +36,4 @@ def outage(row: Row) -> list[str]:
 
 
 def test_the_table_of_outages_is_that_of_the_proxy_tests():
-    assert table("site | visitor | open page") == list(map(outage, TABLE))
+    assert table("site", "visitor", "open page") == list(map(outage, TABLE))

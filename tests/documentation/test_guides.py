@@ -1,5 +1,3 @@
-"""The API guides: quickstarts, and the clients' recipes as printed."""
-
 import inspect
 import json
 import random
@@ -118,29 +116,22 @@ for who in ("org_acme", "org_globex", None):
     site.cookies["sessionid"] = session.session_key
     print(site.get("/a", secure=True).status_code)
 """
-SUBSCRIBER = """
+ASGI = """
 API_KEY, API_URL = {key!r}, {url!r}
-"""
-ASGI = (
-    SUBSCRIBER
-    + """
 def subscriber_of(scope):
     return dict(scope["headers"]).get(b"x-session", b"").decode() or None
 async def app(scope, receive, send):
     await send({{"type": "http.response.start", "status": 200, "headers": []}})
     await send({{"type": "http.response.body", "body": b"Page"}})
 """
-)
-WSGI = (
-    SUBSCRIBER
-    + """
+WSGI = """
+API_KEY, API_URL = {key!r}, {url!r}
 def subscriber_of(environ):
     return environ.get("HTTP_X_SESSION")
 def app(environ, start_response):
     start_response("200 OK", [])
     return [b"Page"]
 """
-)
 VISITS_OF_ASGI = """
 import asyncio, httpx
 from yoursite.licensing import licensed

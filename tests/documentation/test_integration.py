@@ -1,9 +1,8 @@
-"""An integrator's first steps: install the clients, bulk changes, a CMS, and Express middleware."""
-
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from content_access_licensing import Client
@@ -52,58 +51,53 @@ def test_programs_with_the_python_client_are_typed(tmp_path: Path):
     assert ran(*strict, *names, cwd=tmp_path) == f"Success: no issues found in {len(names)} source files\n"
 
 
-CMS = """
-def articles():
-    for number in range({count}):
-        yield number, f"Article {{number}}", f"https://pub.example/{{number}}"
-    yield "odd", "{odd}", "https://pub.example/odd"
-"""
-
-
-def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path):
+@pytest.fixture
+def synchronise(service: Service, tmp_path: Path) -> Any:
+    """Return a function that synchronises a CMS with these rows by the guide's program, and returns its output."""
     printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
+
+    def run(rows: list[tuple[Any, str, str]], *arguments: str, status: int = 0) -> str:
+        (tmp_path / "cms.py").write_text(f"def articles():\n    return {rows!r}\n")
+        return ran(sys.executable, "-B", "-c", printed, *arguments, cwd=tmp_path, status=status)
+
+    return run
+
+
+def articles(*ids: Any) -> list[tuple[Any, str, str]]:
+    return [(id, f"Article {id}", f"https://pub.example/{id}") for id in ids]
+
+
+def test_a_cms_is_synchronised(client: Client, synchronise: Any):
     ours = client.create_content({"title": "Ours", "externalId": "report-1"})
+    without_title = ("odd", "", "https://pub.example/odd")
 
-    def synchronised(count: int, odd: str = "") -> str:
-        (tmp_path / "cms.py").write_text(CMS.format(count=count, odd=odd))
-        return ran(sys.executable, "-B", "-c", printed, cwd=tmp_path, status=0 if odd else 1)
-
-    assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
-    assert synchronised(1_098) == "1099 articles, 1 failed, 2 archived\n"
+    assert synchronise([*articles(*range(1_100)), without_title], status=1) == "1101 articles, 1 failed, 0 archived\n"
+    assert synchronise([*articles(*range(1_098)), without_title], status=1) == "1099 articles, 1 failed, 2 archived\n"
     assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["cms-1099", "cms-1098"]
-    assert synchronised(1_100, odd="Odd") == "1101 articles, 0 failed, 0 archived\n"
+    assert synchronise(articles(*range(1_100), "odd")) == "1101 articles, 0 failed, 0 archived\n"
     assert list(client.list_content({"status": "archived"})) == []
 
     with pytest.raises(AssertionError, match="300 of 1101 articles are gone from the CMS"):
-        synchronised(800, odd="Odd")
+        synchronise(articles(*range(800), "odd"))
     assert list(client.list_content({"status": "archived"})) == []
     assert client.get_content(ours["id"])["status"] == "active"
 
 
-def test_a_failing_cms_archives_nothing_of_a_small_catalogue(client: Client, service: Service, tmp_path: Path):
-    printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
-
-    def synchronised(*ids: int, arguments: tuple[str, ...] = ()) -> str:
-        rows = [(id, f"Article {id}", f"https://pub.example/{id}") for id in ids]
-        (tmp_path / "cms.py").write_text(f"def articles():\n    return {rows}\n")
-        return ran(sys.executable, "-B", "-c", printed, *arguments, cwd=tmp_path)
-
-    assert synchronised(1, 2, 3) == "3 articles, 0 failed, 0 archived\n"
-    assert synchronised(1, 2) == "2 articles, 0 failed, 1 archived\n"
-    for missing, ids in (("2 of 3", (3,)), ("3 of 3", ())):
+def test_a_failing_cms_archives_nothing_of_a_small_catalogue(synchronise: Any):
+    assert synchronise(articles(1, 2, 3)) == "3 articles, 0 failed, 0 archived\n"
+    assert synchronise(articles(1, 2)) == "2 articles, 0 failed, 1 archived\n"
+    for missing, ids in (("2 of 3", [3]), ("3 of 3", [])):
         with pytest.raises(AssertionError, match=f"{missing} articles are gone from the CMS. Nothing was archived"):
-            synchronised(*ids)
-    assert synchronised(arguments=("--archive",)) == "0 articles, 0 failed, 3 archived\n"
-    assert synchronised(1) == "1 articles, 0 failed, 0 archived\n"
+            synchronise(articles(*ids))
+    assert synchronise([], "--archive") == "0 articles, 0 failed, 3 archived\n"
+    assert synchronise(articles(1)) == "1 articles, 0 failed, 0 archived\n"
     with pytest.raises(AssertionError, match="1 of 1 articles are gone"):
-        synchronised()
+        synchronise([])
 
 
-def test_a_row_whose_text_cannot_be_stored_stops_nothing(service: Service, tmp_path: Path):
-    printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
-    rows = [(1, "One", "https://pub.example/1"), (2, "T\0wo", "https://pub.example/2")]
-    (tmp_path / "cms.py").write_text(f"def articles():\n    return {rows!r}\n")
-    assert ran(sys.executable, "-B", "-c", printed, cwd=tmp_path, status=1) == "2 articles, 1 failed, 0 archived\n"
+def test_a_row_whose_text_cannot_be_stored_stops_nothing(synchronise: Any):
+    rows = [*articles(1), (2, "T\0wo", "https://pub.example/2")]
+    assert synchronise(rows, status=1) == "2 articles, 1 failed, 0 archived\n"
 
 
 VISITS = """

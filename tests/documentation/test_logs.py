@@ -1,22 +1,19 @@
-"""The access log guide, with a log written by nginx."""
-
 import json
 import re
 import shlex
 import shutil
 import subprocess
 import time
-from io import StringIO
 from pathlib import Path
 
 import httpx
 import pytest
-from django.core.management import call_command
 
 from analytics.models import AccessEvent
 from licensing.logs.formats import FORMATS, parser_of
 from tests import factories
 from tests.client import ApiClient
+from tests.commands.calling import printed_json
 from tests.documentation.blocks import block, blocks
 from tests.edge.conftest import crawler_table  # noqa: F401 - a fixture
 from tests.services import free_port
@@ -79,10 +76,8 @@ def test_the_guide_imports_a_log_of_nginx(account, log, monkeypatch, settings, c
     commands = [one.text.strip() for one in blocks() if one.path == GUIDE and "manage.py" in one.first]
     assert len(commands) == 2
     for command in commands:
-        out = StringIO()
         _, _, arguments = command.partition("manage.py ")
-        call_command(*shlex.split(arguments), "--json", stdout=out, stderr=StringIO())
-        told = json.loads(out.getvalue())
+        told = printed_json(*shlex.split(arguments))
         shown = json.loads(block(GUIDE, '{"object"'))
         assert {name: type(value) for name, value in told.items()} == {
             name: type(value) for name, value in shown.items()

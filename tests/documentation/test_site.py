@@ -1,5 +1,3 @@
-"""The documentation site: its pages and links, and how the service serves it."""
-
 import os
 import re
 from collections.abc import Iterator
@@ -167,9 +165,7 @@ def test_a_new_build_replaces_the_site_under_a_running_service(monkeypatch: pyte
     assert b"search" in page
 
 
-def test_the_command_builds_only_what_changed_and_says_what_it_lacks(
-    monkeypatch: pytest.MonkeyPatch, docs_site: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_command_builds_only_what_changed_and_says_what_it_lacks(monkeypatch, docs_site, capsys):
     monkeypatch.setattr(settings, "DOCS_SITE", docs_site)
     call_command("build_docs", "--if-changed")
     assert capsys.readouterr().out == "The documentation site is up to date.\n"

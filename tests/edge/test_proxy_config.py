@@ -7,10 +7,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.values.paths import read
+from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.files import KINDS
-from licensing.edge.proxies.paths import closing, opening
+from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.patterns import Pattern, pattern_error
+from run import ROOT
 from tests import factories
 from tests.edge.asking import READERS
 from tests.edge.refusals import DENY
@@ -65,12 +67,32 @@ def test_usual_patterns_have_an_expression():
     assert re.match(closing(Pattern.from_text("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
 
 
+@pytest.mark.parametrize("file", [*(kind.file for kind in KINDS.values()), "worker.js"])
+def test_each_file_names_the_free_paths_and_assets_by_the_same_expressions(file):
+    text = (ROOT / "deploy" / "edge" / file).read_text()
+    assert FREE in text
+    assert ASSET in text
+
+
+def test_the_expression_of_free_paths_matches_those_that_the_service_opens():
+    free = [
+        *sorted(FREE_PATHS - {"/license.xml"}), *(f"{folder}a-b/c.xml" for folder in FREE_FOLDERS),
+        "/sitemap.xml", "/sitemap-1.xml", "/news-sitemap.xml",
+    ]  # fmt: skip
+    for path in free:
+        assert re.fullmatch(FREE, path)
+        assert is_free_path(path)
+    for path in ("/license.xml", "/robots.txt/a", "/a/sitemap.xml", "/.well-known/../a", "/sitemaps/.a", "/ads.txt;a"):
+        assert not re.fullmatch(FREE, path)
+
+
 @pytest.mark.parametrize("proxy", KINDS)
 def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account, proxy):
     site = factories.site(account, {"/about": factories.policy(account, READERS)}, host="news.example", unknown="deny")
     file = api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")
     assert "news.example" in file["content"]
     assert "pub.example" not in file["content"]
+    assert proxy == "traefik" or "For example" not in file["content"]
     assert "svc_sk_PUT-THE-KEY-HERE" in file["content"] or "{env.LICENSING_KEY}" in file["content"]
     told = file["openPatterns"] or [one["pattern"] for one in file["omitted"]]
     assert told == ["/about"]

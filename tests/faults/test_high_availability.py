@@ -66,7 +66,7 @@ class Node(Postgres):
             config.write(f"listen_addresses = '{self.address}'\nunix_socket_directories = '{place}'\nfsync = off\n")
         self.entry = [part.replace(CONFIGURATION, str(mounted)) for part in container["entrypoint"]]
         self.default = container["command"]
-        self.variables = {name: on_loopback(value, port) for name, value in container["environment"].items()} | {
+        self.variables = environment_of(container, port) | {
             "PGDATA": str(place / "data"),
             "PGPORT": str(port),
             "PATH": f"{self.binaries}:{os.environ['PATH']}",
@@ -103,6 +103,12 @@ class Node(Postgres):
             return connection.execute(query).fetchall()  # type: ignore[call-overload,no-any-return]
 
 
+def environment_of(container: dict[str, Any], port: int) -> dict[str, str]:
+    """Return the container's variables; one without a value is the caller's, who has not set it."""
+    given = container["environment"].items()
+    return {name: on_loopback(value, port) for name, value in given if value is not None}
+
+
 def on_loopback(text: str, port: int) -> str:
     """Replace the nodes' names in a setting by their addresses."""
     text = text.replace(":5432", f":{port}")
@@ -127,8 +133,7 @@ class Containers:
         (place / "data").mkdir(mode=0o700)
         for name in ("service1", "service2"):
             (place / name).mkdir()
-            given = self.described[name]["environment"].items()
-            environment = {setting: on_loopback(value, port) for setting, value in given}
+            environment = environment_of(self.described[name], port)
             environment |= {"REDIS_URL": self.valkey.url, "DATA_DIR": str(place / "data")}
             self.services[name] = Deployment(place / name, **environment)
             stack.callback(self.services[name].close)

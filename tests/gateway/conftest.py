@@ -1,6 +1,8 @@
 """Fixtures for checks on the event loop. Tests that are coroutines run on one."""
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -8,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Account, ApiKey
 from kit.http.errors import ApiError
+from kit.storage.postgresql.async_postgres import Sessions
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer
 from licensing.access.event_loop.application import CheckApplication
@@ -32,6 +35,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def connect(application: CheckApplication) -> Connect:
     """Create clients whose checks run on an event loop, as in a server."""
     return lambda key: GatewayClient(key, application)
+
+
+@contextmanager
+def closed(sessions: Sessions) -> Iterator[Sessions]:
+    """Close the sessions with PostgreSQL at the end of the block."""
+    try:
+        yield sessions
+    finally:
+        for session in sessions.idle:
+            session.close()
 
 
 class Ask:

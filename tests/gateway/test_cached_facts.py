@@ -1,28 +1,34 @@
-"""Cached data never outlives a change: the next check sees it."""
+from unittest.mock import Mock
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.keys import services as accounts
 from accounts.models import ApiKey
+from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.models import LedgerEntry
 from analytics.recording.recorder import commit
 from kit.bounded_cache import Values
+from kit.http.admission import admit
 from kit.storage import microbatch
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
+from licensing.access.event_loop import gateway
+from licensing.access.event_loop.callers import Sender
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import Item, LookupResult
 from licensing.content import services as content_services
+from licensing.content.models import Content
 from licensing.licenses.services import revoke_license, update_license
+from licensing.policies import rules
 from licensing.policies import services as policy_services
 from tests import factories, largest
 from tests.ways import GatewayClient, make_application
@@ -224,3 +230,50 @@ def test_changed_metadata_decides_the_next_check_in_another_process(account, app
     assert answers() == [True, True]
     second.patch("/v1/requesters/org_acme", {"metadata": {"country": None}})
     assert answers() == [False, False]
+
+
+ALLOW, DENY = ({"action": action, "conditions": {"requesterId": ["org_acme"]}} for action in ("allow", "deny"))
+TESTS = [{"requester": {"id": "org_acme"}, "expect": {"allowed": False}}]
+
+
+def test_rules_are_parsed_once_and_the_next_check_decides_once(
+    application, api, account, monkeypatch, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(epochs, "listeners", [application.gateway.snapshot.hear])
+    policy = factories.policy(account, ALLOW)
+    check = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check)["allowed"]
+
+    parse, decide = Mock(wraps=rules.parse_rule), Mock(wraps=gateway.decide_checks)
+    monkeypatch.setattr(rules, "parse_rule", parse)
+    monkeypatch.setattr(gateway, "decide_checks", decide)
+    with django_capture_on_commit_callbacks(execute=True):
+        changed = api.patch(f"/v1/policies/{policy.pk}", {"rules": [DENY], "tests": TESTS})
+    assert changed.status == 200
+    assert not api.post("/v1/access/check", check)["allowed"]
+    assert (parse.call_count, decide.call_count) == (1, 1)
+
+
+def test_a_check_is_decided_on_facts_of_the_new_primary_alone(application, api, account, monkeypatch):
+    gateway = application.gateway
+    allowing, denying = factories.policy(account, factories.ALLOW_ALL), factories.policy(account)
+    item = factories.content(account, policy_id=allowing.pk)
+    quick = gateway.facts.quick_lookups or gateway.facts.lookups
+    read = quick.call
+
+    async def after_a_promotion(many):
+        monkeypatch.setattr(quick, "call", read)
+        gateway.forget()
+        await sync_to_async(Content.objects.filter(pk=item.pk).update)(policy_id=denying.pk)
+        return await read(many)
+
+    async def run():
+        answers = []
+        for requester in ("org_acme", "org_new"):
+            sender = Sender(gateway.callers, api.headers["Authorization"], None)
+            await admit(sender)
+            answers += await gateway.check(sender, [Check(("contentId", item.pk), requester)], timezone.now())
+            monkeypatch.setattr(quick, "call", after_a_promotion)
+        return answers
+
+    assert [answer.decision.allowed for answer in async_to_sync(run)()] == [True, False]

@@ -1,9 +1,8 @@
-"""A change invalidates exactly the affected cache entries (accounts.plans.epochs)."""
-
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -169,7 +168,7 @@ RELATED = {name: CHANGES[name][0] for name in CHANGES if {URL, "org_acme"} & set
 @pytest.fixture
 def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[..., int]:
     """Return a function that counts how often one check is decided if a change comes before its record."""
-    gateway, times = application.gateway, []
+    gateway, decide = application.gateway, Mock(wraps=decide_checks)
     write = gateway.commits.write
 
     async def write_after(change, entries):
@@ -177,17 +176,13 @@ def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[...
         await sync_to_async(change)(made)
         return await write(entries)
 
-    def noted(*arguments):
-        times.append(arguments)
-        return decide_checks(*arguments)
-
     def decided(change: Callable[[SimpleNamespace], object]) -> int:
         before = AccessEvent.objects.count()
         monkeypatch.setattr(gateway.commits, "write", partial(write_after, change))
-        monkeypatch.setattr(gateway_module, "decide_checks", noted)
+        monkeypatch.setattr(gateway_module, "decide_checks", decide)
         answer = ask(Check(BY_URL, "org_acme"))
         assert AccessEvent.objects.count() == before + isinstance(answer, Answer)
-        return len(times)
+        return decide.call_count
 
     return decided
 
@@ -241,25 +236,18 @@ def test_a_change_of_another_account_ends_nothing(other_account, looked_up):
 
 
 def test_a_key_is_read_again_when_it_has_changed_and_not_when_something_else_has(made, ask: Ask, application):
-    read: list[str] = []
     callers = application.gateway.callers
-    read_grant = callers.read_grant
-
-    async def noted(text):
-        read.append(text)
-        return await read_grant(text)
-
-    callers.read_grant = noted
+    callers.read_grant = read = AsyncMock(wraps=callers.read_grant)
     for changed, times in ((None, 1), (made.c, 1), (made.first, 1), (None, 1)):
         if changed is made.c:
             content_services.update_content(made.c, {"title": "Changed"})
         if changed is made.first:
             policy_services.update_policy(made.first, {"name": "Changed"})
         ask(Check(("contentId", made.c.pk), "org_acme"))
-        assert len(read) == times
+        assert read.await_count == times
     key_services.update_api_key(ask.key, {"name": "Changed"})
     ask(Check(("contentId", made.c.pk), "org_acme"))
-    assert len(read) == 2
+    assert read.await_count == 2
 
 
 def test_a_request_admitted_before_an_unrelated_change_is_not_admitted_again(made, ask: Ask, application):
@@ -285,10 +273,8 @@ def test_changes_are_forgotten_after_a_while(made):
     content_services.update_content(made.c, {"title": "Changed"})
     epochs.forget_changes()
     [left] = EpochChange.objects.all()
-    assert (left.names, left.epoch) == (
-        [ids.id_to_hex("cnt", made.c.pk)],
-        Account.objects.get(pk=made.account.pk).epoch,
-    )
+    epoch = Account.objects.get(pk=made.account.pk).epoch
+    assert (left.names, left.epoch) == ([ids.id_to_hex("cnt", made.c.pk)], epoch)
 
 
 def test_an_epoch_that_comes_a_second_time_ends_everything(made, looked_up):

@@ -1,5 +1,3 @@
-"""An account is deleted while its checks go on."""
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -7,13 +5,14 @@ from threading import Event
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from accounts.auditing import audit
 from accounts.models import Account
 from analytics.models import LedgerEntry
 from licensing.account_deletion import delete_account, in_order_of_deletion
 from tests import factories
+from tests.lock_waits import in_thread
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -33,15 +32,9 @@ def being_deleted(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator
             assert may_go.wait(PATIENCE)
         record(action, *rest)
 
-    def delete() -> None:
-        try:
-            delete_account(account)
-        finally:
-            connections.close_all()
-
     monkeypatch.setattr(audit, "record", wait)
     with ThreadPoolExecutor(1) as threads:
-        deleted = threads.submit(delete)
+        deleted = threads.submit(in_thread, delete_account, account)
         try:
             assert is_nearly_gone.wait(PATIENCE)
             yield may_go.set

@@ -1,5 +1,3 @@
-"""Dry runs store nothing and delay nobody."""
-
 import sqlite3
 from contextlib import closing
 

@@ -1,5 +1,3 @@
-"""A commit waits briefly for checks that are being counted or looked up, so that groups stay together."""
-
 import asyncio
 
 import pytest
@@ -188,7 +186,9 @@ def begin_commit(check, commits, lookups_may_end, commits_may_end):
 
 
 @needs_postgresql
-async def test_a_commit_of_few_decisions_lets_another_begin(begin_commit, commits_may_end):
+@pytest.mark.parametrize("enough", [module.ENOUGH_TO_COMMIT, 1], ids=["few decisions", "many decisions that hang"])
+async def test_a_commit_holds_no_other_up_for_long(begin_commit, commits_may_end, monkeypatch, enough):
+    monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", enough)
     begun = [await begin_commit(), await begin_commit()]
     commits_may_end.set()
     await asyncio.gather(*begun)
@@ -207,16 +207,6 @@ async def test_decisions_that_arrive_during_a_commit_share_the_next_one(
     commits_may_end.set()
     await asyncio.gather(begun, others)
     assert commits == [1, 1, 2]
-
-
-@needs_postgresql
-async def test_a_commit_of_many_decisions_that_hangs_holds_no_other_up_for_long(
-    begin_commit, commits_may_end, monkeypatch
-):
-    monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)
-    begun = [await begin_commit(), await begin_commit()]
-    commits_may_end.set()
-    await asyncio.gather(*begun)
 
 
 @pytest.fixture

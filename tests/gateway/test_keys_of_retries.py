@@ -1,5 +1,3 @@
-"""The records of Idempotency-Keys are looked up together (accounts.retries.idempotency)."""
-
 import re
 from datetime import timedelta
 from os import urandom

@@ -1,14 +1,11 @@
-"""The event loop finds the same items, pages, requesters and keys as a thread (licensing.access.event_loop.lookup).
-
-It reads committed data, on a connection of its own. It leaves to a thread whose policy, licences or site are not
-cached, and nothing else.
-"""
+"""The event loop finds what a thread finds, and leaves to a thread whose policy, licences or site are not cached."""
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from threading import Condition, Thread
 from typing import Any
 
 import pytest
@@ -32,7 +29,55 @@ from licensing.requesters.models import Requester
 from licensing.sites.patterns import MAX_WILDCARDS
 from licensing.sites.services import update_site
 from tests import factories
-from tests.gateway.looking_up import close, found_on_the_loop, found_while
+from tests.gateway.conftest import closed
+
+
+def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:
+    async def find() -> list[LookupResult | None]:
+        lookup = AsyncLookup()
+        with closed(lookup.sessions):
+            first, second = [await lookup.find_facts(many) for _ in range(2)]  # prepared once, then used
+        assert [*first] == [*second]
+        return [*first]
+
+    return asyncio.run(find())
+
+
+def found_while(change: Callable[[], Iterator[None]], wanted: LookupRequest) -> list[LookupResult | None]:
+    """Return the results of repeated look-ups during another thread's changes.
+
+    `change` yields after each change, and goes on once a look-up that began after it has ended.
+    """
+    found: list[LookupResult | None] = []
+    looked = Condition()
+
+    async def look() -> None:
+        lookup = AsyncLookup()
+        with closed(lookup.sessions):
+            while writer.is_alive():
+                result = await lookup.find_facts([wanted])
+                with looked:
+                    found.extend(result)
+                    looked.notify_all()
+
+    def wait_for_a_look() -> None:
+        with looked:
+            enough = len(found) + 2  # one look-up may be under way
+            assert looked.wait_for(lambda: len(found) >= enough, 60)
+
+    def write() -> None:
+        try:
+            for _ in change():
+                wait_for_a_look()
+        finally:
+            connection.close()
+
+    writer = Thread(target=write)
+    writer.start()
+    asyncio.run(look())
+    writer.join()
+    return found
+
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -65,10 +110,6 @@ def expect_the_same(*many: LookupRequest) -> list[LookupResult]:
     found = found_on_the_loop(*many)
     assert found == [in_a_thread(one) for one in many]
     return found
-
-
-def make(account, requester_id="org_acme", name=None):
-    return Requester.objects.create(account=account, requester_id=requester_id, name=name)
 
 
 @pytest.fixture
@@ -124,13 +165,13 @@ def test_many_items_and_requesters_are_each_found_at_their_place(account, policy
     items = [factories.content(account, policy_id=policy.pk, tags=[f"tag{n}"]).pk for n in range(30)]
     _, two = expect_the_same(wanted(account, by_id(*items)), wanted(account, by_id(items[7], NO_ITEM)))
     assert two.items.keys() == by_id(items[7])
-    names = [make(account, f"org_{number}").requester_id for number in range(20)]
+    names = [factories.requester(account, requester_id=f"org_{number}").requester_id for number in range(20)]
     expect_the_same(*[wanted(account, by_id(item), name, names[0]) for item, name in zip(items, names, strict=False)])
 
 
 def test_only_the_own_account_finds_an_item_and_a_requester(account, other_account, policy):
     item = factories.content(account, policy_id=policy.pk)
-    make(account)
+    factories.requester(account, requester_id="org_acme")
     stranger, owner = expect_the_same(*[wanted(one, by_id(item.pk), "org_acme") for one in (other_account, account)])
     unknown = {"org_acme": RequesterSnapshot(None, None)}
     assert stranger == LookupResult(current_epoch(other_account.pk), {}, unknown)
@@ -165,24 +206,19 @@ def test_a_policy_that_is_not_compiled_is_left_to_a_thread_and_nothing_else(acco
 
 
 def test_an_account_that_is_gone_is_left_to_a_thread(account):
-    gone = [
-        LookupRequest("acc_00000000000000000000000000", selectors, set()) for selectors in (by_id(NO_ITEM), at("/a"))
-    ]
+    gone = [LookupRequest(f"acc_{'0' * 26}", selectors, set()) for selectors in (by_id(NO_ITEM), at("/a"))]
     assert found_on_the_loop(*gone, wanted(account, by_id(NO_ITEM)))[:2] == [None, None]
 
 
-def test_pages_of_patterns_and_of_no_pattern_are_the_same(account, site):
-    [found] = expect_the_same(wanted(account, at("/premium/x", "/free/y?utm=1", "/other"), "org_acme"))
-    assert len(found.items) == 3
-
-
-def test_items_that_share_a_page_are_told_apart_by_parameters_and_age(account, site, policy):
+def test_pages_are_the_same_with_items_that_differ_by_parameters_and_age_and_with_patterns(account, site, policy):
     for number, query in enumerate(["", "?id=1", "?id=1&part=2", "?part=2", ""]):
         policies = {"policy_id": policy.pk} if number % 2 else {}
         factories.content(account, title=str(number), source=f"{HOST}/story{query}", **policies)
     in_a_thread(wanted(account, at("/")))
     targets = ["", "?id=1", "?id=1&part=2", "?id=2&part=2", "?part=2&id=1&utm=3"]
     expect_the_same(wanted(account, at(*(f"/story{target}" for target in targets))))
+    [found] = expect_the_same(wanted(account, at("/premium/x", "/free/y?utm=1", "/other"), "org_acme"))
+    assert len(found.items) == 3
 
 
 def test_pages_at_an_alias_are_the_same_while_its_site_has_it(account, site, policy):
@@ -217,7 +253,7 @@ OWN_IDS = ["org_acme", "NULL", "", " ", "größe", "日本", '{"a","b"}', "\\", 
 @pytest.mark.parametrize("name", [None, "Acme", "NULL", "Ökonomie 'n' \"more\""])
 def test_a_requester_with_any_id_is_found_as_by_a_thread(account, name):
     for requester_id in OWN_IDS:
-        make(account, requester_id, name)
+        factories.requester(account, requester_id=requester_id, name=name)
     for requester_id in OWN_IDS:
         [found] = expect_the_same(wanted(account, set(), requester_id))
         assert found.requesters[requester_id].name == name
@@ -225,7 +261,7 @@ def test_a_requester_with_any_id_is_found_as_by_a_thread(account, name):
 
 def test_requester_ids_are_compared_with_case_and_spaces(account):
     ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
-    rows = {name: make(account, name).pk for name in ids}
+    rows = {name: factories.requester(account, requester_id=name).pk for name in ids}
     [found] = found_on_the_loop(wanted(account, set(), *ids))
     assert {name: known.pk for name, known in found.requesters.items()} == rows
 
@@ -300,16 +336,14 @@ def without_sequential_scans():
 @pytest.mark.parametrize("requesters", [0, 1, 500])
 def test_every_row_is_looked_up_by_its_unique_index_however_many_there_are(account, requesters):
     for number in range(requesters):
-        make(account, f"org_{number}")
+        factories.requester(account, requester_id=f"org_{number}")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE licensing_requester, licensing_content, licensing_policy")
 
     async def explain():
         lookup = AsyncLookup()
-        try:
+        with closed(lookup.sessions):
             return await lookup.sessions.run(f"EXPLAIN {FIND}", ["{}"] * 3)
-        finally:
-            close(lookup)
 
     plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
     assert set(re.findall(r"Scan using (\w+)", plan)) == {
@@ -349,10 +383,9 @@ def look_up(threads, account):
     async def find(check):
         gateway = Gateway()
         gateway.facts.lookups, gateway.facts.requesters = threads.lookups, threads.requesters
-        try:
+        lookup, numbers = gateway.facts.quick_lookups.call.__self__, gateway.facts.numbers.reserve.__self__
+        with closed(lookup.sessions), closed(numbers.sessions):
             return await gateway.facts.look_up(account.pk, [check])
-        finally:
-            close(gateway.facts.quick_lookups.call.__self__, gateway.facts.numbers.reserve.__self__)
 
     return lambda item, **fields: asyncio.run(find(Check(("contentId", item.pk), "org_acme", **fields)))
 
@@ -362,29 +395,24 @@ def item(account, policy):
     return factories.content(account, policy_id=policy.pk)
 
 
-def test_a_cold_check_of_somebody_known_takes_no_thread(account, item, look_up, threads):
-    known = make(account, name="Acme")
-    found = look_up(item, requester_name="Acme")
-    assert (found.requesters["org_acme"].pk, found.items["contentId", item.pk].id) == (known.pk, item.pk)
-    assert threads.used == 0
-
-
 def test_somebody_new_gets_a_number_without_a_thread_and_is_not_written_before_the_record(
     account, item, look_up, threads
 ):
-    first, second = (look_up(item, requester_name="Acme").requesters["org_acme"] for _ in range(2))
+    first, second = [look_up(item, requester_name="Acme").requesters["org_acme"] for _ in range(2)]
     assert first == RequesterSnapshot(first.pk, "Acme", is_written=False)
     assert second == replace(first, pk=second.pk)
-    assert len({first.pk, second.pk, make(account).pk}) == 3
+    assert len({first.pk, second.pk, factories.requester(account, requester_id="org_acme").pk}) == 3
     assert threads.used == 0
 
 
 def test_a_new_name_takes_no_thread_and_is_not_written_before_the_record(account, item, look_up, threads):
-    known = make(account)
-    assert look_up(item, requester_name="Ajax").requesters["org_acme"] == RequesterSnapshot(
-        known.pk, "Ajax", is_written=False
-    )
+    known = factories.requester(account, requester_id="org_acme")
+    named = look_up(item, requester_name="Ajax").requesters["org_acme"]
+    assert named == RequesterSnapshot(known.pk, "Ajax", is_written=False)
     assert look_up(item).requesters["org_acme"] == RequesterSnapshot(known.pk, None)
+    Requester.objects.update(name="Acme")
+    found = look_up(item, requester_name="Acme")
+    assert (found.requesters["org_acme"].pk, found.items["contentId", item.pk].id) == (known.pk, item.pk)
     assert threads.used == 0
 
 
@@ -410,10 +438,8 @@ def test_keys_of_the_pepper_and_of_the_former_one_are_found_as_by_a_thread(accou
 
     async def find():
         keys = AsyncKeys()
-        try:
+        with closed(keys.sessions):
             return await keys.find([current, former, deleted, former])
-        finally:
-            close(keys)
 
     *found, unknown, again = asyncio.run(find())
     assert found == [find_grant(current), find_grant(former)]

@@ -139,9 +139,7 @@ def test_a_check_that_waited_too_long_for_a_thread_is_refused_and_logged_once(
         with pytest.raises(ServiceUnavailable):
             check_access(account.pk, checks, waited, Caller(grant, None, "access:check", None))
     assert AccessEvent.objects.count() == 0
-    assert caplog.messages == [
-        "The database did not answer (timeout): a decision was not recorded within 8 seconds",
-    ]
+    assert caplog.messages == ["The database did not answer (timeout): a decision was not recorded within 8 seconds"]
 
 
 def test_recording_changes_no_entry(gateway, checks, entries_of):

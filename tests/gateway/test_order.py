@@ -1,5 +1,3 @@
-"""Checks and other requests take the steps of admission in one order (docs/reference/api.md, Requests and errors)."""
-
 import asyncio
 from datetime import UTC, datetime
 from itertools import combinations

@@ -1,5 +1,3 @@
-"""config.asgi answers probes even if all threads are busy."""
-
 import asyncio
 from threading import Event
 

@@ -1,5 +1,3 @@
-"""After any change between or during checks, decisions equal those of an uncached process."""
-
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random

@@ -1,5 +1,3 @@
-"""Counters in Redis grant and count the same as those of one process, for threads and on the event loop."""
-
 import asyncio
 from random import Random
 

@@ -1,12 +1,13 @@
-"""Both request paths read a request's headers the same way and return the same headers."""
-
 from io import BytesIO
 
 import pytest
+from django.conf import settings as configured
 
 from config.wsgi import Request
+from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.client import ApiClient
+from tests.ways import GatewayClient
 
 PATHS = ["/v1/access/check", "/v1/access/check/batch"]
 OF_THIS_REPLY = {"content-length", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit"}
@@ -23,12 +24,8 @@ def shown(reply):
 
 
 MEDIA_TYPES = [
-    "",
-    "text/plain",
-    "Application/JSON; charset=UTF-8",
-    "application/json; charset=utf-16",
-    "; charset=latin-1",
-]
+    "", "text/plain", "Application/JSON; charset=UTF-8", "application/json; charset=utf-16", "; charset=latin-1",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -78,3 +75,35 @@ def test_queries_are_utf_8_for_every_media_type(charset):
     request = Request(environ)
     assert request.GET["title"] == "café"
     assert request.content_type == "application/json"
+
+
+HSTS = f"max-age={configured.SECURE_HSTS_SECONDS}"
+
+
+@pytest.fixture
+def behind_a_proxy(account, application, settings) -> GatewayClient:
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+    proxied = CheckApplication()
+    proxied.gateway = application.gateway
+    return GatewayClient(factories.key_text(account), proxied)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_strict_transport_security_is_sent_to_clients_of_https_alone(api, behind_a_proxy, path):
+    def hsts(client, **headers):
+        return client.post(path, {}, headers=headers).headers.get("Strict-Transport-Security")
+
+    for protocol, header in (
+        ("https", HSTS), ("https, http", HSTS), ("http", None), ("http, https", None), ("", None),
+    ):  # fmt: skip
+        assert hsts(behind_a_proxy, **{"X-Forwarded-Proto": protocol}) == header, protocol
+    assert hsts(api, **{"X-Forwarded-Proto": "https"}) is None  # anybody can send it
+    api.scheme = "https"  # the server speaks TLS itself
+    assert hsts(api) == HSTS
+
+
+def test_a_success_carries_strict_transport_security_too(behind_a_proxy, account):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    reply = behind_a_proxy.post(PATHS[0], body, headers={"X-Forwarded-Proto": "https"})
+    assert (reply.status, reply.headers["Strict-Transport-Security"]) == (200, HSTS)

@@ -1,5 +1,3 @@
-"""Thread shares: each caller has a share, waits without a thread, and slow readers occupy none."""
-
 import asyncio
 from io import BytesIO
 from threading import Semaphore
@@ -10,14 +8,7 @@ from config.server.threads import MOST_BYTES, Threads
 from kit.http.bodies import Disconnected
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 
-SCOPE = {
-    "type": "http",
-    "method": "GET",
-    "path": "/",
-    "query_string": b"",
-    "http_version": "1.1",
-    "headers": [],
-}
+SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "http_version": "1.1", "headers": []}
 
 
 class Work:
@@ -108,18 +99,12 @@ async def test_a_client_that_waits_too_long_for_others_gets_service_unavailable(
     await clients.let_go(*running)
 
 
-async def test_too_many_that_wait_are_refused_at_once():
-    clients = Clients(most_waiting=1)
-    tasks = [clients.ask("a"), clients.ask("a")]
-    await clients.until_begun(1)
-    with pytest.raises(RateLimitExceeded):
-        await clients.ask("a")
-    await clients.let_go(*tasks)
-
-
-async def test_waiting_requests_keep_few_bytes_in_memory():
-    clients = Clients()
-    tasks = [clients.ask("a"), clients.ask("a", size=MOST_BYTES)]
+@pytest.mark.parametrize(
+    ("options", "size"), [({"most_waiting": 1}, 0), ({}, MOST_BYTES)], ids=["many requests", "many bytes"]
+)
+async def test_too_many_requests_and_bytes_that_wait_are_refused_at_once(options, size):
+    clients = Clients(**options)
+    tasks = [clients.ask("a"), clients.ask("a", size=size)]
     await clients.until_begun(1)
     with pytest.raises(RateLimitExceeded):
         await clients.ask("a", size=1)

@@ -1,8 +1,7 @@
-"""The parent of worker processes: how it replaces those that die (config.server.workers)."""
-
 import logging
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 from uvicorn import Config
@@ -11,13 +10,6 @@ from uvicorn.config import STARTUP_FAILURE
 from config.server import workers
 from config.server.workers import LONGEST_PAUSE, QUICK_SECONDS, Workers, cause_of_death, pause_after
 from kit.telemetry.workers import worker_deaths
-
-
-class Clock:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class StandIn:
@@ -54,14 +46,14 @@ class BackgroundStandIn(StandIn):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(workers, "monotonic", clock)
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=1_000.0)
+    monkeypatch.setattr(workers, "monotonic", lambda: clock.now)
     return clock
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
+def started(monkeypatch) -> list[StandIn]:
     """All workers that were started."""
     StandIn.started.clear()
     monkeypatch.setattr(workers, "Worker", StandIn)
@@ -71,16 +63,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
 
 
 @pytest.fixture
-def parent(started: list[StandIn], clock: Clock) -> Workers:
+def parent(started, clock) -> Workers:
     parent = Workers(Config("config.asgi:application", workers=2, log_config=None), [])
     parent.init_processes()
     assert [type(worker) for worker in started] == [BackgroundStandIn, StandIn, StandIn]
     return parent
 
 
-def test_a_worker_that_dies_is_replaced_at_once(
-    parent: Workers, started: list[StandIn], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_dies_is_replaced_at_once(parent, started, caplog):
     before = worker_deaths.values[0]
     started[1].die(-7)
     parent.keep_subprocess_alive()
@@ -92,9 +82,7 @@ def test_a_worker_that_dies_is_replaced_at_once(
     assert record.getMessage() == "Worker 1 died: it was ended by SIGBUS. Another one starts now."
 
 
-def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses(
-    parent: Workers, started: list[StandIn], clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses(parent, started, clock, caplog):
     pauses = []
     for _ in range(4):
         started[-1].die(1)
@@ -108,9 +96,7 @@ def test_a_worker_that_dies_again_and_again_is_replaced_after_ever_longer_pauses
     assert not started[0].exitcode
 
 
-def test_a_worker_that_lived_for_a_while_is_replaced_at_once(
-    parent: Workers, started: list[StandIn], clock: Clock
-) -> None:
+def test_a_worker_that_lived_for_a_while_is_replaced_at_once(parent, started, clock):
     for number in range(1, 5):
         clock.now += QUICK_SECONDS
         started[-1].die(-9)
@@ -118,24 +104,17 @@ def test_a_worker_that_lived_for_a_while_is_replaced_at_once(
         assert len(started) == 3 + number
 
 
-def test_a_worker_that_hangs_is_killed_and_replaced(
-    parent: Workers, started: list[StandIn], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_hangs_is_killed_and_replaced(parent, started, caplog):
     started[2].is_silent = True
     parent.keep_subprocess_alive()
     assert parent.processes == [*started[:2], started[3]]
     assert "it was killed, because it did not answer for" in caplog.text
 
 
-def test_without_room_for_a_process_the_next_attempt_is_later(
-    parent: Workers, started: list[StandIn], clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(kind: type[StandIn]) -> StandIn:
-        raise BlockingIOError("Resource temporarily unavailable")
-
+def test_without_room_for_a_process_the_next_attempt_is_later(parent, started, clock, monkeypatch):
     started[0].die(-9)
     with monkeypatch.context() as full:
-        full.setattr(parent, "start_worker", refuse)
+        full.setattr(parent, "start_worker", Mock(side_effect=BlockingIOError("Resource temporarily unavailable")))
         parent.keep_subprocess_alive()
     parent.keep_subprocess_alive()
     assert len(started) == 3
@@ -145,13 +124,8 @@ def test_without_room_for_a_process_the_next_attempt_is_later(
     assert type(started[3]) is BackgroundStandIn
 
 
-def test_a_parent_that_fails_lets_its_workers_stop(
-    parent: Workers, started: list[StandIn], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr(parent, "keep_subprocess_alive", fail)
+def test_a_parent_that_fails_lets_its_workers_stop(parent, started, monkeypatch):
+    monkeypatch.setattr(parent, "keep_subprocess_alive", Mock(side_effect=RuntimeError("a defect")))
     monkeypatch.setattr(parent.should_exit, "wait", lambda _: False)
     with pytest.raises(RuntimeError):
         parent.run()
@@ -159,14 +133,14 @@ def test_a_parent_that_fails_lets_its_workers_stop(
     assert all(worker.is_stopped for worker in started)
 
 
-def test_the_service_ends_if_a_worker_cannot_start(parent: Workers, started: list[StandIn]) -> None:
+def test_the_service_ends_if_a_worker_cannot_start(parent, started):
     started[0].die(STARTUP_FAILURE)
     parent.keep_subprocess_alive()
     assert parent.failed_to_start
     assert parent.should_exit.is_set()
 
 
-def test_pauses_have_a_limit() -> None:
+def test_pauses_have_a_limit():
     assert [pause_after(deaths) for deaths in (0, 1, 7, 100_000)] == [0, 0, LONGEST_PAUSE, LONGEST_PAUSE]
 
 
@@ -179,5 +153,5 @@ def test_pauses_have_a_limit() -> None:
         (-200, "it was ended by signal 200"),
     ],
 )
-def test_a_death_has_its_cause_in_words(exit_code: int, cause: str) -> None:
+def test_a_death_has_its_cause_in_words(exit_code: int, cause: str):
     assert cause_of_death(exit_code) == cause

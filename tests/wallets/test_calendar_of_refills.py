@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from accounts.plans.services import update_account
 from analytics.models import Wallet
-from analytics.wallets import services
 from analytics.wallets.book import occurrence, period_after
 from kit.values.calendar import Months, add_days, add_months, months_until, zone_named
 from kit.values.time_zones import zone_names
@@ -166,7 +165,7 @@ def test_a_quota_of_the_admin_counts_in_the_account_s_zone_if_it_has_chosen_one(
 
 @pytest.mark.django_db
 def test_a_merge_moves_the_zone_with_the_refill(api, account):
-    refill: services.Refill = {"amount": Decimal(1), "every": "month", "zone": "Asia/Tokyo"}
+    refill = {"amount": Decimal(1), "every": "month", "zone": "Asia/Tokyo"}
     for name in ("org_a", "org_b"):
         assert api.post("/v1/requesters", {"id": name}).status == 201
     factories.wallet(account, "USD", requester_id="org_a", refill=refill)

@@ -163,7 +163,8 @@ class CachedFacts:
                     missing.requesters.add(requester_id)
                 else:
                     requesters[requester_id] = requester
-        return LookupResult(self.snapshot.epoch(account_id), items, requesters), missing
+        epochs = self.snapshot.accounts.get(account_id)
+        return LookupResult(-1 if epochs is None else epochs.epoch, items, requesters), missing
 
     async def with_newcomers(
         self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool

@@ -67,11 +67,6 @@ class Snapshot:
 
     # --- Epochs ------------------------------------------------------------------------------------------------------
 
-    def epoch(self, account_id: str) -> int:
-        """Return the epoch up to which the account's cache is valid; -1 if it is empty."""
-        epochs = self.accounts.get(account_id)
-        return -1 if epochs is None else epochs.epoch
-
     def note(self, account_id: str, epoch: int) -> Epochs:
         """Note that the account has reached this epoch."""
         epochs = self.accounts.get(account_id)

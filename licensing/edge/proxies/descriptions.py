@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from accounts.models import Unknown
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.proxies.paths import closing, opening
+from licensing.edge.proxies.paths import ASSET_FOLDERS, closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, registered_items
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
@@ -19,7 +19,6 @@ from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
 
 MAX_CLOSED_ITEMS = 500
 MAX_COMPARISONS = 5_000_000  # about a second
-ASSET_FOLDERS = ("assets", "static")
 EVERY_PAGE = "/*"
 NOT_PLAIN = "It needs characters that have to be escaped, dot segments, or too many wildcards."
 TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."
@@ -76,9 +75,9 @@ class Description(Struct, frozen=True):
     @property
     def groups(self) -> list[tuple[Entry, list[str]]]:
         """Return the entries in groups of neighbours that differ in their expressions only."""
-        alike = groupby(self.entries, lambda one: (one.access, one.is_whole))
-        groups = [list(group) for _, group in alike]
-        return [(group[0], [one.expression for one in group]) for group in groups]
+        neighbours = groupby(self.entries, lambda entry: (entry.access, entry.is_whole))
+        groups = [list(group) for _, group in neighbours]
+        return [(group[0], [entry.expression for entry in group]) for group in groups]
 
 
 def describe(site: Site) -> Description:
@@ -145,7 +144,9 @@ class Pages:
         for item in registered:
             access = self.default if item.policy is None else self.access_for(item.policy)
             if access != self.open:
-                strictest = min(access, self.items.get(item.page.path, access), key=lambda one: one.strictness)
+                strictest = min(
+                    access, self.items.get(item.page.path, access), key=lambda candidate: candidate.strictness
+                )
                 self.items[item.page.path] = strictest
 
     def entries(self) -> tuple[list[Entry], list[str], list[tuple[str, str]]]:
@@ -158,10 +159,10 @@ class Pages:
         has_too_many = len(inside) > MAX_CLOSED_ITEMS
         entries: list[Entry] = []
         for item in inside[:MAX_CLOSED_ITEMS]:
-            entries += self.entries_of(item, items[item])
+            entries += self.entries_for(item, items[item])
         patterns, omitted = [], []
         for text, pattern, access in rules:
-            entries += self.entries_of(pattern, self.default if has_too_many else access)
+            entries += self.entries_for(pattern, self.default if has_too_many else access)
             if access == Access.CLOSED:
                 continue
             if self.enforces and has_too_many:
@@ -174,7 +175,7 @@ class Pages:
             entries.pop()
         return entries, patterns, omitted
 
-    def entries_of(self, pattern: Pattern, access: Access) -> list[Entry]:
+    def entries_for(self, pattern: Pattern, access: Access) -> list[Entry]:
         """Return the entry of an open pattern, or those of another one.
 
         Its own pages are named first. Whatever else its origin may take for one of them gets the default.
@@ -223,8 +224,8 @@ def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
 
 def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     """Return the asset folders that no closed pattern names; one for all pages does not."""
-    named = [one for one in closed if any(part.strip("/") for part in one.parts)]
+    named = [pattern for pattern in closed if any(part.strip("/") for part in pattern.parts)]
     folders: Mapping[str, Pattern] = {
         folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS
     }
-    return [folder for folder, of_it in folders.items() if not any(overlap(one, of_it) for one in named)]
+    return [folder for folder, files in folders.items() if not any(overlap(pattern, files) for pattern in named)]

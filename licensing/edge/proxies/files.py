@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, describe
-from licensing.edge.proxies.paths import ESCAPED, naming
+from licensing.edge.proxies.descriptions import Access, Description, describe
+from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming
 from licensing.sites.models import Site
 
 HOST = "pub.example"
@@ -50,9 +50,9 @@ def pages(line: str, any_case: str) -> Write:
 
     def write(site: Description) -> list[str]:
         lines = []
-        for one in site.entries:
-            case, end = ("", r"(\?|$)") if one.is_whole else (any_case, "")
-            lines.append(line.format(case, one.expression + end, one.access))
+        for entry in site.entries:
+            case, end = ("", r"(\?|$)") if entry.is_whole else (any_case, "")
+            lines.append(line.format(case, entry.expression + end, entry.access))
         return lines
 
     return write
@@ -94,12 +94,12 @@ def envoy_pages(site: Description) -> list[str]:
     """Return routes, of which the first match counts. Routes without a filter ask the service and close."""
     lines: list[str] = []
     people, others = envoy_people(site), envoy_others(site)
-    for one in site.entries:
-        path = f"safe_regex: {{regex: '{one.expression if one.is_whole else f'(?i){one.expression}.*'}'}}"
-        if one.access == Access.OPEN:
+    for entry in site.entries:
+        path = f"safe_regex: {{regex: '{entry.expression if entry.is_whole else f'(?i){entry.expression}.*'}'}}"
+        if entry.access == Access.OPEN:
             lines += envoy_route(path, f", headers: {people}", "*unasked")
             people = "*people"
-        if one.access == Access.CLOSED:
+        if entry.access == Access.CLOSED:
             lines += envoy_route(path, "", "")
         else:
             lines += envoy_route(path, f", headers: {others}" if others else "", "*ask")
@@ -164,7 +164,7 @@ KINDS = {
         "127.0.0.1:8080",
         [
             Example("default ask;", 1, default("    default {};")),
-            Example('# "~^/(about', 1, pages('    "~{}^{}" {};', "*")),
+            Example("# For example /about", 2, pages('    "~{}^{}" {};', "*")),
             Example(f'"~*{CRAWLERS}" crawler', 1, crawlers('    "~*{}" crawler;')),
             Example('# "~*gptbot', 1, refused('    "~*{}" refused;')),
         ],
@@ -175,7 +175,7 @@ KINDS = {
         "licensing:8000",
         "origin:8080",
         [
-            Example("# ~^/(about", 1, pages("\t\t~{}^{} {}", "(?i)")),
+            Example("# For example /about", 2, pages("\t\t~{}^{} {}", "(?i)")),
             Example("default ask", 1, default("\t\tdefault {}")),
             Example("not header_regexp User-Agent (?i)(bot", 1, crawlers("\t\tnot header_regexp User-Agent (?i){}")),
             Example("# not header_regexp User-Agent", 1, refused("\t\t\tnot header_regexp User-Agent (?i){}")),
@@ -199,7 +199,7 @@ KINDS = {
         "address: licensing, port_value: 8000",
         "address: origin, port_value: 8080",
         [
-            Example("# - match: {safe_regex: {regex: '/(about|open(/[\\w-][\\w.-]*)*)/?'}, headers", 6, envoy_pages),
+            Example("# For example /about", 7, envoy_pages),
             Example("- match: {prefix: /}", 3, envoy_default),
         ],
     ),
@@ -214,7 +214,7 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
-    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_of(site.host))
+    text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
     text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
     return ProxyFile(kind.file, text, description.patterns, description.omitted)
 
@@ -233,7 +233,7 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     return text
 
 
-def name_of(host: str) -> str:
+def name_from_host(host: str) -> str:
     """Return the host as a name of letters, digits and underscores that no other host has."""
     return host.replace("-", "__").replace(".", "_")
 

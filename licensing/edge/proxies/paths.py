@@ -9,6 +9,7 @@ Expressions contain neither quotes, backslashes, braces nor spaces, so they can 
 import re
 from collections.abc import Iterable
 
+from licensing.edge.original import FREE_FOLDERS, FREE_PATHS
 from licensing.sites.patterns import Pattern
 
 MAX_LENGTH, MAX_WILDCARDS = 500, 3
@@ -21,6 +22,16 @@ ESCAPED = f"%({TWO_OCTETS}|{THREE_OCTETS}){FURTHER_OCTET}"
 REST = f"([A-Za-z0-9_.-]|{ESCAPED})*"
 SEGMENT = f"([A-Za-z0-9_-]|{ESCAPED}){REST}"
 FURTHER = f"(/{SEGMENT})*"
+
+# What the files of deploy/edge/ name, too (tests/edge/test_proxy_config.py): the free paths except the terms, which
+# the service answers, and the assets, about which it is not asked.
+NAME = "[a-zA-Z0-9_-][a-zA-Z0-9_.-]*"
+FREE_FILES = "|".join(sorted(path[1:].replace(".", "[.]") for path in FREE_PATHS - {"/license.xml"}))
+FREE_IN_FOLDERS = "|".join(folder.strip("/").replace(".", "[.]") for folder in FREE_FOLDERS)
+FREE = f"/({FREE_FILES}|sitemap[a-zA-Z0-9_.-]*[.]xml|{NAME}-sitemap[.]xml|({FREE_IN_FOLDERS})(/{NAME})+)"
+ASSET_FOLDERS = ("assets", "static")
+ASSET_TYPES = "css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif"
+ASSET = f"/({'|'.join(ASSET_FOLDERS)})(/[a-zA-Z0-9_-]+)*/{NAME}[.]({ASSET_TYPES})"
 
 
 def opening(pattern: Pattern) -> str | None:

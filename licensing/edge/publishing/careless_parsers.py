@@ -26,10 +26,6 @@ class Candidate(NamedTuple):
     length: int
     score: int
 
-    @classmethod
-    def from_terms(cls, terms: Terms) -> "Candidate":
-        return cls(terms, url_pattern(terms.url), len(terms.url), score(terms.url))
-
     def covers(self, beginning: str) -> bool:
         """Return whether the entry matches every page that begins like this."""
         first, *others = self.pattern.parts
@@ -39,7 +35,11 @@ class Candidate(NamedTuple):
 def arrange(terms: Sequence[Terms]) -> list[Terms]:
     """Return the terms in an order, and with the entries, that are safe for careless parsers."""
     known = {one.url for one in terms}
-    open_ended = [Candidate.from_terms(one) for one in terms if "?" not in one.url and not is_single(one.url)]
+    open_ended = [
+        Candidate(one, url_pattern(one.url), len(one.url), score(one.url))
+        for one in terms
+        if "?" not in one.url and not is_single(one.url)
+    ]
     narrowed = [narrow(one, open_ended) for one in terms]
     rest = [one for one in narrowed if cut(one.url) != ROOT]
     guards = [guard for one in rest if (guard := guard_below(one, open_ended)) and guard.url not in known]

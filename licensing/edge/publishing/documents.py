@@ -1,4 +1,4 @@
-"""Documents that state a site's terms for crawlers, derived from its policies: RSL 1.0, robots.txt, TDMRep."""
+"""Documents and headers that state a site's terms for crawlers, from its policies: RSL 1.0, robots.txt, TDMRep."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +13,7 @@ from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
 from accounts.plans.epochs import current_epoch
 from kit import statements
+from kit.bounded_cache import BoundedCache
 from kit.http.errors import ApiError
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
@@ -24,7 +25,7 @@ from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.robots_group import robots
+from licensing.edge.publishing.robots_group import robots, signalled, usage
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
@@ -239,3 +240,31 @@ def write_documents(publication: Publication) -> dict[str, bytes]:
 
 def tag_of(body: bytes) -> str:
     return f'"{blake2b(body, digest_size=12).hexdigest()}"'
+
+
+# --- Headers of pages ------------------------------------------------------------------------------------------------
+
+MAX_REVISIONS = 10_000  # of policies, whose terms are kept
+terms_of_revisions: BoundedCache[tuple[str | None, int | None], Terms] = BoundedCache(lambda _: 1, MAX_REVISIONS)
+empty_on_promotion(terms_of_revisions.clear)
+
+
+def terms_of_policy(policy: CompiledPolicy) -> Terms:
+    """Return the terms of a policy's revision, derived once."""
+    known = terms_of_revisions.get((policy.id, policy.version))
+    if known is None:
+        known = Terms.from_policy(policy)
+        terms_of_revisions.put((policy.id, policy.version), known)
+    return known
+
+
+def terms_headers(policy: CompiledPolicy | None, origin: str) -> dict[str, str]:
+    """Return the headers for a page of the policy, at this origin (scheme, host and port)."""
+    if policy is None:
+        return {}
+    terms = terms_of_policy(policy)
+    shown = {"tdm-reservation": str(int(is_reserved(terms)))}
+    if is_reserved(terms) and terms.duties:
+        shown["tdm-policy"] = f"{origin}{TDM_POLICY}"
+    stated = usage(signalled(terms.uses), terms.refused)
+    return {"Content-Usage": stated, **shown} if stated else shown

@@ -37,7 +37,11 @@ def robots(publication: Publication) -> bytes | None:
         return None
     lines = statements(publication)
     groups = [["User-agent: *", *lines, "Disallow:"]]
-    for rules, tokens in rules_by_agents(publication).items():
+    tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
+    for agents in publication.agents:
+        if rules := tuple(rules_of(publication, agents)):
+            tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
+    for rules, tokens in tokens_by_rules.items():
         groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
 
@@ -51,15 +55,6 @@ def statements(publication: Publication) -> list[str]:
         signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in said)
         lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(allowed, refused)}"]
     return [*lines, *usage_lines(publication)]
-
-
-def rules_by_agents(publication: Publication) -> dict[tuple[str, ...], list[str]]:
-    """Return the tokens of the crawlers that are kept out of some pages, by the lines that do so."""
-    tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
-    for agents in publication.agents:
-        if rules := tuple(rules_of(publication, agents)):
-            tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
-    return tokens_by_rules
 
 
 def rules_of(publication: Publication, agents: Agents) -> list[str]:

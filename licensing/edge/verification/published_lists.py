@@ -89,17 +89,13 @@ def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client)
 
 async def fetch_all(urls: list[str], client: Client) -> list[FetchResult]:
     turns = asyncio.Semaphore(MOST_FETCHES)
-
-    async def fetch_in_turn(url: str) -> FetchResult:
-        async with turns:
-            return await fetch(url, client)
-
-    return list(await asyncio.gather(*map(fetch_in_turn, urls)))
+    return list(await asyncio.gather(*(fetch(url, client, turns) for url in urls)))
 
 
-async def fetch(url: str, client: Client) -> FetchResult:
+async def fetch(url: str, client: Client, turns: asyncio.Semaphore) -> FetchResult:
     try:
-        reply = await client.send("GET", url, HEADERS, seconds=SECONDS, most_bytes=LONGEST_FILE + 1)
+        async with turns:
+            reply = await client.send("GET", url, HEADERS, seconds=SECONDS, most_bytes=LONGEST_FILE + 1)
         return FetchResult(url, ranges_of(reply))
     except (DestinationRefused, Unreachable, ValueError) as error:
         return FetchResult(url, failure=str(error)[:300] or type(error).__name__)

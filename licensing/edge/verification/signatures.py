@@ -262,11 +262,7 @@ def verify_signature(
     verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=KnownKey(key))
     try:
         [result] = verifier.verify(
-            message,
-            max_age=max_age,
-            expect_tag=TAG,
-            expect_label=label,
-            require_components=components,
+            message, max_age=max_age, expect_tag=TAG, expect_label=label, require_components=components
         )
     except HTTPMessageSignaturesException as error:
         raise InvalidSignature(f"The signature is not valid. {error}".strip()[:300]) from None

@@ -23,8 +23,7 @@ from analytics.windows import MICROSECOND, PERIODS, Window, end_of_day, start_of
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.calendar import Months, first_of_month
-from operators.base.chosen_account import choose, chosen_id, offered_accounts
-from operators.base.scope import request_scope
+from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
 IS_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
@@ -197,7 +196,7 @@ class BarRow(Struct, frozen=True):
     figure_link: str = ""  # link to what the figure counts
 
 
-def window_of(choice: Choice, now: datetime) -> Window:
+def chosen_window(choice: Choice, now: datetime) -> Window:
     """Return the chosen calendar period, or days of the accounts' time zone that end today."""
     months, period = choice.months, choice.calendar_period
     if period is not None:
@@ -211,7 +210,7 @@ def days_in_words(window: Window) -> dict[str, object]:
     return {"window": window, "last_day": window.end - MICROSECOND, "zone_name": str(window.zone)}
 
 
-def days_of(field: str, window: Window) -> dict[str, str]:
+def window_filter(field: str, window: Window) -> dict[str, str]:
     """Return the window as a filter of a list by time."""
     return time_filter(field, window.start, window.end - MICROSECOND)
 

@@ -1,16 +1,16 @@
 """Forms that show the effects of a change and ask before saving."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from django.db import transaction
-from django.db.models import Model
-from django.forms import ModelForm
+from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from msgspec import Struct
 
 from operators.base.links import change_url
-from operators.base.mixins import EDIT, ModelT, ServiceForm, derive_form
+from operators.base.mixins import EDIT, ModelT, ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -31,22 +31,6 @@ class Question(Struct, frozen=True):
     warnings: Sequence[str] = ()
 
 
-class AskingForm(ServiceForm):
-    """Mixin for a form that is valid only after its question, if any, was confirmed."""
-
-    admin: "AskingAdmin[Model]"
-    request: HttpRequest
-    obj: Model | None
-    asked: Question | None = None
-
-    def is_valid(self) -> bool:
-        if not super().is_valid():
-            return False
-        if CONFIRMED not in self.data:
-            self.asked = self.admin.confirmation_question(self.request, self, self.obj)
-        return self.asked is None and not self.errors
-
-
 class AskingAdmin(ServiceAdmin[ModelT]):
     """A ModelAdmin whose `question` decides what to ask before saving; None saves without asking.
 
@@ -58,11 +42,10 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         """Return the question; `before` is the stored object (None if new), `saved` the object as it would be."""
         raise NotImplementedError
 
-    def get_form(
-        self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
-    ) -> type[ModelForm]:
-        form = super().get_form(request, obj, change, **kwargs)
-        return derive_form(form, AskingForm, admin=self, request=request, obj=obj)
+    def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> bool:
+        if CONFIRMED not in form.data:
+            vars(form)["asked"] = self.confirmation_question(request, cast(ServiceForm, form), obj)
+        return getattr(form, "asked", None) is None and not form.errors
 
     def confirmation_question(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> Question | None:
         """Return the question, or None if there is none or the service rejects the form, which then shows the

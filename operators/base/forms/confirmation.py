@@ -11,6 +11,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
+from unfold.dataclasses import Action
+from unfold.decorators import action
+from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
@@ -20,6 +23,14 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
+
+
+def danger_action(
+    description: str, icon: str, url_path: str, *, permission: str = "changing"
+) -> Callable[[Callable[..., HttpResponse]], Action]:
+    """Decorate an action that ends something, whose button is red."""
+    variant = ActionVariant.DANGER
+    return action(description=description, icon=icon, permissions=[permission], url_path=url_path, variant=variant)
 
 
 class Current(Protocol):

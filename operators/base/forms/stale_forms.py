@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from operators.base.fields import is_untouched
 from operators.base.links import change_url
 from operators.base.mixins import FormPage, ModelT, ReopenedForm, derive_form
+from operators.base.refusals import add_refusal
 
 OPENED = "as_opened"  # hidden field
 
@@ -45,9 +46,11 @@ class StaleFormGuard(FormPage[ModelT]):
         self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change=change, **kwargs)
-        if obj is not None:
-            form = derive_form(form, GuardedForm, admin=self, obj=obj)
-        return derive_form(form, ReopenedForm)
+        return derive_form(form, GuardedForm, admin=self, request=request, obj=obj)
+
+    def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> bool:
+        """Whether to save the valid form, rather than to show a question first (`page_instead`)."""
+        return True
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
@@ -58,24 +61,32 @@ class StaleFormGuard(FormPage[ModelT]):
         return context
 
 
-class GuardedForm(BaseForm):
-    """Mixin for a stored object's form: valid only if the object has not changed since the page was opened."""
+class GuardedForm(ReopenedForm):
+    """Mixin for a form that shows errors of the service, and is valid only if nobody changed the object meanwhile."""
 
     admin: StaleFormGuard[Model]
-    obj: Model
+    request: HttpRequest
+    obj: Model | None
 
     @cached_property
     def changed_data(self) -> list[str]:
-        return [name for name in super().changed_data if not is_untouched(self[name])]
+        return [name for name in super().changed_data if self.obj is None or not is_untouched(self[name])]
+
+    def clean(self) -> dict[str, object] | None:
+        cleaned: dict[str, object] | None = super().clean()
+        if refused := getattr(self.request, "refused", None):
+            add_refusal(self, refused)
+        return cleaned
 
     def is_valid(self) -> bool:
         if not super().is_valid():
             return False
-        now = self.admin.locked(self.obj)
-        if now is not None and state_digest(self.admin.editable_state(now, self.fields)) == self.data.get(OPENED):
-            return True
-        self.add_error(None, stale_message(self.obj))
-        return False
+        if self.obj is not None:
+            now = self.admin.locked(self.obj)
+            if now is None or state_digest(self.admin.editable_state(now, self.fields)) != self.data.get(OPENED):
+                self.add_error(None, stale_message(self.obj))
+                return False
+        return self.admin.is_confirmed(self.request, self, self.obj)
 
 
 def state_digest(state: Mapping[str, object]) -> str:

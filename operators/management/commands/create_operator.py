@@ -24,7 +24,7 @@ class Command(ServiceCommand):
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         if bool(options["superuser"]) == bool(options["role"]):
             raise CommandError("Give either --role or --superuser.")
-        accounts = [account_of(text) for text in options["account"]]
+        accounts = [find_account(text) for text in options["account"]]
         operator, password = create_operator(
             options["username"],
             superuser=options["superuser"],
@@ -36,7 +36,7 @@ class Command(ServiceCommand):
         return sentence, {"object": "operator", "username": operator.username, "password": password}
 
 
-def account_of(text: str) -> Account:
+def find_account(text: str) -> Account:
     try:
         return Account.objects.get(pk=text)
     except (Account.DoesNotExist, ValueError):

@@ -18,6 +18,7 @@ import pytest
 
 from run import ROOT
 from tests.documentation.blocks import block
+from tests.documentation.running import ran
 from tests.faults.harness import eventually
 from tests.services import dies_with, free_port
 
@@ -137,15 +138,8 @@ def wordpress(
     ]  # fmt: skip
     with started(*database, log=log):
         assert eventually(socket.exists, 60), log.read_text()
-        told = subprocess.run(
-            ["php", HERE / "install.php", site, socket, SECRET, *categories],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert told.returncode == 0, told.stdout + told.stderr
-        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", told.stdout, re.MULTILINE)}
+        told = ran("php", HERE / "install.php", site, socket, SECRET, *categories, cwd=HERE)
+        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", told, re.MULTILINE)}
         with started("php", "-S", f"127.0.0.1:{port}", "-t", site, site / "router.php", log=log):
             made = WordPress(port, posts, log)
             with made.client() as client:

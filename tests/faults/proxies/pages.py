@@ -53,13 +53,15 @@ CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2
 
 PUBLIC = (
     "/robots.txt", "/robots.txt?x=1", "/sitemap.xml", "/.well-known/security.txt",
-    "/.well-known/acme-challenge/a-_1",
+    "/.well-known/acme-challenge/a-_1", "/ads.txt", "/favicon.ico", "/news-sitemap.xml", "/sitemap_index.xml",
+    "/sitemaps/2026/a.xml",
 )  # fmt: skip
 
 
 NEARLY_PUBLIC = (
     "/.well-known/../licensed/a", "/.well-known/..;/licensed/a", "/robots.txt/../licensed/a",
     "/.well-known/a;/../../licensed/a", "/robots.txt/a", "/a/robots.txt", "/.well-known/.a",
+    "/licensed/a-sitemap.xml", "/sitemap/licensed.xml", "/sitemaps/../licensed/a",
     "/license.xml", "/.well-known/tdmrep.json",
 )  # fmt: skip
 

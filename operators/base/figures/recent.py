@@ -23,9 +23,10 @@ from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
-from operators.base.figures.choice import BarRow, days_in_words, days_of
+from operators.base.figures.choice import BarRow, days_in_words, window_filter
 from operators.base.figures.terms import money, scope, term
 from operators.base.links import change_url, list_url
+from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import may_try
@@ -46,7 +47,7 @@ class LicenseRow(Struct, frozen=True):
     per_access: str
 
 
-class OfOne(ScopedAdmin[ModelT]):
+class RecentFigures(ScopedAdmin[ModelT]):
     """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
 
     one: ClassVar[One]
@@ -58,7 +59,7 @@ class OfOne(ScopedAdmin[ModelT]):
     def media(self) -> Media:
         return super().media + CHART_FILES
 
-    def licenses_of(self, obj: ModelT) -> QuerySet[License]:
+    def shown_licenses(self, obj: ModelT) -> QuerySet[License]:
         """Return its licences, the most important first."""
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ class OfOne(ScopedAdmin[ModelT]):
         if request.user.has_perm("analytics.view_accessevent"):
             usage = usage_of_one(self.one, account_id, key, window)
             window = usage.window
-            listed = {**of_it, **days_of("created", window)}
+            listed = {**of_it, **window_filter("created", window)}
             shown |= {
                 "usage": usage,
                 "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
@@ -97,9 +98,9 @@ class OfOne(ScopedAdmin[ModelT]):
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
-            found = list(self.licenses_of(obj)[: MOST_LICENSES + 1])
+            found = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
             shown |= {
-                "licenses": [row_of(held, now) for held in found[:MOST_LICENSES]],
+                "licenses": [license_row(held, now) for held in found[:MOST_LICENSES]],
                 "more_licenses": len(found) > MOST_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
@@ -112,12 +113,11 @@ class OfOne(ScopedAdmin[ModelT]):
         """Link to the ledger entries of a requester; the ledger has no filter by item."""
         if self.one != "requester":
             return ""
-        return list_url(LedgerEntry, **of_it, currency=currency, **days_of("occurred_at", window))
+        return list_url(LedgerEntry, **of_it, currency=currency, **window_filter("occurred_at", window))
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
-    def has_issuing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("licensing.add_license")
+    has_issuing_permission = right("licensing.add_license")
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -156,7 +156,7 @@ def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
     ]
 
 
-def row_of(held: License, now: datetime) -> LicenseRow:
+def license_row(held: License, now: datetime) -> LicenseRow:
     return LicenseRow(
         link=change_url(held),
         license_type=held.license_type,
