@@ -1,5 +1,3 @@
-"""POST /v1/access/check/batch (docs/reference/api.md, Checks and decisions)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""Signed decisions (docs/guides/signed-decisions.md)."""
-
 import base64
 import json
 import shutil

@@ -1,5 +1,3 @@
-"""GET /v1/analytics/usage (docs/reference/reports.md)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""POST /v1/api-keys (docs/reference/api.md, Keys)."""
-
 import re
 
 import pytest

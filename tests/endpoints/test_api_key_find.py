@@ -1,5 +1,3 @@
-"""POST /v1/api-keys/find (docs/reference/api.md, Keys)."""
-
 import logging
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""GET /v1/api-keys and GET /v1/api-keys/:id (docs/reference/api.md, Keys)."""
-
 from tests import factories
 from tests.client import ApiClient
 from tests.endpoints.key_fields import FIELDS

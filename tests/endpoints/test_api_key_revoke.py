@@ -1,5 +1,3 @@
-"""DELETE /v1/api-keys/:id (docs/reference/api.md, Keys)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""POST /v1/api-keys/:id/rotate (docs/reference/api.md, Keys)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""POST /v1/content (docs/reference/api.md, Content)."""
-
 import re
 from typing import Any
 

@@ -1,6 +1,3 @@
-"""DELETE /v1/content/:id (docs/reference/api.md, Content)."""
-
-
 def test_a_deleted_item_is_not_found_and_its_decisions_stay(api, item):
     path = f"/v1/content/{item.pk}"
     decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org"})

@@ -1,5 +1,3 @@
-"""GET /v1/content/:id (docs/reference/api.md, Content)."""
-
 from django.db import connection
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""PATCH /v1/content/:id (docs/reference/api.md)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""GET /v1/access/decisions/:id (docs/reference/api.md, Checks and decisions)."""
-
 import pytest
 
 from tests import factories

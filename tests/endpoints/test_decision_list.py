@@ -1,5 +1,3 @@
-"""GET /v1/access/decisions (docs/reference/api.md, Checks and decisions)."""
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

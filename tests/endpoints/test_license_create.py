@@ -1,5 +1,3 @@
-"""POST /v1/licenses (docs/reference/licences.md)."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (docs/reference/licences.md)."""
-
 from collections import Counter
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""POST /v1/policies (docs/reference/policies.md)."""
-
 import re
 
 from tests.endpoints.content_fields import A_TIMESTAMP

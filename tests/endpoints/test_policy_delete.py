@@ -1,5 +1,3 @@
-"""DELETE /v1/policies/:id (docs/reference/policies.md)."""
-
 from tests import factories
 
 

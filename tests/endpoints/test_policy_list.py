@@ -1,6 +1,3 @@
-"""GET /v1/policies (docs/reference/policies.md)."""
-
-
 def test_policies_are_listed_newest_first_and_whole(api):
     policy = api.post("/v1/policies", {"name": "x"})
     api.delete(f"/v1/policies/{policy['id']}")

@@ -1,5 +1,3 @@
-"""Policy modes: enforce, observe, disabled."""
-
 import pytest
 
 from analytics.models import AccessEvent, LedgerEntry

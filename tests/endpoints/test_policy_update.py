@@ -1,5 +1,3 @@
-"""PATCH /v1/policies/:id (docs/reference/policies.md)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""GET /v1/policies/:id/versions and POST /v1/policies/:id/rollback (docs/reference/policies.md)."""
-
 import pytest
 
 from tests import factories

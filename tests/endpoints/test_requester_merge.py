@@ -1,5 +1,3 @@
-"""POST /v1/requesters/{id}/merge."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""GET and POST /v1/revenue, GET /v1/revenue/:id (docs/reference/reports.md)."""
-
 import csv
 from datetime import UTC, datetime
 from decimal import Decimal

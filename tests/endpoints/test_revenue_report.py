@@ -1,5 +1,3 @@
-"""GET /v1/analytics/revenue (docs/reference/reports.md)."""
-
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 

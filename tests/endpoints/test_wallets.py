@@ -1,5 +1,3 @@
-"""/v1/wallets (docs/guides/wallets.md)."""
-
 from datetime import timedelta
 from decimal import Decimal
 
