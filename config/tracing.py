@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
 from functools import reduce, wraps
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar
@@ -28,7 +27,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
-from kit.storage.microbatch import InThread, MicroBatch, Waiter, Work
+from kit.storage.microbatch import MicroBatch, Waiter, Work
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, request_route
 from kit.telemetry.tracing import MARKS, Mark
@@ -45,7 +44,6 @@ Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], "asyncio.Fut
 Wait = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], Awaitable[ResultT]]
 Waiting = tuple[ItemT, Waiter[ResultT], Work | None]
 Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
-InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[Sequence[ResultT]]]
 
 
 def exporting_provider() -> TracerProvider:
@@ -79,7 +77,6 @@ class Tracing:
             "submission": lambda mark: self.submission,
             "wait for result": lambda mark: submitted,
             "batch": lambda mark: self.batch,
-            "thread": lambda mark: self.in_thread,
         }
         for mark in MARKS:
             self.wrap(mark.function, makers[mark.role](mark))
@@ -220,13 +217,6 @@ class Tracing:
             with self.span(name_of(batch), context=context, links=links) as span:
                 span.set_attribute("licensing.batch_size", len(items))
                 await original(batch, items)
-
-        return traced
-
-    def in_thread(self, original: InThreadCall[ItemT, ResultT]) -> InThreadCall[ItemT, ResultT]:
-        async def traced(call: InThread[ItemT, ResultT], items: Sequence[ItemT]) -> Sequence[ResultT]:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(call.thread, copy_context().run, call.call, items)
 
         return traced
 

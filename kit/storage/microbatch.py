@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from time import perf_counter
 from typing import Generic, TypeVar
 
@@ -194,11 +194,11 @@ class InThread(Generic[T, R]):
         self.name, self.call = name, call
         self.thread = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
-    @traced(role="thread")
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
         if on_calling_thread.get():
             return await sync_to_async(self.call)(items)
-        return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
+        in_context = copy_context().run  # for the spans of a trace
+        return await asyncio.get_running_loop().run_in_executor(self.thread, in_context, self.call, items)
 
 
 class Turns:
