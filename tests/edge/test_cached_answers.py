@@ -3,7 +3,7 @@
 import pytest
 
 from tests import factories
-from tests.edge.asking import LICENSED, READERS
+from tests.edge.asking import LICENSED, READERS, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,3 +107,17 @@ def test_counted_and_charged_answers_are_not_cacheable_by_address(ask, site):
     ]:
         site({**READERS, "permissions": ["full_access"], **further})
         assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2")) is None
+
+
+def test_accesses_that_a_quota_pays_are_not_cacheable_nor_what_follows_them(ask, site, account, crawler_table):
+    crawler_table(
+        {"name": "Listed", "class": "search", "operator": "Listed", "userAgent": "Listed",
+         "addresses": ["203.0.113.0/24"]}
+    )  # fmt: skip
+    site({**LICENSED, "permissions": ["search"]})
+    held = factories.license(account, "crawler:listed")
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="Listed/1.0")) == 30
+    factories.wallet(account, unit="access", amount=1, license_id=held.pk, requester_id="crawler:listed")
+    paid, refused = (ask("/premium/a", path=BY_ADDRESS, user_agent="Listed/1.0") for _ in range(2))
+    assert (told(paid)[1], seconds(paid)) == ("allow", None)
+    assert (told(refused)[2], seconds(refused)) == ("quota_exceeded", None)
