@@ -232,6 +232,9 @@ def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, p
     clock.set("2026-05-10T12:00:00Z")
     assert close_due() == 1
     assert statements(api)["2026-04", "USD"]["closing"] == 0.05
+    later = pay("1")
+    may = api.get(f"/v1/statements/{statements(api)['2026-05', 'USD']['id']}/payments")["data"]
+    assert [(one["id"], one["counted"]) for one in may] == [(later["id"], 1)]  # no former month's
 
 
 def test_a_paid_grant_records_what_was_paid(api, account, pay):
