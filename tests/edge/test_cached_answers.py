@@ -4,6 +4,7 @@ import pytest
 
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, told
+from tests.edge.tokens import ask_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,3 +122,14 @@ def test_accesses_that_a_quota_pays_are_not_cacheable_nor_what_follows_them(ask,
     paid, refused = (ask("/premium/a", path=BY_ADDRESS, user_agent="Listed/1.0") for _ in range(2))
     assert (told(paid)[1], seconds(paid)) == ("allow", None)
     assert (told(refused)[2], seconds(refused)) == ("quota_exceeded", None)
+
+
+def test_answers_to_a_licence_token_are_cacheable_until_it_ends(ask, site, account, settings):
+    site(LICENSED, factories.DENY_ALL, unknown="deny")
+    factories.license(account)
+    client = factories.license_client(account)
+    for lifetime, least, most in ((3600, 30, 30), (20, 1, 20)):
+        settings.LICENSE_TOKEN_SECONDS = lifetime
+        reply = ask("/premium/a", authorization=f"License {ask_token(*client).json()['access_token']}")
+        assert reply.status == 200
+        assert least <= seconds(reply) <= most
