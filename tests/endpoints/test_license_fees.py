@@ -212,6 +212,13 @@ def test_fees_are_due_by_the_accounts_wall_clock(api, account, clock):
     assert License.objects.get().next_fee_at - clock.now > timedelta(days=30)
 
 
+def test_a_fee_that_another_time_zone_moves_into_the_past_is_due_at_once(api, account, clock):
+    clock.set("2026-03-31T20:00:00Z")
+    issue(api, startsAt="2026-03-01T00:00:00Z")
+    update_account(account, {"time_zone": "Pacific/Auckland"})  # where April began at 11:00
+    assert [moment for moment, _ in fees(api)] == ["2026-03-01T00:00", "2026-03-31T20:00"]
+
+
 def test_a_fee_that_cannot_be_booked_stops_no_other(api, account, clock, monkeypatch):
     clock.set("2026-01-10T00:00:00Z")
     broken = issue(api)["id"]
