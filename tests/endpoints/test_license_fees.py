@@ -108,6 +108,14 @@ def test_a_changed_fee_applies_from_the_next_period(api, clock):
     assert len(fees(api)) == 2
 
 
+def test_a_fee_that_is_due_when_the_fee_is_changed_is_the_former_one(api, clock):
+    clock.set("2026-01-10T00:00:00Z")
+    path = f"/v1/licenses/{issue(api)['id']}"
+    clock.set("2026-02-20T00:00:00Z")
+    assert api.patch(path, {"fee": {**MONTHLY, "amount": 90}})["nextFeeAt"] == "2026-03-10T00:00:00.000000Z"
+    assert fees(api) == [("2026-01-10T00:00", 50), ("2026-02-10T00:00", 50)]
+
+
 def test_another_start_charges_no_time_twice(api, clock):
     clock.set("2026-03-10T00:00:00Z")
     path = f"/v1/licenses/{issue(api)['id']}"  # paid until 10 April
