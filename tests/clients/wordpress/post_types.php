@@ -1,0 +1,9 @@
+<?php
+/** Add a type of posts, and one whose permalinks have no path. With ?plain, no permalink has one. */
+
+add_action('init', function () {
+    $shown = ['public' => true, 'show_in_rest' => true, 'supports' => ['title', 'editor', 'comments']];
+    register_post_type('study', $shown);
+    register_post_type('memo', $shown + ['rewrite' => false]);
+});
+add_filter('pre_option_permalink_structure', fn ($structure) => isset($_GET['plain']) ? '' : $structure);
