@@ -48,8 +48,8 @@ OTHERS = """
     /about/?memo=m1&feed=rss2&withoutcomments=1 /?memo=m1 /?memo=m1&feed=rss2&withoutcomments=1 /?p=%(memo)s
     /wp-json/wp/v2/memo/%(memo)s /?plain=1&p=%(number)s /?plain=1&name=premium-post /?plain=1&cat=%(category)s
     /?plain=1&p=%(number)s&feed=rss2&withoutcomments=1 /?plain=1&rest_route=/wp/v2/posts/%(number)s
-    /category/free/?name=premium-post&preview=true /feed/?name=premium-post&withoutcomments=1 /about/?static=1&pagename=
-    /?plain=1&rest_route=/wp/v2/posts /?plain=1&feed=rss2 /?plain=1&study=s1 /?plain=1&s=sold
+    /category/free/?name=premium-post&preview=true /feed/?name=premium-post&withoutcomments=1
+    /about/?static=1&pagename= /?plain=1&rest_route=/wp/v2/posts /?plain=1&feed=rss2 /?plain=1&study=s1 /?plain=1&s=sold
 """
 
 
