@@ -145,7 +145,9 @@ def test_a_record_lives_for_24_hours_by_its_own_time(api, clock):
     assert post_item(api)["id"] == again["id"]
     post_item(api)
     clock.advance(hours=24)
-    assert post_item(api, title="y")["title"] == "y"
+    other = post_item(api, title="y")
+    assert (other.status, other["title"]) == (201, "y")
+    assert is_replay(post_item(api, title="y"))
 
 
 def test_a_reply_that_an_older_version_kept_is_replayed(api, account):

@@ -3,7 +3,8 @@
 import pytest
 
 from tests import factories
-from tests.edge.asking import LICENSED, READERS
+from tests.edge.asking import LICENSED, READERS, told
+from tests.edge.tokens import ask_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,3 +108,28 @@ def test_counted_and_charged_answers_are_not_cacheable_by_address(ask, site):
     ]:
         site({**READERS, "permissions": ["full_access"], **further})
         assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2")) is None
+
+
+def test_accesses_that_a_quota_pays_are_not_cacheable_nor_what_follows_them(ask, site, account, crawler_table):
+    crawler_table(
+        {"name": "Listed", "class": "search", "operator": "Listed", "userAgent": "Listed",
+         "addresses": ["203.0.113.0/24"]}
+    )  # fmt: skip
+    site({**LICENSED, "permissions": ["search"]})
+    held = factories.license(account, "crawler:listed")
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="Listed/1.0")) == 30
+    factories.wallet(account, unit="access", amount=1, license_id=held.pk, requester_id="crawler:listed")
+    paid, refused = (ask("/premium/a", path=BY_ADDRESS, user_agent="Listed/1.0") for _ in range(2))
+    assert (told(paid)[1], seconds(paid)) == ("allow", None)
+    assert (told(refused)[2], seconds(refused)) == ("quota_exceeded", None)
+
+
+def test_answers_to_a_licence_token_are_cacheable_until_it_ends(ask, site, account, settings):
+    site(LICENSED, factories.DENY_ALL, unknown="deny")
+    factories.license(account)
+    client = factories.license_client(account)
+    for lifetime, least, most in ((3600, 30, 30), (20, 1, 20)):
+        settings.LICENSE_TOKEN_SECONDS = lifetime
+        reply = ask("/premium/a", authorization=f"License {ask_token(*client).json()['access_token']}")
+        assert reply.status == 200
+        assert least <= seconds(reply) <= most

@@ -138,6 +138,14 @@ def test_proxies_may_send_all_cookies(ask, site):
     assert [ask("/premium/a", cookie=jar).status for _ in range(5)] == [200] * 4 + [429]
 
 
+def test_a_proxy_that_names_no_cookie_has_the_cookie_of_its_http_client_ignored(ask, site):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask, address=OFFICE)
+    reader.read()
+    kept = {"x_licensing_visitor": "", "cookie": f"{NAME}={reader.cookie}"}
+    assert [ask("/premium/a", **kept).status for _ in range(6)] == [200] * 5 + [429]
+
+
 def test_a_refused_reader_gets_no_cookie(ask, site):
     site(FIVE_A_MONTH)
     replies = [ask("/premium/a") for _ in range(6)]

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from accounts.plans.services import update_account
 from licensing.edge import observed
 from licensing.policies.offers import offers
 from licensing.sites.services import update_site
@@ -104,6 +105,14 @@ def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condi
     report = api.get("/v1/analytics/observed")
     assert report["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
     assert len(priced) == questions
+
+
+def test_of_unlisted_signers_only_customers_could_pay(account):
+    signer, customer = (factories.requester(account, requester_id=f"agent:{name}.example") for name in ("a", "b"))
+    factories.license(account, customer.requester_id)
+    assert observed.payers_among([signer.pk, customer.pk]) == [customer.pk]
+    update_account(account, {"unlisted_signers": "pay"})
+    assert set(observed.payers_among([signer.pk, customer.pk])) == {signer.pk, customer.pk}
 
 
 def test_the_report_is_of_one_site_if_asked(ask, account, api, mixed):

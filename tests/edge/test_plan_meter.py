@@ -61,6 +61,14 @@ def test_the_meter_counts_beyond_the_plan_and_apart_from_requests(ask, site, sma
     assert mine["limits"]["minute"]["used"] == 1
 
 
+def test_a_question_counts_once_though_it_is_decided_again_on_newer_facts(ask, site, small, clock):
+    for _ in range(3):
+        site(READERS)
+        for _ in range(2):
+            ask("/premium/a")
+    assert ApiClient(factories.key_text(small)).get(ME)["edgeLimits"]["minute"]["used"] == 6
+
+
 def test_used_up_requests_of_the_api_close_no_page(ask, site, small, clock):
     site(READERS)
     api = ApiClient(factories.key_text(small))

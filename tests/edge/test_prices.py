@@ -137,6 +137,17 @@ def test_a_denial_for_lack_of_credit_names_the_price_and_when_credit_comes(ask, 
     assert ask("/premium/a", authorization=f"Bearer {text}", crawler_max_price="USD 1").status == 402
 
 
+def test_a_denial_names_no_time_for_credit_that_comes_in_more_than_a_day(ask, site, account):
+    site(LICENSED)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk)
+    refill = {"amount": Decimal(1), "every": "week"}
+    create_wallet(account.pk, {"requester_id": own.pk, "unit": "access", "refill": refill})
+    _, exhausted = (ask("/premium/a", authorization=f"Bearer {text}") for _ in range(2))
+    assert exhausted.headers["X-Access-Reason"] == "quota_exceeded"
+    assert "Retry-After" not in exhausted.headers
+
+
 def test_a_head_request_is_allowed_at_the_price_and_never_charged(pay, site):
     for price, would in [("USD 1", None), ("USD 0.01", "deny; reason=no_license")]:
         site(PRICED, factories.DENY_ALL, mode="observe")

@@ -74,6 +74,20 @@ def test_a_name_in_another_domain_verifies_no_crawler(ask, site, seeker, dns):
     assert not AddressName.objects.exists()
 
 
+def test_the_name_of_one_crawler_does_not_verify_another(ask, site, crawler_table, dns):
+    crawler_table(*(
+        {"name": name, "class": "search", "operator": name, "userAgent": name, "hosts": [f"{name.lower()}.example"]}
+        for name in ("Seeker", "Finder")
+    ))  # fmt: skip
+    site(SEARCHED)
+    dns[ADDRESS] = "a-1.finder.example"
+    for user_agent, requester in (
+        (SEEKER, "unverified:seeker"), ("Finder/1.0", "crawler:finder"), (SEEKER, "unverified:seeker"),
+    ):  # fmt: skip
+        reply = ask("/premium/a", user_agent=user_agent, x_forwarded_for=ADDRESS)
+        assert reply.headers["X-Access-Requester"] == requester
+
+
 def test_only_names_of_public_addresses_are_looked_up(ask, site, seeker, dns, forwards, settings):
     for address in ["10.0.0.7", "127.0.0.1", "203.0.113.9", "fd00::1", "::1", "169.254.1.1"]:
         site(SEARCHED)

@@ -180,6 +180,17 @@ def test_a_replayed_nonce_is_refused(ask, site):
     assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
 
 
+def test_a_nonce_of_one_signer_uses_up_none_of_anothers(ask, site, directories):
+    both = ["agent:signer.example", "agent:browser.example"]
+    site({**FOR_SIGNER, "conditions": {"requesterId": both}}, factories.DENY_ALL)
+    directories.fetch = answering(published(OTHER.public_key().public_bytes_raw()))
+    read(directories, "https://browser.example")
+    once = {"nonce": b64encode(b"once").decode()}
+    for headers in (signed(**once), relabelled("browser", agent="https://browser.example", key=OTHER, **once)):
+        assert ask("/premium/a", **headers).status == 200
+        assert told(ask("/premium/a", **headers))[2] == "invalid_signature"
+
+
 def test_a_nonce_used_before_midnight_is_refused_after_it_in_another_process(clock):
     clock.set("2026-03-04T23:59:50Z")
     expires = int(clock.timestamp()) + DAY

@@ -108,6 +108,14 @@ def test_a_changed_fee_applies_from_the_next_period(api, clock):
     assert len(fees(api)) == 2
 
 
+def test_a_fee_that_is_due_when_the_fee_is_changed_is_the_former_one(api, clock):
+    clock.set("2026-01-10T00:00:00Z")
+    path = f"/v1/licenses/{issue(api)['id']}"
+    clock.set("2026-02-20T00:00:00Z")
+    assert api.patch(path, {"fee": {**MONTHLY, "amount": 90}})["nextFeeAt"] == "2026-03-10T00:00:00.000000Z"
+    assert fees(api) == [("2026-01-10T00:00", 50), ("2026-02-10T00:00", 50)]
+
+
 def test_another_start_charges_no_time_twice(api, clock):
     clock.set("2026-03-10T00:00:00Z")
     path = f"/v1/licenses/{issue(api)['id']}"  # paid until 10 April
@@ -210,6 +218,13 @@ def test_fees_are_due_by_the_accounts_wall_clock(api, account, clock):
     assert [moment for moment, _ in fees(api)][1:3] == ["2027-01-01T05:00", "2027-02-01T05:00"]
     assert fees(api)[-1][0] == "2027-08-01T04:00"
     assert License.objects.get().next_fee_at - clock.now > timedelta(days=30)
+
+
+def test_a_fee_that_another_time_zone_moves_into_the_past_is_due_at_once(api, account, clock):
+    clock.set("2026-03-31T20:00:00Z")
+    issue(api, startsAt="2026-03-01T00:00:00Z")
+    update_account(account, {"time_zone": "Pacific/Auckland"})  # where April began at 11:00
+    assert [moment for moment, _ in fees(api)] == ["2026-03-01T00:00", "2026-03-31T20:00"]
 
 
 def test_a_fee_that_cannot_be_booked_stops_no_other(api, account, clock, monkeypatch):

@@ -166,6 +166,15 @@ def void(api, payment, **body):
     return api.post(f"/v1/payments/{payment['id']}/void", {"reason": "Typing error", **body})
 
 
+def test_a_payment_can_be_repeated_after_its_requester_was_merged(api, pay):
+    api.post("/v1/requesters", {"id": "org_b"})
+    made = pay("5", externalId="inv-1")
+    assert api.post("/v1/requesters/org_acme/merge", {"into": "org_b"}).status == 200
+    for requester in ("org_acme", "org_b"):
+        again = pay("5", externalId="inv-1", requesterId=requester)
+        assert (again.status, again["id"]) == (200, made["id"])
+
+
 def test_a_payout_raises_what_is_owed(api, pay):
     pay("500")
     given_back = pay("49.40", kind="payout")
@@ -232,6 +241,9 @@ def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, p
     clock.set("2026-05-10T12:00:00Z")
     assert close_due() == 1
     assert statements(api)["2026-04", "USD"]["closing"] == 0.05
+    later = pay("1")
+    may = api.get(f"/v1/statements/{statements(api)['2026-05', 'USD']['id']}/payments")["data"]
+    assert [(one["id"], one["counted"]) for one in may] == [(later["id"], 1)]  # no former month's
 
 
 def test_a_paid_grant_records_what_was_paid(api, account, pay):

@@ -135,3 +135,7 @@ def test_a_refund_of_all_that_is_left_can_be_repeated_in_its_account(api, other_
     made = refund(entryId=price.pk, externalId="all")
     again = refund(entryId=price.pk, externalId="all")
     assert (made.status, again.status, again.body) == (201, 200, made.body)
+    more = {"amount": "7", "currency": "EUR", "licenseId": price.license_id}
+    assert api.post("/v1/revenue", more).status == 201
+    late = refund(entryId=price.pk, externalId="all")
+    assert (late.status, late["id"]) == (200, made["id"]), "then all that was left"

@@ -74,6 +74,17 @@ def test_a_rule_and_its_limit_follow_a_merge(api, account):
 
 
 @pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("order", [("org_a", "org_b"), ("org_b", "org_a")])
+def test_after_a_merge_only_the_newest_window_of_a_limit_counts(api, account, clock, order):
+    item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk).pk
+    for requester, accesses in zip(order, (3, 2), strict=True):
+        clock.advance(days=31)
+        assert [check(api, item, requester)["allowed"] for _ in range(accesses)] == [True] * accesses
+    merge(api)
+    assert [check(api, item)["allowed"] for _ in range(2)] == [True, False]
+
+
+@pytest.mark.usefixtures("pair")
 def test_history_is_found_under_both_ids(api, licensed_item):
     before = [check(api, licensed_item, one)["id"] for one in ("org_a", "org_a", "org_b")]
     merge(api)

@@ -152,6 +152,18 @@ def test_a_debt_from_a_merge_is_announced_as_a_fall(api, account, wallet, grant,
     assert news() == [("wallet.low", 0, 0.04), ("wallet.exhausted", 0, 0.04)]
 
 
+def test_credit_that_does_not_cover_a_debt_allows_no_other_exhausted_event(api, account, grant, check):
+    factories.license(account, "org_b", per_access="0.05")
+    factories.wallet(account, amount="0.01", requester_id="org_b", floor=Decimal(-1))
+    check(requester="org_b")
+    api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
+    news()
+    for amount, told in (("0.01", ["wallet.topped_up", "wallet.exhausted"]), ("0.02", ["wallet.topped_up"])):
+        grant(amount)
+        assert check()["allowed"] is False
+        assert [type_ for type_, *_ in news()] == told
+
+
 def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check, clock):
     grant(1, expiresAt=(clock.now + timedelta(days=10)).isoformat())
     check()

@@ -10,6 +10,7 @@ from msgspec.structs import astuple, replace
 
 from accounts.keys.authentication import Grant, find_grant
 from accounts.keys.callers import Caller
+from accounts.models import IdempotencyRecord
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording import outcomes
@@ -182,3 +183,13 @@ def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alik
         [[outcome]] = async_to_sync(gateway.commits.record)([[replace(entry, reply=reply) for entry in alike()]])
         assert (outcome == TAKEN) is taken
         assert counted(account) == AccessEvent.objects.count() == stored
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="On SQLite a transaction of its own keeps a reply.")
+def test_a_decision_on_facts_that_have_changed_takes_no_key(gateway, account, alike):
+    reply = Reply(KeyClaim(ids.id_to_hex("acc", account.pk), "a-key", "00", timezone.now().isoformat()), b"sealed")
+    stale = [replace(entry, reply=reply) for entry in alike()]
+    bump(account.pk, None)
+    [[outcome]] = async_to_sync(gateway.commits.record)([stale])
+    assert outcome == STALE
+    assert not IdempotencyRecord.objects.exists()

@@ -71,6 +71,16 @@ def test_deliveries_abandoned_by_disabling_are_sent_again(api, account):
     assert waiting_for(endpoint) == {given_up}
 
 
+def test_disabling_an_endpoint_drops_no_attempt_that_was_asked_for(api, account):
+    wanted = factories.content(account).pk
+    [event] = api.get("/v1/events", type="content.created")["data"]
+    endpoint, _ = factories.endpoint(account)
+    factories.content(account)
+    assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}).status == 200
+    api.patch(f"/v1/webhooks/{endpoint.pk}", {"status": "disabled"})
+    assert waiting_for(endpoint) == {wanted}
+
+
 def test_a_start_time_includes_events_that_were_never_queued(api, account):
     before = factories.content(account).pk
     endpoint, _ = factories.endpoint(account, events=["content.*"])

@@ -223,6 +223,7 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     """Add the aliases to the names that the proxy serves."""
     rules = " || ".join(f"Host(`{host}`)" for host in hosts)
     names = {
+        f'"^({escape_host(HOST)})$"': f'"^({"|".join(map(escape_host, hosts))})$"',
         f"server_name {HOST};": f"server_name {' '.join(hosts)};",
         f"\n{HOST} {{": f"\n{', '.join(hosts)} {{",
         f"domains: [{HOST}]": f"domains: [{', '.join(hosts)}]",
@@ -231,6 +232,11 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     for name, replacement in names.items():
         text = text.replace(name, replacement)
     return text
+
+
+def escape_host(host: str) -> str:
+    """Return the regular expression of the host. Backslashes differ between files."""
+    return host.replace(".", "[.]")
 
 
 def name_from_host(host: str) -> str:

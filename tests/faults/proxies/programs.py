@@ -120,7 +120,8 @@ def caddy(at: Place) -> list[str]:
         ("{env.LICENSING_KEY}", at.key),
     )
     text = at.closed(at.opened(text, "~^/(about", 1), "\t\tdefault ask", "\t\tdefault closed")
-    text = re.sub(r"(?m)^(\S+\.example) \{", rf"http://\1:{at.port} {{\n\tbind 127.0.0.1", text)
+    text = re.sub(r"(?m)^(\S+\.example.*) \{", r"\1 {\n\tbind 127.0.0.1", text)
+    text = re.sub(r"(?m)(?:^|(?<=, ))([\w.-]+\.example)(?=[, ].*\{$)", rf"http://\1:{at.port}", text)
     trusted = (
         "servers { \n trusted_proxies static 127.0.0.1/32 \n trusted_proxies_strict \n}\n" if at.behind_cdn else ""
     )

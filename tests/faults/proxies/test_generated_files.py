@@ -12,6 +12,7 @@ HOSTILE = [
     '/a"b', "/a'b", "/a`b", "/a{env.HOME}b", "/a%24HOME", "/a;return%20200", "/a\\b", "/(a|licensed)/", "/.*",
     "/[l]icensed", "/licensed|", "/%6cicensed/%2e%2e%2e/x", "/ü", "/a}", "/a%20b", "/d//b", "/*/*/*/*/*/x", "/+a",
 ]  # fmt: skip
+ALIAS = f"www.{HOST}"
 LONG = f"/{'long-' * 30}"
 OPENED = [
     f"{LONG}/a",
@@ -50,17 +51,17 @@ def generated(proxy, site, publisher):
     rules += [{"pattern": pattern, "policyId": nobody} for pattern in ("/news/secret", f"/news{LONG}")]
     item = site.post("/content", json={"title": "Closed", "source": f"https://{HOST}/open/item", "policyId": nobody})
     item.raise_for_status()
-    changed = site.patch(f"/sites/{publisher.site_id}", json={"rules": rules, "unknown": "deny"})
+    changed = site.patch(f"/sites/{publisher.site_id}", json={"rules": rules, "unknown": "deny", "aliases": [ALIAS]})
     assert changed.status_code == 200, changed.text
     reply = site.get(f"/sites/{publisher.site_id}/proxy-config", params={"for": proxy.name})
     yield reply.json()
-    restored = {"rules": own["rules"], "unknown": own["unknown"]}
+    restored = {name: own[name] for name in ("rules", "unknown", "aliases")}
     site.patch(f"/sites/{publisher.site_id}", json=restored).raise_for_status()
     site.delete(f"/content/{item.json()['id']}").raise_for_status()
 
 
-def visit(port: int, path: str, agent: str = "Mozilla/5.0") -> bytes:
-    head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n"
+def visit(port: int, path: str, agent: str = "Mozilla/5.0", host: str = HOST) -> bytes:
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n"
     return exchange(port, head.replace("User-Agent: \r\n", "").encode())
 
 
@@ -72,6 +73,9 @@ def test_open_patterns_stay_open_and_others_closed(generated, proxy, server, pub
     at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, generated=generated["content"])
     with running(proxy, at):
         assert (ask(at.port, "/open/a"), ask(at.port, "/licensed/a")) == (True, False)
+        at_alias = [visit(at.port, path, host=ALIAS) for path in ("/open/a", "/licensed/a")]
+        assert [FROM_THE_ORIGIN in reply for reply in at_alias] == [True, False]
+        assert FROM_THE_ORIGIN not in visit(at.port, "/open/a", host=f"x{HOST}")
         private = b"cache-control: private"
         assert private in visit(at.port, f"/metered/{proxy.name}/generated")
         assert private not in visit(at.port, "/open/a")
