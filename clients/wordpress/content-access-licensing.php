@@ -125,8 +125,12 @@ function page_urls(): array
     if (!$urls) { // the feed is that of the site: the requested path does not choose its posts
         return [home_url(is_comment_feed() ? '/comments/feed/' : '/feed/')];
     }
-    $feeds = array_map(fn ($url) => trailingslashit($url) . 'feed/', $urls);
-    return array_merge($feeds, $posts); // a post's feed can have its whole text
+    return array_merge(array_map(__NAMESPACE__ . '\feed_url', $urls), $posts); // a post's feed can have its whole text
+}
+
+function feed_url(string $url): string
+{
+    return names_page($url) ? trailingslashit(strtok($url, '?')) . 'feed/' : $url;
 }
 
 /** Return the permalinks of the posts that the query names and shows: /about/?name=a is about one and shows another. */
@@ -195,9 +199,9 @@ function date_url(): string
 function rest_page_url(string $route): string
 {
     $route = preg_match('#^/wp/#i', $route) ? strtolower($route) : $route; // WordPress ignores the case of routes
-    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $found) ? get_post((int) $found[2]) : null;
+    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $match) ? get_post((int) $match[2]) : null;
     $type = $post ? get_post_type_object($post->post_type) : null;
-    if ($type && $found[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number
+    if ($type && $match[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number
         return get_permalink($post);
     }
     return rest_url($route);
@@ -226,14 +230,14 @@ function decide_all(array $urls, string $method): Verdict
 
 function decide(string $url, string $method): Verdict
 {
-    $asked = question($url, names_page($url) ? $method : 'HEAD'); // what is refused below costs nothing
-    $lengths = array_map('strlen', $asked);
+    $question = question($url, names_page($url) ? $method : 'HEAD'); // what is refused below costs nothing
+    $lengths = array_map('strlen', $question);
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
     }
-    $answer = ask('/v1/access/middleware', $asked);
+    $answer = ask('/v1/access/middleware', $question);
     $status = is_wp_error($answer) ? 0 : (int) wp_remote_retrieve_response_code($answer);
-    $said = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
+    $reply = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
     if ($status === 0 || $status >= 500) {
         log_outage($answer);
         return stays_open($url) ? new Verdict(null) : undecided();
@@ -241,7 +245,7 @@ function decide(string $url, string $method): Verdict
     $is_allowed = $status >= 200 && $status < 300;
     $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
-        error_log("The licensing service did not decide about $url: $status $said");
+        error_log("The licensing service did not decide about $url: $status $reply");
         return observes() ? new Verdict(null) : undecided();
     }
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
@@ -263,10 +267,12 @@ function decide(string $url, string $method): Verdict
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
 }
 
-/** Whether the URL's path names the page. Patterns ignore the query, so /?p=1 would be decided as the front page. */
+/** Whether the URL's path names the page. The path of /?p=1 is that of the front page, so its patterns would count. */
 function names_page(string $url): bool
 {
-    return strpos($url, '?') === false;
+    $home = trailingslashit((string) wp_parse_url(home_url(), PHP_URL_PATH));
+    $path = trailingslashit((string) wp_parse_url($url, PHP_URL_PATH));
+    return strpos($url, '?') === false || !in_array($path, [$home, "{$home}index.php/"], true);
 }
 
 /**
@@ -295,26 +301,26 @@ function log_outage($answer): void
 /** Return the headers of the question. */
 function question(string $url, string $method): array
 {
-    $asked = ['user-agent' => ''];
+    $question = ['user-agent' => ''];
     foreach (SENT as $name) {
         $key = 'HTTP_' . strtoupper(str_replace('-', '_', $name));
         $value = $_SERVER[$key] ?? ($name === 'authorization' ? $_SERVER["REDIRECT_$key"] ?? null : null);
         if ($value !== null) {
-            $asked[$name] = wp_unslash($value);
+            $question[$name] = wp_unslash($value);
         }
     }
     preg_match('/(?:^|;)\s*licensing_visitor=([^;]*)/', wp_unslash($_SERVER['HTTP_COOKIE'] ?? ''), $cookie);
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
-    $asked += [
+    $question += [
         'x-licensing-key' => CONTENT_LICENSING_KEY,
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
-        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($found) => rawurlencode($found[0]), $url),
+        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
         'x-licensing-requester' => rawurlencode((string) apply_filters('content_licensing_requester', '')),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',
         'x-licensing-visitor' => $cookie[1] ?? '',
     ];
-    return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $asked);
+    return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $question);
 }
 
 /**
@@ -370,7 +376,7 @@ function stays_open(string $url): bool
     if (observes()) {
         return true;
     }
-    $path = preg_replace('#^[^:]*://[^/?]*#', '', $url) ?: '/';
+    $path = preg_replace('#^[^:]*://[^/?]*|\?.*$#s', '', $url) ?: '/';
     $decoded = rawurldecode($path); // the expression may have letters as people write them
     return names_page($url) && !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
         && (@preg_match(open_paths(), $path) === 1 || @preg_match(open_paths() . 'u', $decoded) === 1);

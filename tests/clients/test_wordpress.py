@@ -49,7 +49,8 @@ OTHERS = """
     /wp-json/wp/v2/memo/%(memo)s /?plain=1&p=%(number)s /?plain=1&name=premium-post /?plain=1&cat=%(category)s
     /?plain=1&p=%(number)s&feed=rss2&withoutcomments=1 /?plain=1&rest_route=/wp/v2/posts/%(number)s
     /category/free/?name=premium-post&preview=true /feed/?name=premium-post&withoutcomments=1
-    /about/?static=1&pagename= /?plain=1&rest_route=/wp/v2/posts /?plain=1&feed=rss2 /?plain=1&study=s1 /?plain=1&s=sold
+    /about/?static=1&pagename= /premium/premium-post/?lang=de /premium/premium-post/feed/?lang=de&withoutcomments=1
+    /?plain=1&rest_route=/wp/v2/posts /?plain=1&feed=rss2 /?plain=1&study=s1 /?plain=1&s=sold
 """
 
 
@@ -146,6 +147,7 @@ def test_a_page_is_shown_whatever_its_query(visit: httpx.Client):
     for path in ("/about/", "/about/?utm_source=mail", "/about/?cat=1"):
         reply = visit.get(path)
         assert (path, reply.status_code, "about us" in reply.text) == (path, 200, True)
+    assert visit.get("/free/free-post/?lang=de").status_code == 200
     assert SECRET in visit.get("/about/?name=premium-post&preview=true&subscriber=org_acme").text
 
 
@@ -274,7 +276,7 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         wordpress(tmp_path_factory.mktemp("alone"), f"http://127.0.0.1:{free_port()}", "svc_sk_x") as alone,
         alone.client() as visit,
     ):
-        for path in ("/free/free-post/", "/free/free-post/?utm_source=mail"):
+        for path in ("/free/free-post/", "/free/free-post/?utm_source=mail", "/free/free-post/?lang=de"):
             assert (path, visit.get(path).status_code) == (path, 200)
         assert visit.get("/free/%d9%86%d8%b5/").status_code == 404  # of WordPress
         for path in ("/premium/premium-post/", "/", "/free/free-post/feed/", "/free/%2e%2e/", "/license.xml"):

@@ -154,8 +154,8 @@ def wordpress(
     ]  # fmt: skip
     with started(*database, log=log):
         assert eventually(socket.exists, 60), log.read_text()
-        told = ran("php", HERE / "install.php", site, socket, SECRET, *categories, cwd=HERE)
-        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", told, re.MULTILINE)}
+        output = ran("php", HERE / "install.php", site, socket, SECRET, *categories, cwd=HERE)
+        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", output, re.MULTILINE)}
         fresh = ("-d", "opcache.revalidate_freq=0")  # a changed wp-config.php counts at once
         with started("php", *fresh, "-S", f"127.0.0.1:{port}", "-t", site, site / "router.php", log=log):
             made = WordPress(port, posts, log, site / "wp-config.php")
