@@ -31,10 +31,13 @@ const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
-const PAUSED = 'content_licensing_paused'; // transient
+const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged'; // transients
+const REFUSES_NOBODY = 'content_licensing_refuses_nobody', ROBOTS = 'content_licensing_robots_txt'; // options
+const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
-const TERMS_SECONDS = 300; // that robots.txt is kept
+const TERMS_SECONDS = 300; // after which robots.txt is requested again
+const LOG_SECONDS = 60; // in which the same outage is logged once
 
 /** The status and headers of a refusal, its body, and what the site learns about a visitor who is allowed. */
 final class Verdict
@@ -62,6 +65,7 @@ add_action('init', __NAMESPACE__ . '\serve_terms', 0);
 add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redirects to the page's own URL
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
+add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 
 function guard_page(): void
 {
@@ -69,7 +73,7 @@ function guard_page(): void
         return;
     }
     $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
-    $verdict = decide(page_url(), $method === 'OPTIONS' ? 'GET' : $method); // WordPress answers it with the whole page
+    $verdict = decide_all(page_urls(), $method === 'OPTIONS' ? 'GET' : $method); // WordPress answers it with the whole page
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -106,24 +110,50 @@ function is_editor(): bool
     return current_user_can('edit_posts');
 }
 
-/** Return the page's own URL: WordPress answers one page under several, such as /?p=1, /?cat=2 and /?feed=rss2. */
-function page_url(): string
+/**
+ * Return the URLs that have to be allowed; the last one is charged.
+ *
+ * They are the page's own: WordPress answers one page under several, such as /?p=1, /?cat=2 and /?feed=rss2.
+ */
+function page_urls(): array
 {
-    $url = own_url();
-    if (is_feed()) { // without a page, the feed is that of the site: the requested path does not choose its posts
-        return $url ? trailingslashit($url) . 'feed/' : home_url(is_comment_feed() ? '/comments/feed/' : '/feed/');
+    $posts = post_urls();
+    $urls = $posts ?: array_filter([archive_url()]);
+    if (!is_feed()) {
+        return $urls ?: [requested_url()];
     }
-    return $url ?: requested_url();
+    if (!$urls) { // the feed is that of the site: the requested path does not choose its posts
+        return [home_url(is_comment_feed() ? '/comments/feed/' : '/feed/')];
+    }
+    return array_merge(array_map(__NAMESPACE__ . '\feed_url', $urls), $posts); // a post's feed can have its whole text
 }
 
-/** Return the URL of the post or archive; empty for everything else. */
-function own_url(): string
+function feed_url(string $url): string
 {
+    return names_page($url) ? trailingslashit(strtok($url, '?')) . 'feed/' : $url;
+}
+
+/** Return the permalinks of the posts that the query names and shows: /about/?name=a is about one and shows another. */
+function post_urls(): array
+{
+    global $wp_query;
+    if (!is_singular() && !array_filter(array_intersect_key($wp_query->query, array_flip(NAMING)))) {
+        return [];
+    }
+    $posts = array_filter([get_queried_object(), ...(array) $wp_query->posts], fn ($post) => $post instanceof \WP_Post);
+    return array_values(array_unique(array_filter(array_map('get_permalink', $posts))));
+}
+
+/** Return the URL of the archive; empty for everything else. */
+function archive_url(): string
+{
+    global $wp_query;
     $queried = get_queried_object();
     $url = false;
-    if (is_singular() && $queried instanceof \WP_Post) {
-        $url = get_permalink($queried);
-    } elseif ((is_category() || is_tag() || is_tax()) && $queried instanceof \WP_Term && is_of_one_term($queried->taxonomy)) {
+    if (isset($wp_query->query['post_type']) && !is_post_type_archive_only()) {
+        return home_url('/search/');
+    }
+    if ((is_category() || is_tag() || is_tax()) && $queried instanceof \WP_Term && is_of_one_term($queried->taxonomy)) {
         $url = get_term_link($queried);
     } elseif (is_author() && ctype_digit((string) get_query_var('author'))) {
         $url = get_author_posts_url((int) get_query_var('author'));
@@ -150,6 +180,12 @@ function is_of_one_term(string $taxonomy): bool
     return count(array_unique($wp_query->tax_query->queried_terms[$taxonomy]['terms'] ?? [])) === 1;
 }
 
+/** Whether an archive has all posts of a type: /author/ada/?post_type=study lists what the author's archive does not. */
+function is_post_type_archive_only(): bool
+{
+    return is_post_type_archive() && !(is_category() || is_tag() || is_tax() || is_author() || is_date());
+}
+
 function date_url(): string
 {
     [$year, $month, $day] = array_map('intval', [get_query_var('year'), get_query_var('monthnum'), get_query_var('day')]);
@@ -163,41 +199,61 @@ function date_url(): string
 function rest_page_url(string $route): string
 {
     $route = preg_match('#^/wp/#i', $route) ? strtolower($route) : $route; // WordPress ignores the case of routes
-    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $found) ? get_post((int) $found[2]) : null;
+    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $match) ? get_post((int) $match[2]) : null;
     $type = $post ? get_post_type_object($post->post_type) : null;
-    if ($type && $found[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number
+    if ($type && $match[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number
         return get_permalink($post);
     }
     return rest_url($route);
 }
 
+/** Return the requested URL without its query, of pages that do not exist. */
 function requested_url(): string
 {
     $parts = wp_parse_url(home_url());
     $port = isset($parts['port']) ? ":{$parts['port']}" : '';
-    return "{$parts['scheme']}://{$parts['host']}$port" . wp_unslash($_SERVER['REQUEST_URI'] ?? '/');
+    return "{$parts['scheme']}://{$parts['host']}$port" . strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
+}
+
+/** Decide about several pages: the strictest decision counts. Only the last one is charged. */
+function decide_all(array $urls, string $method): Verdict
+{
+    $last = array_pop($urls);
+    foreach ($urls as $url) {
+        $verdict = decide($url, 'HEAD');
+        if ($verdict->status !== null) {
+            return $verdict;
+        }
+    }
+    return decide($last, $method);
 }
 
 function decide(string $url, string $method): Verdict
 {
-    $asked = question($url, $method);
-    $lengths = array_map('strlen', $asked);
+    $question = question($url, names_page($url) ? $method : 'HEAD'); // what is refused below costs nothing
+    $lengths = array_map('strlen', $question);
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
     }
-    $answer = ask('/v1/access/middleware', $asked);
+    $answer = ask('/v1/access/middleware', $question);
     $status = is_wp_error($answer) ? 0 : (int) wp_remote_retrieve_response_code($answer);
-    $said = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
+    $reply = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
     if ($status === 0 || $status >= 500) {
-        $why = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status $said";
-        error_log("The licensing service cannot be reached: $why");
+        log_outage($answer);
         return stays_open($url) ? new Verdict(null) : undecided();
     }
     $is_allowed = $status >= 200 && $status < 300;
     $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
-        error_log("The licensing service did not decide about $url: $status $said");
+        error_log("The licensing service did not decide about $url: $status $reply");
         return observes() ? new Verdict(null) : undecided();
+    }
+    $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
+    if (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files that are public on every site say nothing
+        remember_mode($refuses_nobody);
+    }
+    if (!names_page($url) && !$refuses_nobody) {
+        return refusal(403, 'This page has no address of its own, so access to it cannot be allowed.');
     }
     $shown = picked($answer, SHOWN);
     if ($is_allowed) {
@@ -211,29 +267,60 @@ function decide(string $url, string $method): Verdict
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
 }
 
+/** Whether the URL's path names the page. The path of /?p=1 is that of the front page, so its patterns would count. */
+function names_page(string $url): bool
+{
+    $home = trailingslashit((string) wp_parse_url(home_url(), PHP_URL_PATH));
+    $path = trailingslashit((string) wp_parse_url($url, PHP_URL_PATH));
+    return strpos($url, '?') === false || !in_array($path, [$home, "{$home}index.php/"], true);
+}
+
+/**
+ * Log why the service does not answer.
+ *
+ * @param array|\WP_Error $answer
+ */
+function log_outage($answer): void
+{
+    $body = is_wp_error($answer) ? '' : wp_remote_retrieve_body($answer);
+    $code = json_decode($body, true)['error']['code'] ?? null;
+    if (is_string($code)) { // such as a wrong key
+        $line = "The licensing service cannot be used: $code";
+    } elseif (is_wp_error($answer)) {
+        $line = 'The licensing service cannot be reached: ' . $answer->get_error_message();
+    } else {
+        $status = wp_remote_retrieve_response_code($answer);
+        $line = "The licensing service cannot be reached: it answered $status " . substr($body, 0, 300);
+    }
+    if (get_transient(LOGGED) !== $line) {
+        set_transient(LOGGED, $line, LOG_SECONDS);
+        error_log($line);
+    }
+}
+
 /** Return the headers of the question. */
 function question(string $url, string $method): array
 {
-    $asked = ['user-agent' => ''];
+    $question = ['user-agent' => ''];
     foreach (SENT as $name) {
         $key = 'HTTP_' . strtoupper(str_replace('-', '_', $name));
         $value = $_SERVER[$key] ?? ($name === 'authorization' ? $_SERVER["REDIRECT_$key"] ?? null : null);
         if ($value !== null) {
-            $asked[$name] = wp_unslash($value);
+            $question[$name] = wp_unslash($value);
         }
     }
     preg_match('/(?:^|;)\s*licensing_visitor=([^;]*)/', wp_unslash($_SERVER['HTTP_COOKIE'] ?? ''), $cookie);
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
-    $asked += [
+    $question += [
         'x-licensing-key' => CONTENT_LICENSING_KEY,
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
-        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($found) => rawurlencode($found[0]), $url),
+        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
         'x-licensing-requester' => rawurlencode((string) apply_filters('content_licensing_requester', '')),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',
         'x-licensing-visitor' => $cookie[1] ?? '',
     ];
-    return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $asked);
+    return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $question);
 }
 
 /**
@@ -269,10 +356,18 @@ function new_cookie(array $answer): array
     return $cookies ? ['set-cookie' => reset($cookies)] : [];
 }
 
-/** Whether the site observes: it refuses nobody, so every page stays open. */
+/** Whether the site refuses nobody, so that every page stays open while the service is down. */
 function observes(): bool
 {
-    return !defined('CONTENT_LICENSING_OPEN_PATHS');
+    return !defined('CONTENT_LICENSING_OPEN_PATHS') || get_option(REFUSES_NOBODY);
+}
+
+/** Remember whether the site refused nobody when the service last answered. */
+function remember_mode(bool $refuses_nobody): void
+{
+    if ((bool) get_option(REFUSES_NOBODY) !== $refuses_nobody) {
+        update_option(REFUSES_NOBODY, (int) $refuses_nobody);
+    }
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
@@ -282,8 +377,41 @@ function stays_open(string $url): bool
         return true;
     }
     $path = preg_replace('#^[^:]*://[^/?]*|\?.*$#s', '', $url) ?: '/';
-    return !preg_match(DOUBTFUL, $path)
-        && preg_match('#^(?:' . str_replace('#', '\#', CONTENT_LICENSING_OPEN_PATHS) . ')$#D', $path) === 1;
+    $decoded = rawurldecode($path); // the expression may have letters as people write them
+    return names_page($url) && !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
+        && (@preg_match(open_paths(), $path) === 1 || @preg_match(open_paths() . 'u', $decoded) === 1);
+}
+
+function open_paths(): string
+{
+    return "\x01^(?:" . CONTENT_LICENSING_OPEN_PATHS . ")$\x01D"; // a delimiter that nobody writes in an expression
+}
+
+/** Tell the site's administrators what keeps pages closed. */
+function show_problems(): void
+{
+    foreach (current_user_can('manage_options') ? problems() : [] as $problem) {
+        echo '<div class="notice notice-error"><p>Content Access Licensing: ' . esc_html($problem) . '</p></div>';
+    }
+}
+
+function problems(): array
+{
+    $problems = [];
+    $types = get_post_types(['_builtin' => false, 'publicly_queryable' => true, 'rewrite' => false]);
+    if (!get_option('permalink_structure')) {
+        $problems[] = 'the plugin needs pretty permalinks (Settings › Permalinks). Without them, a site that enforces '
+            . 'refuses every page except its front page.';
+    } elseif ($types) {
+        $problems[] = 'a site that enforces refuses the pages of these post types, because their permalinks have no path '
+            . '(rewrite is false): ' . implode(', ', $types) . '.';
+    }
+    if (defined('CONTENT_LICENSING_OPEN_PATHS')
+        && (@preg_match(open_paths(), '') === false || @preg_match(open_paths() . 'u', '') === false)) {
+        $problems[] = 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php is not a valid regular expression. While the service '
+            . 'is down, a site that enforces refuses every page.';
+    }
+    return $problems;
 }
 
 function undecided(): Verdict
@@ -316,13 +444,16 @@ function serve_terms(): void
         return;
     }
     $answer = ask($path, terms_headers());
-    status_header(is_wp_error($answer) ? 503 : (int) wp_remote_retrieve_response_code($answer));
-    if (!is_wp_error($answer)) {
-        foreach (picked($answer, ['content-type', 'etag', 'cache-control']) as $name => $value) {
-            header("$name: $value");
-        }
-        echo wp_remote_retrieve_body($answer);
+    $status = (int) wp_remote_retrieve_response_code($answer);
+    $is_published = $status === 200 || $status === 404;
+    if (!$is_published) {
+        log_outage($answer);
     }
+    $kept = ['content-type', 'etag', 'cache-control'];
+    $shown = $is_published ? new Verdict($status, picked($answer, $kept), wp_remote_retrieve_body($answer)) : undecided();
+    send_headers($shown);
+    status_header($shown->status);
+    echo $shown->body;
     exit;
 }
 
@@ -333,14 +464,17 @@ function terms_headers(): array
     return ['host' => $parts['host'] . $port, 'x-licensing-key' => CONTENT_LICENSING_KEY];
 }
 
-/** Add the service's groups to WordPress's own robots.txt. */
+/** Add the service's groups to WordPress's own robots.txt. While the service is down, they are those of its last answer. */
 function add_robots(string $own): string
 {
-    $added = get_transient('content_licensing_robots');
-    if ($added === false) {
+    $kept = get_option(ROBOTS, ['text' => '', 'until' => 0]);
+    if (time() >= $kept['until']) {
         $answer = ask('/robots.txt', terms_headers());
-        $added = wp_remote_retrieve_response_code($answer) === 200 ? wp_remote_retrieve_body($answer) : '';
-        set_transient('content_licensing_robots', $added, TERMS_SECONDS);
+        $text = wp_remote_retrieve_response_code($answer) === 200 ? trim(wp_remote_retrieve_body($answer)) : '';
+        if ($text !== '') {
+            $kept = ['text' => $text, 'until' => time() + TERMS_SECONDS];
+            update_option(ROBOTS, $kept, false);
+        }
     }
-    return rtrim("$own\n$added") . "\n";
+    return rtrim("$own\n{$kept['text']}") . "\n";
 }

@@ -41,6 +41,16 @@ OTHERS = """
     /?cat=%(free)s,%(category)s&feed=rss2&s= /category/free,premium/feed/
     /free/anything/?feed=rss2&name=&category_name=&s= /free/feed/?category_name=&name=&s=
     /free/anything/feed/?name=&category_name= /category/free/feed/?category_name=&s=
+    /about/?name=premium-post&preview=true /?pagename=about&name=premium-post&preview=true
+    /about/?p=%(number)s&preview=true /about/feed/?name=premium-post&withoutcomments=1
+    /about/?study=s1 /about/embed/?study=s1 /about/feed/?study=s1&withoutcomments=1 /study/s1/ /?study=s1
+    /about/?post_type=study&name=s1 /?post_type=study /?post_type=study&feed=rss2 /about/?memo=m1 /?post_type=memo
+    /about/?memo=m1&feed=rss2&withoutcomments=1 /?memo=m1 /?memo=m1&feed=rss2&withoutcomments=1 /?p=%(memo)s
+    /wp-json/wp/v2/memo/%(memo)s /?plain=1&p=%(number)s /?plain=1&name=premium-post /?plain=1&cat=%(category)s
+    /?plain=1&p=%(number)s&feed=rss2&withoutcomments=1 /?plain=1&rest_route=/wp/v2/posts/%(number)s
+    /category/free/?name=premium-post&preview=true /feed/?name=premium-post&withoutcomments=1
+    /about/?static=1&pagename= /premium/premium-post/?lang=de /premium/premium-post/feed/?lang=de&withoutcomments=1
+    /?plain=1&rest_route=/wp/v2/posts /?plain=1&feed=rss2 /?plain=1&study=s1 /?plain=1&s=sold
 """
 
 
@@ -55,7 +65,8 @@ def client(running: Deployment) -> Iterator[Client]:
 def site(client: Client) -> str:
     free, sold = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (FREE, SOLD))
     rules: Any = [{"pattern": "/$", "policyId": free}, {"pattern": "/free/*", "policyId": free}]
-    rules += [{"pattern": "/category/free/*", "policyId": free}, {"pattern": "/premium/*", "policyId": sold}]
+    rules += [{"pattern": f"{path}*", "policyId": free} for path in ("/about/", "/category/free/")]
+    rules.append({"pattern": "/premium/*", "policyId": sold})
     made = client.create_site(
         {"host": HOST, "mode": "enforce", "name": "The Daily", "unknown": "deny", "rules": rules}
     )
@@ -107,7 +118,8 @@ def other_urls(blog: WordPress) -> list[str]:
     """Return URLs at which WordPress might show what is sold."""
     number, category, free = blog.posts["premium"], blog.posts["premium-category"], blog.posts["free-category"]
     week = datetime.now(UTC).isocalendar().week
-    known = {"number": number, "category": category, "free": free, "secret": SECRET, "week": week}
+    known = {"number": number, "category": category, "free": free, "memo": blog.posts["m1"]}
+    known |= {"secret": SECRET, "week": week}
     return [path % known for path in OTHERS.split()]
 
 
@@ -118,13 +130,57 @@ def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
         assert (path, SECRET in reply.text) == (path, False)
     several = visit.post("/", data={"cat": f"{free},{category}", "feed": "rss2"})
     assert (several.status_code, SECRET in several.text) == (403, False)
+    form = visit.post("/about/", data={"name": "premium-post"})
+    assert (form.status_code, SECRET in form.text) == (402, False)
     batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
     assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
     assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
     assert visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}").status_code == 200
     assert visit.get(f"/wp-json/wp/v2/categories/{blog.posts['free']}").status_code == 403
     assert visit.get("/wp-json/wp/v2/posts").status_code == 403
+    assert visit.get("/category/free/").status_code == 200
+    assert visit.get("/category/free/?post_type=study").status_code == 403
     assert visit.get(f"/wp-json/WP/v2/Posts/{number}").status_code == 402
+
+
+def test_a_page_is_shown_whatever_its_query(visit: httpx.Client):
+    for path in ("/about/", "/about/?utm_source=mail", "/about/?cat=1"):
+        reply = visit.get(path)
+        assert (path, reply.status_code, "about us" in reply.text) == (path, 200, True)
+    assert visit.get("/free/free-post/?lang=de").status_code == 200
+    assert SECRET in visit.get("/about/?name=premium-post&preview=true&subscriber=org_acme").text
+
+
+def test_a_page_whose_permalink_has_no_path_is_closed_and_the_admin_says_why(
+    visit: httpx.Client, blog: WordPress, client: Client, site: str
+):
+    number = blog.posts["free"]
+    pages = ("/?memo=m1", f"/?plain=1&p={number}", f"/?plain=1&rest_route=/wp/v2/posts/{number}")
+    for path in pages:
+        assert (path, visit.get(path).status_code) == (path, 403)
+    assert visit.get("/?plain=1").status_code == 200
+    client.update_site(site, {"mode": "observe"})
+    try:
+        for path in pages:
+            assert (path, visit.get(path).status_code) == (path, 200)
+    finally:
+        client.update_site(site, {"mode": "enforce"})
+    log_in(visit)
+    assert "permalinks have no path (rewrite is false): memo." in visit.get("/wp-admin/edit.php").text
+    assert "needs pretty permalinks" in visit.get("/wp-admin/edit.php?plain=1").text
+
+
+def test_a_post_decides_about_its_feed_too(visit: httpx.Client, client: Client, site: str):
+    before = client.get_site(site)["rules"]
+    opened: Any = [{"pattern": "/premium/premium-post/feed/", "policyId": before[0]["policyId"]}, *before]
+    client.update_site(site, {"rules": opened})
+    try:
+        feed = "/premium/premium-post/feed/?withoutcomments=1"
+        assert visit.get(feed).status_code == 402
+        assert SECRET in visit.get(f"{feed}&subscriber=org_metered").text
+        assert newest_charge(client) == Decimal("0.05")
+    finally:
+        client.update_site(site, {"rules": before})
 
 
 def test_a_pattern_opens_the_feed_of_the_site_in_every_format(visit: httpx.Client, client: Client, site: str):
@@ -174,6 +230,22 @@ def test_the_terms_are_published(visit: httpx.Client):
     assert "license.xml" in robots
 
 
+def test_robots_keeps_the_terms_of_the_last_answer_while_the_service_is_down(visit: httpx.Client, blog: WordPress):
+    assert "license.xml" in visit.get("/robots.txt").text
+    with blog.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{free_port()}"):
+        for _ in range(2):
+            assert "license.xml" in visit.get("/robots.txt?later=400").text
+
+
+def test_while_the_service_is_down_a_site_that_last_refused_nobody_stays_open(visit, blog, client, site):
+    for mode, status in (("observe", 200), ("enforce", 503), ("disabled", 200), ("enforce", 503)):
+        client.update_site(site, {"mode": mode})
+        visit.get("/premium/premium-post/")
+        visit.get("/.well-known/none")
+        with blog.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{free_port()}"):
+            assert (mode, visit.get("/premium/premium-post/").status_code) == (mode, status)
+
+
 def test_headers_that_visitors_forge_are_removed(visit: httpx.Client):
     forged = {"X-Access-Requester": "org_acme", "X-Licensing-Key": "x", "X-Licensing-Requester": "org_acme"}
     assert visit.get("/free/free-post/", headers=forged).headers["X-Seen"] == "anonymous,"
@@ -188,11 +260,15 @@ def test_the_sites_own_filters_name_requester_and_address(visit: httpx.Client, c
 
 
 def test_editors_are_not_asked_about(visit: httpx.Client):
+    log_in(visit)
+    assert SECRET in visit.get("/premium/premium-post/").text
+    assert visit.get("/wp-admin/edit.php").status_code == 200
+
+
+def log_in(visit: httpx.Client) -> None:
     visit.get("/wp-login.php")
     login = visit.post("/wp-login.php", data={"log": "ada", "pwd": "secret", "testcookie": "1"})
     assert login.status_code == 302, login.text
-    assert SECRET in visit.get("/premium/premium-post/").text
-    assert visit.get("/wp-admin/edit.php").status_code == 200
 
 
 def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: pytest.TempPathFactory):
@@ -200,17 +276,32 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         wordpress(tmp_path_factory.mktemp("alone"), f"http://127.0.0.1:{free_port()}", "svc_sk_x") as alone,
         alone.client() as visit,
     ):
-        for path in ("/free/free-post/", "/free/free-post/?utm_source=mail"):
+        for path in ("/free/free-post/", "/free/free-post/?utm_source=mail", "/free/free-post/?lang=de"):
             assert (path, visit.get(path).status_code) == (path, 200)
         assert visit.get("/free/%d9%86%d8%b5/").status_code == 404  # of WordPress
         for path in ("/premium/premium-post/", "/", "/free/free-post/feed/", "/free/%2e%2e/", "/license.xml"):
             assert (path, visit.get(path).status_code) == (path, 503)
+        terms = visit.get("/license.xml")
+        assert (terms.headers["Retry-After"], terms.headers["Cache-Control"]) == ("10", "no-store")
         for path in other_urls(alone):
             assert (path, SECRET in visit.get(path, follow_redirects=False).text) == (path, False)
         form = visit.post("/free/free-post/", data={"p": alone.posts["premium"], "name": ""})
         assert (form.status_code, SECRET in form.text) == (503, False)
         assert visit.get("/wp-login.php").status_code == 200
         assert eventually(lambda: "cannot be reached" in alone.log.read_text())
+        for paths, status in (
+            ("/free/(نص|а)/", 404),
+            ("/free/[^a-z/]+/", 404),
+            ("/free/[а-я]+/", 503),
+            ("/free/(.*/", 503),
+        ):
+            with alone.configured(CONTENT_LICENSING_OPEN_PATHS=paths):
+                assert (paths, visit.get("/free/%d9%86%d8%b5/").status_code) == (paths, status)
+        log_in(visit)
+        problem = "CONTENT_LICENSING_OPEN_PATHS in wp-config.php is not a valid regular expression."
+        assert problem not in visit.get("/wp-admin/edit.php").text
+        with alone.configured(CONTENT_LICENSING_OPEN_PATHS="/free/(.*/"):
+            assert problem in visit.get("/wp-admin/edit.php").text
 
 
 def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
@@ -223,8 +314,13 @@ def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
         assert visit.get("/free/free-post/").status_code == 200
         reply = visit.get("/premium/premium-post/")
         assert (reply.status_code, SECRET in reply.text) == (503, False)
+        assert visit.get("/premium/premium-post/").status_code == 503
+        terms = visit.get("/license.xml")
+        assert (terms.status_code, terms.headers["Retry-After"]) == (503, "10")
         assert eventually(lambda: "invalid_api_key" in stranger.log.read_text())
-        assert "svc_sk_x" not in stranger.log.read_text()
+        log = stranger.log.read_text()
+        assert log.count("cannot be used: invalid_api_key") == 1
+        assert ("cannot be reached" in log, "svc_sk_x" in log) == (False, False)
 
 
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):

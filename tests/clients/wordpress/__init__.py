@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PLUGIN = ROOT / "clients" / "wordpress" / "content-access-licensing.php"
 PROGRAMS = Path(os.environ.get("WORDPRESS", "/usr/share/wordpress"))
 GUIDE = "docs/guides/wordpress.md"
-OPEN_PATHS = "/free/[a-z0-9%-]+/"
+OPEN_PATHS = "/(about|free/[a-z0-9%-]+)/"
 HOST = "pub.example"
 SECRET = "the-text-that-is-sold"
 CONFIG = """<?php
@@ -79,6 +79,21 @@ class WordPress:
     port: int
     posts: dict[str, int]
     log: Path
+    config: Path
+
+    @contextmanager
+    def configured(self, **constants: str) -> Iterator[None]:
+        """Define constants of wp-config.php differently."""
+        before = changed = self.config.read_text()
+        for name, value in constants.items():
+            line = f"define('{name}', '{value}');"
+            changed, count = re.subn(rf"define\('{name}', .*\);", lambda _, line=line: line, changed)
+            assert count == 1, name
+        self.config.write_text(changed)
+        try:
+            yield
+        finally:
+            self.config.write_text(before)
 
     def client(self, **headers: str) -> httpx.Client:
         url = f"http://127.0.0.1:{self.port}"
@@ -128,7 +143,8 @@ def wordpress(
     (site / "router.php").write_text(ROUTER)
     (site / "ads.txt").write_text("advertising.example, 1, DIRECT\n")
     (site / "wp-content" / "mu-plugins").mkdir()
-    shutil.copy(HERE / "shows_requester.php", site / "wp-content" / "mu-plugins")
+    for own in ("shows_requester.php", "post_types.php", "clock.php"):
+        shutil.copy(HERE / own, site / "wp-content" / "mu-plugins")
     (site / "wp-content" / "mu-plugins" / "guide.php").write_text(f"<?php\n{block(GUIDE, 'add_filter(')}")
     log, port = directory / "output.log", free_port()
     database = [
@@ -138,10 +154,11 @@ def wordpress(
     ]  # fmt: skip
     with started(*database, log=log):
         assert eventually(socket.exists, 60), log.read_text()
-        told = ran("php", HERE / "install.php", site, socket, SECRET, *categories, cwd=HERE)
-        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", told, re.MULTILINE)}
-        with started("php", "-S", f"127.0.0.1:{port}", "-t", site, site / "router.php", log=log):
-            made = WordPress(port, posts, log)
+        output = ran("php", HERE / "install.php", site, socket, SECRET, *categories, cwd=HERE)
+        posts = {name: int(number) for name, number in re.findall(r"^([\w-]+)=(\d+)$", output, re.MULTILINE)}
+        fresh = ("-d", "opcache.revalidate_freq=0")  # a changed wp-config.php counts at once
+        with started("php", *fresh, "-S", f"127.0.0.1:{port}", "-t", site, site / "router.php", log=log):
+            made = WordPress(port, posts, log, site / "wp-config.php")
             with made.client() as client:
                 assert eventually(lambda: answers(client), 60), log.read_text()
             yield made

@@ -2,7 +2,8 @@
 /**
  * Install WordPress with a post in each category, and print their ids: install.php FOLDER SOCKET SECRET [CATEGORY…].
  *
- * The categories are free and premium, and those named. The premium post has the secret.
+ * The categories are free and premium, and those named. The premium post has the secret, and so have a study and a memo.
+ * The page /about/ is for everybody.
  */
 
 [, $folder, $socket, $secret] = $argv;
@@ -28,4 +29,11 @@ foreach (['free', 'premium', ...array_slice($argv, 4)] as $name) {
         'post_status' => 'publish', 'post_author' => 1, 'post_category' => [$category],
     ]);
     echo "$name=$made\n$name-category=$category\n";
+}
+foreach (['page' => 'about', 'study' => 's1', 'memo' => 'm1'] as $type => $name) {
+    $made = wp_insert_post([
+        'post_type' => $type, 'post_title' => $name, 'post_name' => $name, 'post_excerpt' => 'In short.', 'post_author' => 1,
+        'post_content' => $type === 'page' ? 'Everybody reads about us.' : $secret, 'post_status' => 'publish',
+    ]);
+    echo "$name=$made\n";
 }

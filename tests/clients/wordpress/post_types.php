@@ -1,0 +1,10 @@
+<?php
+/** Add a type of posts, and one whose permalinks have no path. With ?plain, no permalink has one; with ?lang, each has a query. */
+
+add_action('init', function () {
+    $shown = ['public' => true, 'show_in_rest' => true, 'supports' => ['title', 'editor', 'comments']];
+    register_post_type('study', $shown);
+    register_post_type('memo', $shown + ['rewrite' => false]);
+});
+add_filter('post_link', fn ($url) => isset($_GET['lang']) ? add_query_arg('lang', 'de', $url) : $url);
+add_filter('pre_option_permalink_structure', fn ($structure) => isset($_GET['plain']) ? '' : $structure);
