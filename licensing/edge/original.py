@@ -115,7 +115,7 @@ def is_free_path(path: str) -> bool:
 
 
 def is_sitemap(path: str) -> bool:
-    """Return whether it is a path of sitemaps, without folders: `/sitemap*.xml`, `/wp-sitemap*.xml`, `/*-sitemap.xml`."""
+    """Return whether the path is one of `/sitemap*.xml`, `/wp-sitemap*.xml` and `/*-sitemap.xml`, without folders."""
     if not path.endswith(".xml") or "/" in path[1:]:
         return False
     return path.startswith(("/sitemap", "/wp-sitemap")) or path.endswith("-sitemap.xml")
