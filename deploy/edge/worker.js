@@ -25,7 +25,7 @@ const ASSETS = new RegExp(
 
 // Open to everybody at any time, also while the service is down: crawlers read the terms there, and certificates are renewed.
 const PUBLIC = new RegExp(
-  "^/(ads[.]txt|app-ads[.]txt|crawlers[.]json|favicon[.]ico|manifest[.]json|robots[.]txt|security[.]txt|sitemap[a-zA-Z0-9_.-]*[.]xml|[a-zA-Z0-9_-][a-zA-Z0-9_.-]*-sitemap[.]xml|([.]well-known|sitemaps)(/[a-zA-Z0-9_-][a-zA-Z0-9_.-]*)+)$",
+  "^/(ads[.]txt|app-ads[.]txt|crawlers[.]json|favicon[.]ico|manifest[.]json|robots[.]txt|security[.]txt|(wp-)?sitemap[a-zA-Z0-9_.-]*[.]xml|[a-zA-Z0-9_-][a-zA-Z0-9_.-]*-sitemap[.]xml|([.]well-known|sitemaps)(/[a-zA-Z0-9_-][a-zA-Z0-9_.-]*)+)$",
 );
 
 const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];

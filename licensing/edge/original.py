@@ -115,10 +115,10 @@ def is_free_path(path: str) -> bool:
 
 
 def is_sitemap(path: str) -> bool:
-    """Return whether the path is that of a sitemap: `/sitemap*.xml` or `/*-sitemap.xml`, without folders."""
+    """Return whether the path is one of `/sitemap*.xml`, `/wp-sitemap*.xml` and `/*-sitemap.xml`, without folders."""
     if not path.endswith(".xml") or "/" in path[1:]:
         return False
-    return path.startswith("/sitemap") or path.endswith("-sitemap.xml")
+    return path.startswith(("/sitemap", "/wp-sitemap")) or path.endswith("-sitemap.xml")
 
 
 def has_option(head: Head, option: bytes) -> bool:

@@ -140,7 +140,8 @@ def test_published_terms_are_open_to_everybody(ask, account, path):
 @pytest.mark.parametrize(
     "path",
     ["/ads.txt", "/app-ads.txt", "/favicon.ico", "/manifest.json", "/security.txt", "/sitemap_index.xml",
-     "/sitemap-1.xml", "/news-sitemap.xml", "/sitemaps/2026/11.xml.gz", "/%61ds.txt", "//ads.txt?x=1"],
+     "/sitemap-1.xml", "/wp-sitemap-posts-post-1.xml",
+     "/news-sitemap.xml", "/sitemaps/2026/11.xml.gz", "/%61ds.txt", "//ads.txt?x=1"],
 )  # fmt: skip
 def test_the_files_of_a_site_as_a_whole_are_open_to_everybody(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")

@@ -87,6 +87,7 @@ def test_files_that_are_open_to_everybody_stay_so():
         "/ads.txt",
         "/sitemap_index.xml",
         "/news-sitemap.xml",
+        "/wp-sitemap-posts-post-1.xml",
         "/sitemaps/1.xml",
         "/.well-known/x",
         "/news/a",

@@ -15,6 +15,7 @@ FREE = [
     *((f"{path}$", path) for path in sorted(FREE_PATHS)),
     *((folder, f"{folder}a") for folder in FREE_FOLDERS),
     ("/sitemap*.xml$", "/sitemap.xml"),
+    ("/wp-sitemap*.xml$", "/wp-sitemap-posts-post-1.xml"),
     ("/*-sitemap.xml$", "/a-sitemap.xml"),
 ]
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
