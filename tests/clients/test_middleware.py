@@ -327,6 +327,22 @@ def test_a_wrong_key_is_an_outage_whose_reason_is_logged(way, service, caplog):
     assert "svc_sk_x" not in caplog.text
 
 
+@pytest.mark.usefixtures("policies")
+@pytest.mark.parametrize("name", ["WSGI", "Flask", "Django"])  # the others begin anew with each visit here
+def test_a_site_that_observes_stays_open_while_the_service_is_away_whatever_was_visited_last(
+    name, service, client, settings
+):
+    settings.ALLOWED_HOSTS = ["*"]
+    [site] = client.list_sites()
+    client.update_site(site["id"], {"mode": "observe"})
+    key = client.create_api_key({"name": "Middleware", "type": "secret", "permissions": ["access:check"]})
+    answer = WAYS[name]({"url": service.url, "key": key["key"], "fail_open": False})
+    assert answer(Visit("/premium/a")).is_page
+    assert answer(Visit("/robots.txt")).is_page
+    client.revoke_api_key(key["id"])
+    assert answer(Visit("/premium/a")).is_page
+
+
 def test_a_visitor_cannot_make_the_service_unreachable(way, service, policies):
     answer = way({"url": service.url, "key": service.key, "fail_open": True})
     for name in ("User-Agent", "Authorization", "Signature", "Signature-Input", "crawler-max-price"):

@@ -129,7 +129,8 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       log(`The licensing service did not decide about ${page.url}: ${said()}`);
       return undecided(visit);
     }
-    remember(page.host, answer.headers.has(MODE));
+    // Answers about public files are no decisions.
+    if (answer.headers.has("x-access-requester")) remember(page.host, answer.headers.has(MODE));
     if (answer.ok) return admitted(visit, answer);
     const headers = picked(answer.headers, [...SHOWN, "content-type", "vary"]);
     headers.set("cache-control", "no-store");

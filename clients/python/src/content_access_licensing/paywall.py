@@ -136,7 +136,8 @@ class Paywall:
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
             log.error("The licensing service did not decide about %s: %s", visit.url, in_words(answer))
             return undecided()
-        self.remember(visit.host, refuses_nobody=MODE in answer.headers)
+        if "x-access-requester" in answer.headers:  # answers about public files are no decisions
+            self.remember(visit.host, refuses_nobody=MODE in answer.headers)
         shown = chosen(answer.headers, SHOWN)
         if answer.is_success:
             shown += new_cookies(answer.headers)
