@@ -14,7 +14,7 @@ from accounts.models import Unknown
 from accounts.plans.epochs import current_epoch
 from kit import statements
 from kit.bounded_cache import BoundedCache
-from kit.http.errors import ApiError
+from kit.http.errors import InvalidApiKey, ServiceUnavailable
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
@@ -44,7 +44,7 @@ def site_at(host: str, key: str | None) -> Site | None:
 
     Without a key it is the site that was verified first or, if none is verified, the only one. Several unverified
     sites give None, so that nobody publishes terms for another account's host. Aliases count as unverified. None, too,
-    for the service's own host.
+    for the service's own host. Raises ServiceUnavailable if the key is unknown.
     """
     if is_own_host(host):  # of a site that was stored before the service had the name
         return None
@@ -53,8 +53,8 @@ def site_at(host: str, key: str | None) -> Site | None:
     if key is not None:
         try:
             return sites.filter(account_id=find_grant(key).account_id).first()
-        except ApiError:
-            return None
+        except InvalidApiKey as error:  # an outage, as for the proxy's questions
+            raise ServiceUnavailable(f"The proxy's X-Licensing-Key is refused: {error.message}") from None
     verified = sites.filter(host=host, verified_at__isnull=False).order_by("verified_at", "pk").first()
     if verified is not None:
         return verified
