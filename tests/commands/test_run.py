@@ -356,7 +356,7 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
     monkeypatch.setattr(documentation, "BUILT", built)
     monkeypatch.setattr(documentation, "install", lambda stamp, lock: steps.append(lock))
     monkeypatch.setattr(documentation, "must", lambda doing, *command, env: steps.append(command[-1]))
-    os.utime(page, (built.stat().st_mtime, built.stat().st_mtime))
+    os.utime(page, (1, 1))
     documentation.build_docs(stamp)
     assert steps == []
     os.utime(built, (0, 0))
