@@ -22,12 +22,12 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import ApiError, ValidationFailed
-from kit.rest.bulk import NOTHING, Bulk, Fields, Outcome, Row, bulk_reply, shown_outcomes
+from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
 from kit.rest.serializers import StrictSerializer
 from kit.rest.views import Handler, M
 from kit.storage.sqlite_turns import let_others_write
 from kit.values.faults import REQUIRED, FaultKind
-from kit.values.json_values import Rendered
+from kit.values.json_values import Rendered, Validated
 
 PART_ROWS = 25  # written in 30 to 100 ms
 ATTEMPTS = 5
@@ -135,10 +135,10 @@ class AccountBulk(Bulk[M]):
             first.further = [*further]
             raise first
 
-    def create(self, fields: Fields) -> M:
+    def create(self, fields: Validated) -> M:
         raise NotImplementedError
 
-    def change(self, resource: M, fields: Fields) -> M:
+    def change(self, resource: M, fields: Validated) -> M:
         raise NotImplementedError
 
     def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:

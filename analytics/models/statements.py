@@ -116,7 +116,7 @@ class StatementFigures(OfMonth):
 
     @property
     def credits(self) -> dict[str, Decimal]:
-        """What changed the wallets in its unit; empty without a wallet."""
+        """Return the changes of wallets in its unit; empty without a wallet."""
         names = ("opening", "granted", "spent", "expired", "refunded", "closing") if self.has_wallet else ()
         return {name: getattr(self, f"credit_{name}") for name in names}
 

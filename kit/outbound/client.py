@@ -80,35 +80,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return self.stream.get_extra_info(info)
 
 
-class MeteredBackend(httpcore.AsyncNetworkBackend):
-    """Connect like `backend`, and meter what is read."""
-
-    def __init__(self, backend: httpcore.AsyncNetworkBackend, allowance: Allowance) -> None:
-        self.backend, self.allowance = backend, allowance
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        connected = await self.backend.connect_tcp(host, port, timeout, local_address, socket_options)
-        return MeteredStream(connected, self.allowance)
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        return await self.backend.connect_unix_socket(path, timeout, socket_options)
-
-    async def sleep(self, seconds: float) -> None:
-        await self.backend.sleep(seconds)
-
-
 # httpcore tries to import sniffio for each lock. If it is not installed, each attempt searches the disk, a third of a
 # request's CPU time. None marks it as absent.
 if find_spec("sniffio") is None:
@@ -148,11 +119,13 @@ async def resolve_by_system(host: str, port: int) -> list[Address]:
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """Connect to a verified address, never to a name."""
+    """Connect to a verified address, never to a name, and meter what is read."""
 
-    def __init__(self, resolve: Resolve, *, allow_private: bool) -> None:
-        self.resolve, self.allow_private = resolve, allow_private
-        self.plain = httpcore.AnyIOBackend()
+    def __init__(
+        self, plain: httpcore.AsyncNetworkBackend, resolve: Resolve, allowance: Allowance, *, allow_private: bool
+    ) -> None:
+        self.plain, self.resolve = plain, resolve
+        self.allowance, self.allow_private = allowance, allow_private
 
     async def connect_tcp(
         self,
@@ -174,7 +147,8 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         failure: Exception | None = None
         for address in addresses[:MOST_TRIED]:
             try:
-                return await self.plain.connect_tcp(str(address), port, timeout, local_address, socket_options)
+                stream = await self.plain.connect_tcp(str(address), port, timeout, local_address, socket_options)
+                return MeteredStream(stream, self.allowance)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise httpcore.ConnectError("The connection was refused or timed out.") from failure
@@ -212,8 +186,8 @@ class Client:
         resolve: Resolve = resolve_by_system,
         certificates: ssl.SSLContext | None = None,
     ) -> None:
-        self.allow_private = allow_private
-        self.backend = CheckedBackend(resolve, allow_private=allow_private)
+        self.resolve, self.allow_private = resolve, allow_private
+        self.plain: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
         self.certificates = certificates or trusted_certificates()
 
     async def send(
@@ -236,9 +210,8 @@ class Client:
             sent.append((b"Content-Length", b"%d" % len(body)))
         limits = dict.fromkeys(("connect", "read", "write"), seconds)
         allowance = Allowance(most_bytes)
-        connection = httpcore.AsyncHTTPConnection(
-            httpcore.URL(url).origin, self.certificates, network_backend=MeteredBackend(self.backend, allowance)
-        )
+        backend = CheckedBackend(self.plain, self.resolve, allowance, allow_private=self.allow_private)
+        connection = httpcore.AsyncHTTPConnection(httpcore.URL(url).origin, self.certificates, network_backend=backend)
         try:
             async with (
                 asyncio.timeout(seconds),

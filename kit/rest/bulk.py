@@ -7,7 +7,7 @@ of rows.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from django.db.models import Model
 from drf_spectacular.utils import inline_serializer
@@ -22,7 +22,7 @@ from kit.rest.resources import unknown
 from kit.rest.serializers import StrictSerializer
 from kit.values import ids
 from kit.values.faults import FaultKind
-from kit.values.json_values import Rendered
+from kit.values.json_values import Rendered, Validated
 from kit.values.shown import shown
 
 MAX_ROWS = 1_000
@@ -94,14 +94,11 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
     )
 
 
-Fields = Mapping[str, Any]  # validated fields by Python name
-
-
 @dataclass(slots=True)
 class Row:
     """A row: its fields by Python name, the id of the resource it changes, if any, and its index in the request."""
 
-    fields: Fields = field(default_factory=dict)
+    fields: Validated = field(default_factory=dict)
     id: str | None = None
     error: ApiError | None = None  # why the row alone is invalid
     index: int = 0

@@ -5,9 +5,10 @@ from copy import copy
 from functools import cached_property
 
 from accounts.bulk import AccountBulk
-from kit.rest.bulk import Fields, Row
+from kit.rest.bulk import Row
 from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
+from kit.values.json_values import Validated
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
@@ -49,13 +50,13 @@ class ContentBulk(AccountBulk[Content]):
         if policy_id is not None and policy_id not in self.policies:
             raise unknown_policy(policy_id)
 
-    def create(self, fields: Fields) -> Content:
+    def create(self, fields: Validated) -> Content:
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
         apply_content(made, of_a_new_item(fields))
         self.note(None, made, {})
         return made
 
-    def change(self, item: Content, fields: Fields) -> Content:
+    def change(self, item: Content, fields: Validated) -> Content:
         changed = copy(item)
         apply_content(changed, fields)
         if not self.note(item, changed, item.audited()):

@@ -16,12 +16,13 @@ from kit.rest.bulk import NOTHING, Outcome, Row
 from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
 from kit.storage.reading import stored_now
+from kit.values.json_values import Validated
 from licensing.licenses import services
 from licensing.licenses.charges import build_ledger_entry, keep_books
 from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from licensing.licenses.services import NAMES, Fields, Room, count_scope
+from licensing.licenses.services import NAMES, Room, count_scope
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
@@ -59,10 +60,10 @@ class OneByOne(AccountBulk[License]):
         held = License.objects.filter(named_by(self.rows), account_id=self.account_id)
         return held.select_related("requester").order_by("pk").select_for_update(of=("self",))
 
-    def create(self, given: Fields) -> License:
+    def create(self, given: Validated) -> License:
         return services.issue_license(self.account_id, given)
 
-    def change(self, held: License, fields: Fields) -> License:
+    def change(self, held: License, fields: Validated) -> License:
         return services.update_license(held, fields)
 
 
@@ -104,7 +105,7 @@ class Together(OneByOne):
     def account(self) -> Account:
         return Account.objects.get(pk=self.account_id)
 
-    def create(self, given: Fields) -> License:
+    def create(self, given: Validated) -> License:
         fields = dict(given)
         requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
         issued = services.new_license(self.account_id, fields, self.owned, self.now)
@@ -121,7 +122,7 @@ class Together(OneByOne):
         self.note(None, issued, {})
         return issued
 
-    def change(self, held: License, fields: Fields) -> License:
+    def change(self, held: License, fields: Validated) -> License:
         changed, before = copy(held), held.audited()
         if changed.next_fee_at is not None or fields.get("fee_amount") is not None:
             changed.account = self.account

@@ -21,6 +21,7 @@ from kit.rest.metadata import merge_metadata
 from kit.rest.resources import unknown
 from kit.storage.reading import stored_now
 from kit.values import ids
+from kit.values.json_values import Validated
 from licensing.content.models import Content
 from licensing.database_lookups import Length
 from licensing.licenses.charges import build_ledger_entry, keep_books
@@ -39,14 +40,13 @@ NAMES = Length("content_ids") + Length("tags") + Length("policy_ids")
 # The price is booked at the licence's start, and ledger entries cannot be moved.
 STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
 
-# Fields that refer to other objects of the account: (manager, id prefix, field name in the API, name of the object
+# Validated that refer to other objects of the account: (manager, id prefix, field name in the API, name of the object
 # in messages).
 SCOPES: dict[str, tuple[OwnedManager, str, str]] = {
     "content_ids": (Content.objects, "cnt", "contentIds"),
     "policy_ids": (Policy.objects, "pol", "policyIds"),
 }
 
-Fields = Mapping[str, Any]  # validated fields of a licence
 Owned = dict[str, set[str]]
 
 
@@ -66,7 +66,7 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def issue_license(account_id: str, given: Fields) -> License:
+def issue_license(account_id: str, given: Validated) -> License:
     """Issue a licence for `requester_id` (the publisher's own id), creating the requester if needed.
 
     `requester_name` fills an empty name. `id`, if given, must be unused. Raises ValidationFailed.
@@ -89,7 +89,7 @@ def issue_license(account_id: str, given: Fields) -> License:
     return issued
 
 
-def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
+def new_license(account_id: str, fields: Validated, owned: Owned, now: datetime) -> License:
     """Build an unsaved licence without a requester. Raises ValidationFailed."""
     named = {
         **check_scopes(fields, owned, None),
@@ -103,7 +103,7 @@ def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) ->
 
 
 @transaction.atomic
-def update_license(held: License, fields: Fields) -> License:
+def update_license(held: License, fields: Validated) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
@@ -126,21 +126,21 @@ def update_license(held: License, fields: Fields) -> License:
     return locked
 
 
-def with_current_requesters(account_id: str, many: Iterable[Fields]) -> list[Fields]:
+def with_current_requesters(account_id: str, many: Iterable[Validated]) -> list[Validated]:
     """Replace ids of merged requesters by current ones, which keep their names."""
     given = list(many)
     current = current_ids(account_id, [fields.get("requester_id") for fields in given])
     return [with_current_requester(fields, current) for fields in given] if current else given
 
 
-def with_current_requester(fields: Fields, current: Mapping[str, str]) -> Fields:
+def with_current_requester(fields: Validated, current: Mapping[str, str]) -> Validated:
     if fields.get("requester_id") not in current:
         return fields
     kept = {name: value for name, value in fields.items() if name != "requester_name"}
     return {**kept, "requester_id": current[fields["requester_id"]]}
 
 
-def change_terms(held: License, fields: Fields, owned: Owned, now: datetime) -> None:
+def change_terms(held: License, fields: Validated, owned: Owned, now: datetime) -> None:
     """Set the terms in memory, except the requester's name. Raises Revoked and ValidationFailed."""
     if held.status == LicenseStatus.REVOKED:
         raise Revoked("This licence is revoked, which is final. Issue another one.")
@@ -211,7 +211,7 @@ def check_term(held: License) -> None:
         raise ValidationFailed("Must be later than startsAt.", param="expiresAt")
 
 
-def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
+def owned_ids(account_id: str, many: Iterable[Validated]) -> Owned:
     """Return the ids in these fields that exist in the account, by field."""
     owned: Owned = {}
     for field, (everything, prefix, _) in SCOPES.items():
@@ -223,7 +223,7 @@ def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
     return owned
 
 
-def check_scopes(fields: Fields, owned: Owned, held: License | None) -> Fields:
+def check_scopes(fields: Validated, owned: Owned, held: License | None) -> Validated:
     """Return the fields without duplicates.
 
     Raises ValidationFailed naming the first unknown id. Ids the licence already names may have been deleted since, and

@@ -68,7 +68,7 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
 
 
 def is_own_host(host: str) -> bool:
-    """Whether BASE_URL or ALLOWED_HOSTS names this host, which is no site: its documents would be the service's.
+    """Return whether the host is the service's own, by BASE_URL or ALLOWED_HOSTS. Such a host cannot be a site.
 
     Whole domains and `*` in ALLOWED_HOSTS do not count.
     """

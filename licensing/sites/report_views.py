@@ -1,4 +1,4 @@
-"""What endpoints of reports about sites share: parameters, the window and the site that they name."""
+"""The base of endpoints that report about sites: their parameters, window and site."""
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter

@@ -116,7 +116,7 @@ def listed_months(request: HttpRequest) -> Months:
 
 
 class PeriodFilter(DropdownFilter):
-    """Limits a list to a calendar period by the time in `field`. Ignores what is no period."""
+    """Limits a list to a calendar period by the time in `field`. Ignores a value that names no period."""
 
     field: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""What a site's page says about its proxies: when one last asked, and with which keys they are refused.
+"""Describes a site's proxies for its page: when one last asked, and with which keys they are refused.
 
 It warns if a proxy seems to send the addresses of a CDN instead of those of visitors.
 """

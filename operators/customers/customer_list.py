@@ -1,4 +1,4 @@
-"""What customers hold, owe and will be charged, for the list and for their pages, and the filters of the list."""
+"""The licences, debts and next fees of customers, for their list and pages, and the list's filters."""
 
 from collections import defaultdict
 from collections.abc import Iterable

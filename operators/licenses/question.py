@@ -1,4 +1,4 @@
-"""What saving a licence does: in a preview while its form is filled in, and in the confirmation before it is saved."""
+"""Describes the effects of saving a licence, in the form's preview and in the confirmation."""
 
 from collections.abc import Iterable
 from copy import copy

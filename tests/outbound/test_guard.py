@@ -93,7 +93,7 @@ def test_a_name_that_changes_its_answer_is_asked_once_and_reaches_nobody(monkeyp
 
     names = Names("93.184.215.14", "127.0.0.1")
     client = Client(resolve=names)
-    client.backend.plain = Plain()
+    client.plain = Plain()
     with pytest.raises(DestinationRefused, match="Enough"):
         send("https://hooks.example/", client)
     assert (names.asked, connected) == (["hooks.example"], [("93.184.215.14", 443)])

@@ -24,8 +24,8 @@ def send(url="http://hooks.example/", client=None):
 def reply_of(*pieces):
     """Return the client's reply to these pieces, each from a read of its own."""
     client = Client(allow_private=True, certificates=NO_CERTIFICATES)
-    client.backend = httpcore.AsyncMockBackend(list(pieces))
-    return send(client=client)
+    client.plain = httpcore.AsyncMockBackend(list(pieces))
+    return send("http://127.0.0.1/", client)
 
 
 @pytest.mark.parametrize(

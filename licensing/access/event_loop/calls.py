@@ -13,7 +13,7 @@ Call = Callable[[Sequence[T]], Sequence[R]]
 
 
 class Calls:
-    """How an engine calls the database.
+    """Decides how an engine calls the database.
 
     If `on_loop`, PostgreSQL is called on the event loop itself. Otherwise, and on SQLite, calls are made in threads.
     With `in_request` they serve a single request of Django, on its thread and in its transaction.

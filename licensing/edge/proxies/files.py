@@ -10,7 +10,7 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.proxies.descriptions import Access, Description, describe
-from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming
+from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
 
 HOST = "pub.example"
@@ -223,7 +223,7 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     """Add the aliases to the names that the proxy serves."""
     rules = " || ".join(f"Host(`{host}`)" for host in hosts)
     names = {
-        f'"^({escape_host(HOST)})$"': f'"^({"|".join(map(escape_host, hosts))})$"',
+        f'"^({quoted(HOST)})$"': f'"^({"|".join(map(quoted, hosts))})$"',
         f"server_name {HOST};": f"server_name {' '.join(hosts)};",
         f"\n{HOST} {{": f"\n{', '.join(hosts)} {{",
         f"domains: [{HOST}]": f"domains: [{', '.join(hosts)}]",
@@ -232,11 +232,6 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     for name, replacement in names.items():
         text = text.replace(name, replacement)
     return text
-
-
-def escape_host(host: str) -> str:
-    """Return the regular expression of the host. Backslashes differ between files."""
-    return host.replace(".", "[.]")
 
 
 def name_from_host(host: str) -> str:

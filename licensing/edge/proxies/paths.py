@@ -79,4 +79,5 @@ def naming(tokens: Iterable[str]) -> str:
 
 
 def quoted(part: str) -> str:
+    """Return the expression of the text itself, without backslashes, which differ between files."""
     return part.replace(".", "[.]")

@@ -62,7 +62,7 @@ class StaleFormGuard(FormPage[ModelT]):
 
 
 class GuardedForm(ReopenedForm):
-    """Mixin for a form that shows errors of the service, and is valid only if nobody changed the object meanwhile."""
+    """Mixin for a form that shows the service's errors, and is invalid if the object has changed meanwhile."""
 
     admin: StaleFormGuard[Model]
     request: HttpRequest
