@@ -63,7 +63,10 @@ def at_once(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
 
 
 def killed_amid(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
-    """Send requests like `at_once`; kill the server after one of the first ten replies."""
+    """Send requests from 32 clients; kill the server after one of the first ten replies.
+
+    No further request is sent then: at most 42 are answered, however late this process notices the replies.
+    """
     replies = itertools.count(1)
     fatal = random.randint(1, 10)
 
@@ -71,7 +74,7 @@ def killed_amid(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply
         if next(replies) == fatal:
             deployment.kill()
 
-    return asyncio.run(exchange(deployment.port, list(requests), replied))
+    return in_groups(deployment, requests, 32, replied)
 
 
 async def exchange(port: int, requests: Sequence[bytes], replied: Callable[[], object] = lambda: None) -> list[Reply]:
@@ -93,17 +96,28 @@ async def exchange(port: int, requests: Sequence[bytes], replied: Callable[[], o
     return await asyncio.gather(*(reply(raw, *connection) for raw, connection in pairs))
 
 
-def in_groups(deployment: Deployment, requests: Iterable[bytes], size: int) -> list[Reply]:
-    """Send the requests from `size` clients; each sends its next request after a reply."""
-    pending = iter(requests)
+def in_groups(
+    deployment: Deployment, requests: Iterable[bytes], size: int, replied: Callable[[], object] = lambda: None
+) -> list[Reply]:
+    """Send the requests from `size` clients; each sends its next request after a reply.
 
-    async def client() -> list[Reply]:
-        return [(await exchange(deployment.port, [raw]))[0] for raw in pending]
+    The replies have the order of the requests. A refused connection counts as one that ended without a reply.
+    """
+    pending = enumerate(requests)
+    replies: dict[int, Reply] = {}
 
-    async def all_clients() -> list[list[Reply]]:
-        return await asyncio.gather(*(client() for _ in range(size)))
+    async def client() -> None:
+        for number, raw in pending:
+            try:
+                [replies[number]] = await exchange(deployment.port, [raw], replied)
+            except ConnectionRefusedError:
+                replies[number] = Reply(0)
 
-    return [reply for replies in asyncio.run(all_clients()) for reply in replies]
+    async def all_clients() -> None:
+        await asyncio.gather(*(client() for _ in range(size)))
+
+    asyncio.run(all_clients())
+    return [replies[number] for number in sorted(replies)]
 
 
 def statuses(replies: Iterable[Reply | httpx.Response]) -> dict[int, int]:
