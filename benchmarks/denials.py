@@ -21,7 +21,7 @@ from time import perf_counter
 from django.db.models import Count
 from django.db.models.functions import TruncMinute
 from accounts.webhooks.models import WebhookEndpoint
-from analytics.events.summaries import summaries
+from analytics.events.access_summaries import summaries
 from analytics.models import AccessEvent
 minutes = AccessEvent.objects.annotate(minute=TruncMinute("created")).values("minute").annotate(count=Count("id"))
 most = minutes.order_by("-count").first()

@@ -10,7 +10,7 @@ from django.http.request import split_domain_port
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.auditing.audit import operator
+from accounts.auditing.audit import operator_actor
 from accounts.keys import keytext
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
@@ -121,7 +121,7 @@ class OperatorMiddleware:
         if keytext.shows_secret(request.META.get("QUERY_STRING", "")) and match.url_name != "search":
             return drop_query(request)
         if request.user.is_authenticated:
-            current_actor.set(operator(request))
+            current_actor.set(operator_actor(request))
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

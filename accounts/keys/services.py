@@ -197,7 +197,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     key.name = fields.get("name", key.name)
     key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
     key.rate_limit, key.expires_at = now["rate_limit"], end
-    return audit.entry("api_key.updated", key, before)
+    return audit.build_change("api_key.updated", key, before)
 
 
 @transaction.atomic

@@ -110,7 +110,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
     apply_content(item, fields)
     if not is_new:
-        if not audit.changes(before, item.audited()):
+        if not audit.diff(before, item.audited()):
             return item
         item.updated = timezone.now()
     spread_page_keys([item])

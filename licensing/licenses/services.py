@@ -111,7 +111,7 @@ def update_license(held: License, fields: Validated) -> License:
     fees = take_due_fees(locked, now)  # by the former terms
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]), now)
     name_unnamed(locked.requester, fields.get("requester_name"))
-    if not audit.changes(before, locked.audited()):
+    if not audit.diff(before, locked.audited()):
         return locked
     check_external_id(locked)
     locked.updated = now

@@ -85,7 +85,7 @@ class PolicyBulk(AccountBulk[Policy]):
     def change(self, policy: Policy, fields: Fields) -> Policy:
         changed, before = copy(policy), policy.audited()
         services.change_terms(changed, fields)
-        if not audit.changes(before, changed.audited()):
+        if not audit.diff(before, changed.audited()):
             return policy
         services.next_version(changed, self.now)
         self.note(policy, changed, before)

@@ -68,7 +68,7 @@ def update_policy(policy: Policy, fields: Fields) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     change_terms(locked, fields)
-    return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+    return write_version(locked, before, "policy.updated") if audit.diff(before, locked.audited()) else locked
 
 
 def change_terms(policy: Policy, fields: Fields) -> None:
