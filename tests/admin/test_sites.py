@@ -267,7 +267,7 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
 def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):
     site = factories.site(account, host="pub.example")
     visitors = [factories.requester(account) for _ in range(3)]
-    warning = "Nearly all of the latest 60 visits came from 198.51.100.0, 198.51.100.7. If that is a CDN"
+    warning = "Nearly all of the latest 60 visits came from the networks of 198.51.100.0, 2001:db8:1::. If that is a CDN"
 
     def visit(address, visitor):
         facts = {"siteId": site.pk, "ip": address}
@@ -280,5 +280,5 @@ def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admi
     assert "Nearly all" not in html_as_text(admin.get(page_of(site)))
     AccessEvent.objects.all().delete()
     for number in range(60):
-        visit(f"198.51.100.{number % 3 // 2 * 7}", visitors[number % 2])
+        visit(["198.51.100.0", "198.51.100.7", "2001:db8:1:2::9"][number % 3], visitors[number % 2])
     assert warning in html_as_text(admin.get(page_of(site)))
