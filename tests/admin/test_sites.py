@@ -264,10 +264,37 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
     assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
 
 
+def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, account, clock):
+    site, other = (factories.site(account, host=f"{name}.example") for name in ("pub", "other"))
+    text = factories.key_text(account, name="Rotated", allowed_hosts=["pub.example"])
+    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    fields = {"account": account, "requester": factories.requester(account), "allowed": True}
+
+    def ask(about, **facts):
+        facts = {"siteId": about.pk, **facts}
+        AccessEvent.objects.create(**fields, content=about.pages, facts=facts, created=clock.now)
+
+    def texts():
+        return [html_as_text(admin.get(address)) for address in (page_of(site), "/admin/")]
+
+    clock.advance(minutes=3)
+    ask(other)
+    ask(site, imported=True)
+    assert all("Rotated" in page and "refused at the edge since 2026-03-04 05:06" in page for page in texts())
+    assert not any("has asked with" in page for page in texts())
+    clock.advance(minutes=1)
+    ask(site)
+    clock.advance(minutes=5)
+    ask(site)
+    of_site, overview = texts()
+    assert "revoked. A proxy has asked with a valid key since 2026-03-04 05:10." in of_site
+    assert "Rotated" not in overview
+
+
 def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):
     site = factories.site(account, host="pub.example")
     visitors = [factories.requester(account) for _ in range(3)]
-    warning = "Nearly all of the latest 60 visits came from the networks of 198.51.100.0, 2001:db8:1::. If that is a CDN"
+    warning = "Nearly all of the latest 60 visits came from the networks of 198.51.100.0, 2001:db8:1::. If that"
 
     def visit(address, visitor):
         facts = {"siteId": site.pk, "ip": address}
