@@ -60,7 +60,10 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
 
 def test_rules_and_mode_of_a_site_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe")
-    assert submit(admin, page_of(site), mode="enforce").status_code == 302
+    for fields, is_changed in (({"name": "Pub"}, False), ({"mode": "enforce"}, True)):
+        assert submit(admin, page_of(site), **fields).status_code == 302
+        shown = admin.get(page_of(site)).content.decode()
+        assert (fields, "Download the proxy’s file again" in shown) == (fields, is_changed)
     site.refresh_from_db()
     assert (site.mode, site.shown_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
 
@@ -110,6 +113,7 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     assert "Would have been refused in 30 days" in html
     assert "Download the proxy’s file again afterwards" in html
     assert submit(admin, address).status_code == 302
+    assert "Download the proxy’s file again" in admin.get(page_of(site)).content.decode()
     site.refresh_from_db()
     assert site.mode == "enforce"
 
