@@ -10,18 +10,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from config.server import requests
 from config.server.connections import Wait, Watch, connections_of
 from config.server.refusals import cut_short, no_room, refusal, unreadable
-from config.server.requests import (
-    IS_PLAIN_PATH,
-    MAX_HEAD_BYTES,
-    MAX_HEADERS,
-    MAX_UNREAD_BYTES,
-    MAX_WHOLE_BYTES,
-    PARSED_AT_ONCE,
-    TOO_LARGE,
-    Cycle,
-    WholeRequest,
-    is_connected,
-)
+from config.server.requests import IS_PLAIN_PATH, MAX_HEAD_BYTES, PARSED_AT_ONCE, Cycle, WholeRequest, is_connected
 from config.server.stopping import StoppingProtocol
 from kit.http.errors import ApiError, InvalidRequest
 
@@ -113,8 +102,8 @@ class BoundedProtocol(StoppingProtocol):
         except HttpParserError as error:
             self.refuse(unreadable(error, data))
         else:
-            if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > MAX_HEADERS):
-                self.refuse(InvalidRequest(TOO_LARGE))
+            if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > requests.MAX_HEADERS):
+                self.refuse(InvalidRequest(requests.TOO_LARGE))
 
     def parse_in_turn(self, data: bytes = b"") -> None:
         """Parse the input piece by piece until a request must wait for the previous one; keep the rest."""
@@ -156,8 +145,8 @@ class BoundedProtocol(StoppingProtocol):
             self.trailers += 1
             self.trailer_bytes += len(name) + len(value)
             self.unfinished = 0
-            if len(self.headers) + self.trailers > MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
-                raise InvalidRequest(TOO_LARGE)
+            if len(self.headers) + self.trailers > requests.MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
+                raise InvalidRequest(requests.TOO_LARGE)
             return
         name, value = name.lower(), value.rstrip(b" \t")
         if name == b"host":
@@ -173,10 +162,10 @@ class BoundedProtocol(StoppingProtocol):
             self.stand_in = b""
             return
         # The bytes read include what follows the head in its last piece.
-        if len(self.headers) > MAX_HEADERS or (
+        if len(self.headers) > requests.MAX_HEADERS or (
             self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and requests.size_of(self.headers) > MAX_HEAD_BYTES
         ):
-            raise InvalidRequest(TOO_LARGE)
+            raise InvalidRequest(requests.TOO_LARGE)
         self.unfinished = 0
         version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
         self.url = requests.read_target(self.url, version, self.hosts, self.headers)
@@ -215,11 +204,11 @@ class BoundedProtocol(StoppingProtocol):
         self.unfinished = 0
         if self.may_come_whole:
             self.body += body
-            if len(self.body) > MAX_WHOLE_BYTES:
+            if len(self.body) > requests.MAX_WHOLE_BYTES:
                 self.serve_in_parts()
         elif self.cycle.response_complete:
             self.unread_body += len(body)
-            if self.unread_body > MAX_UNREAD_BYTES:
+            if self.unread_body > requests.MAX_UNREAD_BYTES:
                 self.transport.abort()
         elif not self.take(body):
             raise no_room()
