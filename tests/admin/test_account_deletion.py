@@ -1,5 +1,3 @@
-"""Deleting an account deletes all its data; an account with ledger entries cannot be deleted."""
-
 import io
 import json
 from datetime import UTC, date, datetime

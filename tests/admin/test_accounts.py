@@ -1,5 +1,3 @@
-"""Accounts are created and their plans changed by operators with permission."""
-
 from django.urls import reverse
 
 from accounts.models import Account

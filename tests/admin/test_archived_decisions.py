@@ -1,5 +1,3 @@
-"""Operators see the same decisions before they are archived and after they are removed from the database."""
-
 import re
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""Content in the admin: search, changes through the services, and decisions about an item."""
-
 import pytest
 from django.urls import reverse
 

@@ -1,5 +1,3 @@
-"""Bulk actions on content: archive, restore and set a policy, after a confirmation with the number of items."""
-
 import re
 
 import pytest

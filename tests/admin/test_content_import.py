@@ -1,5 +1,3 @@
-"""Importing a file in the browser: preview, confirmation, report of invalid rows."""
-
 import csv
 import gzip
 import io

@@ -1,5 +1,3 @@
-"""Find a decision by its id, and show it as recorded."""
-
 import re
 from decimal import Decimal
 from html import unescape

@@ -1,5 +1,3 @@
-"""Decisions at the edge in the admin: their page, filters by page and site, and advice on the overview."""
-
 import csv
 import html
 from io import StringIO

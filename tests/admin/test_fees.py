@@ -1,5 +1,3 @@
-"""Recurring fees in the admin: on a licence's form, the customer's page, the ledger and statements."""
-
 from decimal import Decimal
 
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""The overview starts with revenue, lost revenue and open problems."""
-
 import html
 import re
 from datetime import timedelta

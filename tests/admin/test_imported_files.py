@@ -1,5 +1,3 @@
-"""Ownership and retention of uploaded import files."""
-
 import os
 
 import pytest

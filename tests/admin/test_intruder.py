@@ -1,5 +1,3 @@
-"""Staff of one account cannot open any admin address with another account's ids."""
-
 import io
 import re
 from decimal import Decimal

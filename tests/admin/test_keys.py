@@ -1,5 +1,3 @@
-"""Keys are created, rotated and revoked in the admin; each action asks for confirmation first."""
-
 import re
 from datetime import UTC, datetime, timedelta
 

@@ -1,5 +1,3 @@
-"""The ledger in the admin: add entries with a reason, total and export them; no entry can be edited."""
-
 import csv
 import re
 from datetime import timedelta

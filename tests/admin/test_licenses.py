@@ -1,5 +1,3 @@
-"""Licences are issued, changed and revoked in the admin; the next check applies the change."""
-
 import csv
 from datetime import timedelta
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""Lists sort by their columns; filters can be saved under a name."""
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""Who may sign in, how many attempts they have, and how long sessions last."""
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address

@@ -1,5 +1,3 @@
-"""The overview shows the same figures as the API's reports."""
-
 import html
 import re
 from datetime import timedelta

@@ -1,5 +1,3 @@
-"""The overview of the chosen accounts, within those the reader may see, and its empty states."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Policies in the admin: edit rules in rows, validate and confirm before saving."""
-
 import re
 
 import orjson

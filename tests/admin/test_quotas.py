@@ -1,5 +1,3 @@
-"""Issue a licence with a monthly quota in one form; then its spending, its charges and the next month."""
-
 from collections import Counter
 from datetime import timedelta
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""The refund button opens a prefilled adjustment, which is recorded after confirmation."""
-
 from decimal import Decimal
 from functools import partial
 from urllib.parse import parse_qs, urlsplit

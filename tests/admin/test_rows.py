@@ -1,5 +1,3 @@
-"""On narrow screens a list row has two lines: the name, and two or three important facts."""
-
 import re
 from datetime import timedelta
 

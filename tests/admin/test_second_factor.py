@@ -1,5 +1,3 @@
-"""Second factor: setup with a code, a prompt at each login, one use per code, and recovery."""
-
 import re
 import time
 

@@ -1,5 +1,3 @@
-"""Sessions end when the credentials they used change."""
-
 from datetime import timedelta
 
 import pytest

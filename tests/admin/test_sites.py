@@ -1,5 +1,3 @@
-"""Sites in the admin: added, changed and deleted through the API's services."""
-
 import html
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""A form opened before somebody else's change saves nothing and says how to continue."""
-
 import pytest
 from django.contrib.auth.models import Group, User
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Untouched form fields keep their stored values, even if a form or browser would trim them."""
-
 import orjson
 import pytest
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""The admin page of crawler traffic."""
-
 import html
 import re
 from datetime import timedelta

@@ -1,5 +1,3 @@
-"""Wallets and payments in the admin: open, top up, set a quota, record a payment."""
-
 from datetime import timedelta
 from decimal import Decimal
 

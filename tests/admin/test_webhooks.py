@@ -1,5 +1,3 @@
-"""Webhook endpoints in the admin: create, ping, show failures, replay."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Proxies may cache an answer only if it depends on method, URL, Authorization and User-Agent alone."""
-
 import pytest
 
 from tests import factories

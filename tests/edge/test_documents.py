@@ -1,5 +1,3 @@
-"""Terms published for crawlers are never laxer than what is enforced."""
-
 from unittest.mock import patch
 from urllib.parse import quote
 from xml.etree import ElementTree

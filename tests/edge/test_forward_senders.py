@@ -1,5 +1,3 @@
-"""Which senders count as proxies, and which of their headers are trusted."""
-
 from analytics.models import AccessEvent
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event

@@ -1,5 +1,3 @@
-"""A process that knows a site does not read it again for the next page, until the account changes."""
-
 import pytest
 
 from licensing.access.event_loop.blocking_calls import look_up_account

@@ -1,5 +1,3 @@
-"""The licence server (Open License Protocol): /olp/token, /olp/introspect and its keys."""
-
 from datetime import timedelta
 from typing import Any
 
