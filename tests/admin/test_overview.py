@@ -1,5 +1,3 @@
-"""The overview shows the same figures as the API's reports."""
-
 import html
 import re
 from datetime import timedelta
@@ -173,10 +171,6 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
         text = page(admin).content.decode()
         assert "near its limit" in text
         assert "48 of 60" in text
-
-
-def test_an_account_above_its_plan_at_the_edge_is_marked(admin, db):
-    starter = factories.account("Small shop", plan="starter")
     consume = edge_consume(starter.pk, *starter.edge_limits)
     for _ in range(601):
         limiter.consume(consume)
