@@ -1,5 +1,3 @@
-"""Policy tests in the policy form: shown as sentences, run on every save."""
-
 import orjson
 import pytest
 

@@ -1,5 +1,3 @@
-"""Policy versions in the admin: what each changed, and rollback."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""The policy editor lists rules in evaluation order."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
