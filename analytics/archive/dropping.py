@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from time import sleep
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, QuerySet
@@ -136,7 +137,7 @@ def decisions_missing_in(table: DecisionTable, copy: ArchivedMonth, decisions: Q
             yield recorded_key[1]
 
 
-def read_keys(table: DecisionTable, copy: ArchivedMonth) -> Iterator[tuple[datetime, str]]:
+def read_keys(table: DecisionTable, copy: ArchivedMonth) -> Iterator[tuple[Any, Any]]:
     """Yield (created, id) of each decision in the month's file."""
     columns = list(COLUMNS)
     created_at = columns.index("created")

@@ -20,7 +20,7 @@ from licensing.clients.models import LicenseClient
 from licensing.customers.recordings import wait_for_recordings
 from licensing.licenses.fees import book_fees
 from licensing.licenses.models import License
-from licensing.licenses.services import check_room, rooms
+from licensing.licenses.services import check_license_limits, license_totals
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
@@ -72,10 +72,10 @@ def move(source: Requester, target: Requester) -> None:
     """
     now = timezone.now()
     move_licenses(source, target, now)
-    licenses = rooms([target]).get(target.pk)
+    licenses = license_totals([target]).get(target.pk)
     if licenses is not None:
         try:
-            check_room(licenses)
+            check_license_limits(licenses)
         except ValidationFailed as error:
             raise ValidationFailed(error.message, param="into") from None
     move_clients(source, target)

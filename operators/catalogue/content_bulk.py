@@ -191,7 +191,7 @@ class BulkChanges(AdminMixin[Content]):
         if not self.has_change_permission(request):
             raise PermissionDenied
         scope = request_scope(request)
-        if change is None or not all(map(scope.includes, change.about["accounts"])):
+        if change is None or not all(map(scope.includes, change.metadata["accounts"])):
             raise Http404
         if request.method == "POST":
             if "undo" in request.POST:
@@ -200,12 +200,12 @@ class BulkChanges(AdminMixin[Content]):
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
-        title = f"{change.about['verb']} {items_text(change.about['forth']['total'])}"
+        title = f"{change.metadata['verb']} {items_text(change.metadata['forth']['total'])}"
         return page(
             request,
             self,
             "operators/catalogue/bulk_progress.html",
-            title=f"Undo: {title}" if change.about["back"] else title,
+            title=f"Undo: {title}" if change.is_undoing else title,
             change=change,
             progress=progress,
             outcome=describe_outcome(change) if change.is_over else "",
@@ -217,7 +217,7 @@ def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
     progress = change.progress
     rest = progress["done"] - progress["changed"]
-    if change.about["back"]:
+    if change.is_undoing:
         told = f"{items_text(progress['changed'])} changed back."
         also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
         return format_html("{}{}", told, also)
