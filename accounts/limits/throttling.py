@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.keys.authentication import Grant, grant_of, is_within, name_in_cache
+from accounts.keys.authentication import Grant, get_grant, is_within, name_in_cache
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
@@ -195,7 +195,7 @@ class PlanThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         header, address = request.META.get("HTTP_AUTHORIZATION", ""), get_client_address(request._request)
-        grant = None if request.auth is None else grant_of(request)
+        grant = None if request.auth is None else get_grant(request)
         consume = build_consume(grant, address)
         if grant is not None:
             known_keys.note(header, grant)

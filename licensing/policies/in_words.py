@@ -34,9 +34,9 @@ class Rule(TypedDict, total=False):
 def describe(rule: Rule) -> str:
     """Describe the rule, as in "Allow if the licence is valid. Grants full_access. 100 times an hour." """
     conditions = rule["conditions"]
-    told = [one.clause(conditions[one.name]) for one in IN_WORDS if one.name in conditions]
+    clauses = [one.clause(conditions[one.name]) for one in IN_WORDS if one.name in conditions]
     start = "Allow" if rule["action"] == "allow" else "Deny"
-    parts = [f"{start} always" if told == ["always"] else f"{start} if {' and '.join(told)}"]
+    parts = [f"{start} always" if clauses == ["always"] else f"{start} if {' and '.join(clauses)}"]
     if rule["action"] == "allow":
         parts.append(f"Grants {', '.join(rule['permissions'])}" if rule.get("permissions") else "Grants no permission")
     if "rateLimit" in rule:

@@ -26,7 +26,7 @@ def find_hidden_visitors() -> list[tuple[str, list[str]]]:
     """Return the hosts of sites whose visitors share addresses, with these."""
     try:
         sites = Site.objects.order_by("-created", "-pk")[:MOST_SITES]
-        found = [(site.host, shared_addresses(newest_visits(site))) for site in sites]
+        pairs = [(site.host, shared_addresses(newest_visits(site))) for site in sites]
     except DatabaseError:  # it cannot be reached, or is not migrated: both are reported elsewhere
         return []
-    return [(host, addresses) for host, addresses in found if addresses]
+    return [(host, addresses) for host, addresses in pairs if addresses]
