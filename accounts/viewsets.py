@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from accounts.auditing.audit import client_address_text
 from accounts.auditing.models import ActorType
-from accounts.keys.authentication import Grant, grant_of, unknown_key
+from accounts.keys.authentication import Grant, get_grant, unknown_key
 from accounts.keys.callers import Use, is_to_note, note
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
@@ -27,7 +27,7 @@ class AccountViewSet(ApiViewSet[M]):
     def perform_authentication(self, request: Request) -> None:
         """Verify the key and its allowlist, and record its use."""
         super().perform_authentication(request)
-        self.grant = grant_of(request)
+        self.grant = get_grant(request)
         self.account_id = self.grant.account_id
         if self.grant.networks:
             self.grant.check_address(get_client_address(request._request))

@@ -73,7 +73,7 @@ class Change:
     def event(self) -> Event | None:
         """Return the change's event, or None. Call it when the resource has its final state."""
         entry = self.entry
-        return recording.event_of(
+        return recording.build_event(
             entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update
         )
 

@@ -23,7 +23,7 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.authentication import grant_of, license_token
+from accounts.keys.authentication import get_grant, license_token
 from accounts.plans.models import Account
 from accounts.retries.models import IdempotencyRecord
 from accounts.sealing import reply_sealer
@@ -227,7 +227,7 @@ def run_once(
     an ApiError if this request may not see it. `has_rows`: the body is a batch (see kit.http.parsing.read_object). A
     reply with status PARTIAL covers a part of the work: the next call passes it to `resume` and calls `act` again.
     """
-    account_id = grant_of(request).account_id
+    account_id = get_grant(request).account_id
     digest = request_fingerprint(request, has_rows=has_rows)
     record = claim(account_id, key, digest)
     if record is None:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.month_file import MonthFile, open_month
-from analytics.events.partitions import month_of
+from analytics.events.partitions import month_start
 from kit import statements
 from kit.http.errors import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
@@ -153,10 +153,10 @@ class ArchiveQuery(Struct, frozen=True):
         elif after is not None:
             begin = after.value if begin is None else max(begin, after.value)
         months = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(
-            account_id=self.account_id, month__lte=month_of(end).date(), rows__isnull=False
+            account_id=self.account_id, month__lte=month_start(end).date(), rows__isnull=False
         )
         if begin is not None:
-            months = months.filter(month__gte=month_of(begin).date())
+            months = months.filter(month__gte=month_start(begin).date())
         for month in months.order_by("-month" if descending else "month"):
             with open_month(month) as file:
                 numbers = range(file.footer.num_row_groups)

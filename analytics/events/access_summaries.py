@@ -87,9 +87,8 @@ def write_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
     with turn_to_write(), transaction.atomic():
         locked = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
         summarized_until = locked.values_list("access_told_until", flat=True).first()
-        if (
-            summarized_until is None or summarized_until > begin
-        ):  # deleted, unsubscribed, or another process was faster
+        # deleted, unsubscribed, or another process was faster
+        if summarized_until is None or summarized_until > begin:
             return 0
         if names_erased(endpoint.account_id, events):  # erasures redact the events that they find, under this lock
             events = build_events(endpoint, begin)

@@ -38,7 +38,7 @@ class OneByOne(AccountBulk[License]):
 
     prefix, short_name, kind = "lic", "licence", "license"
     required = {"requester_id": "requesterId", "license_type": "licenseType"}
-    taken = staticmethod(services.external_id_taken)
+    conflict = staticmethod(services.external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:

@@ -27,7 +27,6 @@ from licensing.database_lookups import Length
 from licensing.licenses.charges import build_ledger_entry, keep_books
 from licensing.licenses.fees import Schedule, schedule_fee, take_due_fees
 from licensing.licenses.models import License, LicenseStatus
-from licensing.owned import OwnedManager
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.requesters.services import current_ids, find_or_create, name_unnamed, renew
@@ -46,14 +45,14 @@ ExistingIds = dict[str, set[str]]  # by field
 class ScopeField(NamedTuple):
     """A field of ids of other objects of the account."""
 
-    manager: OwnedManager
+    model: type[Content | Policy]
     prefix: str
     api_name: str
 
 
 SCOPE_FIELDS = {
-    "content_ids": ScopeField(Content.objects, "cnt", "contentIds"),
-    "policy_ids": ScopeField(Policy.objects, "pol", "policyIds"),
+    "content_ids": ScopeField(Content, "cnt", "contentIds"),
+    "policy_ids": ScopeField(Policy, "pol", "policyIds"),
 }
 
 
@@ -203,10 +202,10 @@ def check_external_id(license_: License) -> None:
     same = License.objects.filter(account_id=license_.account_id, external_id=license_.external_id)
     holder = same.exclude(pk=license_.pk).values_list("pk", flat=True).first()
     if holder is not None:
-        raise external_id_taken(license_.external_id, holder)
+        raise external_id_conflict(license_.external_id, holder)
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the licence `holder` has."""
     return AlreadyExists(
         f"There is a licence with the externalId {external_id!r} already: {holder}.", param="externalId"
@@ -235,7 +234,7 @@ def existing_scope_ids(account_id: str, rows: Iterable[Validated]) -> ExistingId
         well_formed = sorted(id for id in given if ids.decode(scope.prefix, id) is not None)
         existing[field] = set()
         for first in range(0, len(well_formed), IDS_AT_ONCE):
-            some = scope.manager.of(account_id).filter(pk__in=well_formed[first : first + IDS_AT_ONCE])
+            some = scope.model.objects.of(account_id).filter(pk__in=well_formed[first : first + IDS_AT_ONCE])
             existing[field].update(some.values_list("pk", flat=True))
     return existing
 

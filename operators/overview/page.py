@@ -178,9 +178,9 @@ def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window:
         context["steps"] = None if usage.chart else first_steps(request, choice)
         context["refused"] = refusal_figures(request, choice, window, denials)
     if sees["revenue"]:
-        found = unconverted_revenue(choice.account_ids, window)
-        revenue = revenue_figures(choice, window, now, found)
-        context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
+        unconverted = unconverted_revenue(choice.account_ids, window)
+        revenue = revenue_figures(choice, window, now, unconverted)
+        context |= {"revenue": revenue, "earned": earned_figures(choice, window, unconverted, revenue)}
     return Figures(context, days, denials)
 
 
@@ -222,7 +222,7 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
         if refusal:
             refused.append(KeyRow(key, change_url(key), refusal))
         else:
-            others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))
+            others.append(KeyRow(key, change_url(key), ", ".join(key_states.key_warnings(key, now))))
     return {
         "refused_keys": refused,
         "keys": others,

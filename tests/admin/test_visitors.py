@@ -10,7 +10,7 @@ from django.utils.html import strip_tags
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
 from licensing.visits.models import EdgeUsage, Kind, Page
-from licensing.visits.pages import digest_of
+from licensing.visits.pages import url_digest
 from operators.catalogue import crawls as crawls_module
 from tests import factories
 
@@ -129,7 +129,7 @@ def crawls(account):
     def took(requester_id, path, counts, *, by="address", days=0, violations=0):
         requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
         url = f"https://pub.example{path}"
-        page = Page.objects.create(account=account, digest=digest_of(url), url=url, site=site)
+        page = Page.objects.create(account=account, digest=url_digest(url), url=url, site=site)
         for kind, number in ((Kind.VISITOR, 0), (Kind.VISITOR_OF_PAGE, page.pk)):
             EdgeUsage.objects.create(
                 account=account, kind=kind, day=today - timedelta(days=days), page_id=number, requester=requester,
