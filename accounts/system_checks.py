@@ -68,12 +68,12 @@ def replica_needs_postgresql(app_configs: object, **kwargs: object) -> list[Chec
 def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     if REPLICA not in settings.DATABASES or replica_needs_postgresql(app_configs):
         return []
-    found = measure()
-    if not found.fault:
+    state = measure()
+    if not state.fault:
         return []
     return [
         Weakness(
-            f"Reports are read from the primary: {found.detail}",
+            f"Reports are read from the primary: {state.detail}",
             hint="See docs/guides/deployment.md, A replica for reports.",
             id="accounts.W007",
         )

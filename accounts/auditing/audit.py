@@ -33,7 +33,7 @@ from django.http import HttpRequest
 
 from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events.models import Event
-from accounts.events.recording import event_of, write
+from accounts.events.recording import build_event, write
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
 from kit.values.json_values import is_same
@@ -56,10 +56,10 @@ class AuditedModel(Protocol):
 
 def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
     """Return [before, after] of each field that differs. For created and deleted resources, skips empty fields."""
-    told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
+    pairs = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
     if before and after:
-        return {name: pair for name, pair in told.items() if not is_same(*pair)}
-    return {name: pair for name, pair in told.items() if not all(value in EMPTY for value in pair)}
+        return {name: pair for name, pair in pairs.items() if not is_same(*pair)}
+    return {name: pair for name, pair in pairs.items() if not all(value in EMPTY for value in pair)}
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Change:
     def event(self) -> Event | None:
         """Return the change's event, or None. Call it when the resource has its final state."""
         entry = self.entry
-        return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
+        return build_event(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
 
 
 def entry(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> Change | None:
@@ -118,7 +118,7 @@ def record_all(made: Iterable[Change | None]) -> None:
     write([event for change in written if (event := change.event()) is not None])
 
 
-def address_of(request: HttpRequest) -> str | None:
+def client_address(request: HttpRequest) -> str | None:
     address = getattr(request, "client_address", None)
     # without a scope id, which is local to one machine
     return str(address).partition("%")[0] if address is not None else None
@@ -127,4 +127,4 @@ def address_of(request: HttpRequest) -> str | None:
 def operator(request: HttpRequest) -> Actor:
     """Return the operator who sent an admin request."""
     user = request.user
-    return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), address_of(request))
+    return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), client_address(request))

@@ -22,7 +22,7 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.authentication import grant_of, license_token
+from accounts.keys.authentication import get_grant, license_token
 from accounts.plans.models import Account
 from accounts.retries.models import IdempotencyRecord
 from accounts.sealing import reply_sealer
@@ -220,7 +220,7 @@ def answer_once(
     that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
     `resume` and calls `act` again.
     """
-    account_id, digest = grant_of(request).account_id, request_fingerprint(request, has_rows=has_rows)
+    account_id, digest = get_grant(request).account_id, request_fingerprint(request, has_rows=has_rows)
     record = claim(account_id, key, digest)
     if record is None:
         response = act()

@@ -23,7 +23,7 @@ LEAST_SECRET = 8  # characters; shorter values are not secret and occur in any t
 USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
 
 
-def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
+def build_request(event: Event, valid: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
     """Build headers and body of a delivery, signed with every valid secret."""
     body = render_json(as_sent(event)).decode()
     signatures = [Webhook(one.text).sign(event.pk, now.astimezone(UTC), body) for one in valid]
@@ -51,7 +51,7 @@ async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
     further = secrets.readable_headers(claimed.endpoint.headers)
     if further is None:  # a receiver may authenticate by them
         return result(error="The endpoint's headers cannot be read: the server's secret has changed. Set them again.")
-    headers, body = request_of(claimed.event, valid, began)
+    headers, body = build_request(claimed.event, valid, began)
     try:
         reply = await client.send("POST", claimed.endpoint.url, {**further, **headers}, body)
     except (DestinationRefused, Unreachable) as error:

@@ -15,10 +15,10 @@ from analytics.archive.copying import closed_until, months_to_copy
 from analytics.archive.horizon import remembered, stored_horizon
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from analytics.archive.only_copies import decisions_of, is_deleted
+from analytics.archive.only_copies import decisions_in_month, is_deleted
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
-from analytics.events.partitions import drop_before, first_decision, month_of
+from analytics.events.partitions import drop_before, first_decision, month_start
 from analytics.events.retention import delete_in_batches, exclusive_maintenance, read_before
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
@@ -39,7 +39,7 @@ def drop_archived(now: datetime, until: datetime) -> datetime | None:
     """
     now = committed_until(now)
     with exclusive_maintenance():
-        begin, end = stored_horizon(), min(month_of(until), closed_until(now))
+        begin, end = stored_horizon(), min(month_start(until), closed_until(now))
         first = AccessEvent.objects.order_by("pk").values_list("created", flat=True).first()
         if first is not None and first < end and (begin is None or begin < end):
             verify_months(begin, end)
@@ -68,7 +68,7 @@ def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
     read = Checksum()
     for rows in table.read(archived.uri):
         read.add(rows)
-    recorded = decisions_of(archived.account_id, archived.month).count()
+    recorded = decisions_in_month(archived.account_id, archived.month).count()
     differs = read.value != (archived.rows, archived.checksum) or recorded != archived.rows
     if differs and ArchivedMonth.objects.filter(pk=archived.pk).exists():  # else its account was deleted
         raise ArchiveError(f"The archive differs from the decisions of {archived}. Nothing was removed.")
@@ -114,7 +114,7 @@ def late_decisions(archived: QuerySet[AccessEvent]) -> Iterator[str]:
             copy = ArchivedMonth.objects.filter(account_id=account_id, month=month.date()).exclude(file="").first()
             if copy is not None and copy.rows == recorded:
                 continue  # `verify_months` has compared them
-            decisions = decisions_of(account_id, month.date()).filter(pk__in=archived.values("pk"))
+            decisions = decisions_in_month(account_id, month.date()).filter(pk__in=archived.values("pk"))
             if copy is not None:
                 yield from decisions_missing_in(table, copy, decisions)
             elif not is_deleted(account_id):

@@ -45,6 +45,6 @@ def read_at_horizon(read: Callable[[datetime | None], T]) -> T:
     """Call `read` with the horizon. Repeat it if the horizon has moved: what was read may have been removed."""
     while True:
         horizon = remembered.current()
-        found = read(horizon)
+        result = read(horizon)
         if remembered.current() == horizon:
-            return found
+            return result

@@ -23,7 +23,7 @@ from msgspec import Struct
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.month_file import MonthFile, open_month
-from analytics.events.partitions import month_of
+from analytics.events.partitions import month_start
 from kit import statements
 from kit.http.errors import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
@@ -51,8 +51,8 @@ class Comparison(Struct, frozen=True):
         if self.operator in COMPARISONS:
             return pc.fill_null(COMPARISONS[self.operator](column, pa.scalar(self.value, column.type)), False)
         values = self.value if isinstance(self.value, list) else [self.value]
-        found = pc.is_in(column, value_set=pa.array(values, column.type))
-        return pc.invert(found) if self.operator == "ne" else found
+        matches = pc.is_in(column, value_set=pa.array(values, column.type))
+        return pc.invert(matches) if self.operator == "ne" else matches
 
 
 class FactComparison(Struct, frozen=True):
@@ -88,14 +88,14 @@ class Stretch(Struct, frozen=True):
 
         Raises ServiceUnavailable if it takes longer than a statement may, and ClientGone.
         """
-        began, found = monotonic(), list[Values]()
+        began, rows = monotonic(), list[Values]()
         for group in self.groups(descending=descending, after=after):
             check_time(began)
             places = self.places(group, descending=descending, after=after)
-            found += group.values(list(islice(places, size - len(found))))
-            if len(found) == size:
+            rows += group.values(list(islice(places, size - len(rows))))
+            if len(rows) == size:
                 break
-        return found
+        return rows
 
     def chunks(self, size: int, *, after: Position | None = None) -> Iterator[list[Values]]:
         """Yield all decisions, oldest first."""
@@ -115,24 +115,24 @@ class Stretch(Struct, frozen=True):
 
     def tally(self, column: str) -> Counter[object]:
         """Count the decisions by a column's value."""
-        began, found = monotonic(), Counter[object]()
+        began, counts = monotonic(), Counter[object]()
         for group in self.groups():
             check_time(began)
             if places := list(self.places(group)):
-                found.update(group.load([column])[column].take(pa.array(places)).to_pylist())
-        return found
+                counts.update(group.load([column])[column].take(pa.array(places)).to_pylist())
+        return counts
 
     def count(self, seconds: float) -> Total:
         """Count the decisions; estimate those that are not counted within `seconds` by the others."""
-        end, found, seen, unseen = monotonic() + seconds, 0, 0, 0
+        end, number, seen, unseen = monotonic() + seconds, 0, 0, 0
         for group in self.groups():
             check_client_connected()
             if monotonic() < end:
-                found += sum(1 for _ in self.places(group))
+                number += sum(1 for _ in self.places(group))
                 seen += group.size
             else:
                 unseen += group.size
-        return Total(found + unseen * found // max(seen, 1), is_exact=not unseen)
+        return Total(number + unseen * number // max(seen, 1), is_exact=not unseen)
 
     def groups(self, *, descending: bool = False, after: Position | None = None) -> Iterator["Group"]:
         """Yield the groups of rows that may have such decisions, in order."""
@@ -142,10 +142,10 @@ class Stretch(Struct, frozen=True):
         elif after is not None:
             begin = after.value if begin is None else max(begin, after.value)
         months = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(
-            account_id=self.account_id, month__lte=month_of(end).date(), rows__isnull=False
+            account_id=self.account_id, month__lte=month_start(end).date(), rows__isnull=False
         )
         if begin is not None:
-            months = months.filter(month__gte=month_of(begin).date())
+            months = months.filter(month__gte=month_start(begin).date())
         for month in months.order_by("-month" if descending else "month"):
             with open_month(month) as file:
                 numbers = range(file.footer.num_row_groups)

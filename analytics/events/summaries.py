@@ -46,7 +46,7 @@ EXAMPLE: dict[str, object] = {
 
 def tell() -> int:
     """Write the summaries of ended minutes and return their number."""
-    told = 0
+    written = 0
     until = committed_until(timezone.now()) - GRACE - MINUTE
     waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
     for endpoint in waiting.order_by("access_told_until"):
@@ -55,9 +55,9 @@ def tell() -> int:
             if begin > until:
                 break
             begin = next_minute(endpoint, begin, until)
-            told += tell_minute(endpoint, begin)
+            written += tell_minute(endpoint, begin)
             begin += MINUTE
-    return told
+    return written
 
 
 def tell_before(moment: datetime) -> None:
@@ -110,9 +110,9 @@ def names_erased(account_id: str, events: Sequence[Event]) -> bool:
 
 def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
     """Build the unwritten events of a minute."""
-    wanted = [outcome == ALLOWED for outcome in (DENIED, ALLOWED) if endpoint.hears_of(outcome)]
+    outcomes = [outcome == ALLOWED for outcome in (DENIED, ALLOWED) if endpoint.subscribes_to(outcome)]
     decisions = AccessEvent.objects.filter(
-        account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=wanted
+        account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=outcomes
     )
     for name, values in (endpoint.access_filter or {}).items():
         if name == "requesterIds":
@@ -137,13 +137,13 @@ def numbers_after_merges(account_id: str, requester_ids: Sequence[str]) -> list[
 
 
 def left_over(
-    endpoint: WebhookEndpoint, begin: datetime, decisions: QuerySet[AccessEvent], told: Sequence[Mapping[str, Any]]
+    endpoint: WebhookEndpoint, begin: datetime, decisions: QuerySet[AccessEvent], groups: Sequence[Mapping[str, Any]]
 ) -> list[Event]:
     """Summarise what exceeds MOST summaries, without requester and reason."""
     totals = decisions.values("allowed").order_by("allowed")
     events = []
     for total in totals.annotate(count=Count("id"), first=Min("created"), last=Max("created")):
-        count = total["count"] - sum(group["count"] for group in told if group["allowed"] == total["allowed"])
+        count = total["count"] - sum(group["count"] for group in groups if group["allowed"] == total["allowed"])
         if count:
             events.append(summary(endpoint, begin, {**total, "count": count}))
     return events

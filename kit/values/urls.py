@@ -94,5 +94,5 @@ def normalise_escapes(part: str) -> str:
     return TO_BE_SPELLED.sub(one_spelled, part)
 
 
-def one_spelled(found: re.Match[str]) -> str:
-    return ESCAPES.get(found[0].upper()) or quote(found[0], safe="")
+def one_spelled(match: re.Match[str]) -> str:
+    return ESCAPES.get(match[0].upper()) or quote(match[0], safe="")

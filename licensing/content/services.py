@@ -69,7 +69,7 @@ def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
     return ValidationFailed(unknown("pol", policy_id), param=param)
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the item `holder` has."""
     return AlreadyExists(
         f"There is an item with the externalId {external_id!r} already: {holder}.", param="externalId"
@@ -124,7 +124,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         holder = others.values_list("pk", flat=True).first()
         if holder is None:
             raise
-        raise external_id_taken(item.external_id, holder) from None
+        raise external_id_conflict(item.external_id, holder) from None
     audit.record(action, item, before)
     epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item

@@ -155,8 +155,8 @@ class ContentViewSet(BulkViewSet[Content]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: the numbers of allowed and denied access checks for the item."""
         expand, hidden = self.expanded()
-        found = Content.objects.one_with(self.account_id, id, content_counts)
-        item, counts = require_resource(Content, id, found)
+        row = Content.objects.one_with(self.account_id, id, content_counts)
+        item, counts = require_resource(Content, id, row)
         return self.answer(item, stats=build_stats(*counts), expand=expand, hidden_of_policy=hidden)
 
     def shown_now(self, resource: Content, **context: object) -> Mapping[str, object]:

@@ -181,8 +181,8 @@ def simulate(
     at_stake: dict[str, Decimal] = {}
     since = None
     earns = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
-    asked = {condition.name for rule in draft.rules for condition in rule.conditions}
-    unread = UNREAD - asked
+    names = {condition.name for rule in draft.rules for condition in rule.conditions}
+    unread = UNREAD - names
     for chunk in past.chunks:
         check_client_connected()
         denied = []

@@ -38,7 +38,7 @@ class OneByOne(AccountBulk[License]):
 
     prefix, short_name, kind = "lic", "licence", "license"
     required = {"requester_id": "requesterId", "license_type": "licenseType"}
-    taken = staticmethod(services.external_id_taken)
+    conflict = staticmethod(services.external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
@@ -95,9 +95,9 @@ class Together(OneByOne):
         known = {one.requester_id: one for one in owned}
         for one in self.by_id.values():  # share one object per requester
             one.requester = known.setdefault(one.requester.requester_id, one.requester)
-        taken = services.rooms(known.values())
+        rooms = services.rooms(known.values())
         self.requesters: dict[str, Requester] = known
-        self.rooms = {one.requester_id: taken.get(one.pk, Room()) for one in known.values()}
+        self.rooms = {one.requester_id: rooms.get(one.pk, Room()) for one in known.values()}
         self.newly_named: set[str] = set()
         self.fees: list[LedgerEntry] = []  # that were due by the former terms
 
@@ -144,10 +144,10 @@ class Together(OneByOne):
     def take_room(self, requester_id: str, licenses: int, names: int) -> None:
         """Count licences and scope names against the requester's limits. Raises ValidationFailed if exceeded."""
         room = self.rooms.get(requester_id, Room())
-        taken = Room(room.licenses + licenses, room.names + names)
+        after = Room(room.licenses + licenses, room.names + names)
         if licenses or names > 0:
-            services.check_room(taken)
-        self.rooms[requester_id] = taken
+            services.check_room(after)
+        self.rooms[requester_id] = after
 
     def write(self, licenses: list[License]) -> None:
         """Raises ValidationFailed if the ledger cannot hold the prices."""
@@ -172,8 +172,8 @@ class Together(OneByOne):
         new = {requester_id: one for requester_id, one in of_written.items() if one.pk is None}
         if new:
             create_missing(self.account_id, {requester_id: one.name for requester_id, one in new.items()})
-            found = Requester.objects.filter(account_id=self.account_id, requester_id__in=new)
-            for stored in found:
+            stored_requesters = Requester.objects.filter(account_id=self.account_id, requester_id__in=new)
+            for stored in stored_requesters:
                 made = new[stored.requester_id]
                 # Another request may have created the requester meanwhile, with a name.
                 made.pk, made.name, made.created = stored.pk, stored.name or made.name, stored.created

@@ -188,10 +188,10 @@ def check_external_id(held: License) -> None:
     others = License.objects.filter(account_id=held.account_id, external_id=held.external_id).exclude(pk=held.pk)
     holder = others.values_list("pk", flat=True).first()
     if holder is not None:
-        raise external_id_taken(held.external_id, holder)
+        raise external_id_conflict(held.external_id, holder)
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the licence `holder` has."""
     return AlreadyExists(
         f"There is a licence with the externalId {external_id!r} already: {holder}.", param="externalId"
@@ -245,18 +245,18 @@ def count_scope(held: License) -> int:
 def rooms(requesters: Iterable[Requester]) -> dict[int, Room]:
     """Return the size of each requester's licences."""
     held = License.objects.filter(requester__in=requesters).values_list("requester")
-    return {pk: Room(*taken) for pk, *taken in held.annotate(licenses=Count("pk"), names=Sum(NAMES))}
+    return {pk: Room(*counts) for pk, *counts in held.annotate(licenses=Count("pk"), names=Sum(NAMES))}
 
 
-def check_room(taken: Room) -> None:
+def check_room(room: Room) -> None:
     """Raises ValidationFailed if a requester's licences exceed what a check may read."""
-    if taken.licenses > MAX_LICENSES:
+    if room.licenses > MAX_LICENSES:
         raise ValidationFailed(
             f"A requester can have at most {MAX_LICENSES:,} licences, ended ones included."
             " One licence can cover many items, by their tags or policies.",
             param="requesterId",
         )
-    if taken.names > MAX_NAMES:
+    if room.names > MAX_NAMES:
         raise ValidationFailed(
             f"A requester's licences can name at most {MAX_NAMES:,} items, tags and policies together.",
             param="requesterId",

@@ -57,7 +57,7 @@ class PolicyBulkOutcomeSerializer(IndexedSerializer):
 class PolicyBulk(AccountBulk[Policy]):
     prefix, short_name, kind = "pol", "policy", "policy"
     required = {"name": "name"}
-    taken = staticmethod(services.external_id_taken)
+    conflict = staticmethod(services.external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:

@@ -90,10 +90,10 @@ def save_policy(policy: Policy) -> None:
         holder = others.values_list("pk", flat=True).first()
         if holder is None:
             raise
-        raise external_id_taken(external_id, holder) from None
+        raise external_id_conflict(external_id, holder) from None
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the policy `holder` has."""
     return AlreadyExists(
         f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"

@@ -46,9 +46,9 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
             )
         site.verified_at = None
     if not adding:
-        told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
+        shown_rules = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
         kept = former_aliases if aliases is None else list(aliases)
-        if not audit.changes(before, {**site.audited(), "rules": told, "aliases": kept}):
+        if not audit.changes(before, {**site.audited(), "rules": shown_rules, "aliases": kept}):
             return site
         site.updated = timezone.now()
     if adding:

@@ -57,8 +57,8 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
 
 def of_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
     """Return rows of the newest few requesters found by the term, for lists with millions of rows."""
-    found = find_requesters(scope.narrow(Requester.objects.all()), term)
-    return rows.filter(requester__in=list(found.order_by("-pk").values_list("pk", flat=True)[:MOST_REQUESTERS]))
+    requesters = find_requesters(scope.narrow(Requester.objects.all()), term)
+    return rows.filter(requester__in=list(requesters.order_by("-pk").values_list("pk", flat=True)[:MOST_REQUESTERS]))
 
 
 def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[ModelT]:

@@ -78,14 +78,14 @@ class Selection(Struct, frozen=True):
     digest: str
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
+    def from_rows(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
         """Build from pairs of item and account."""
         counts: Counter[str] = Counter()
-        told = blake2b(digest_size=16)
+        hasher = blake2b(digest_size=16)
         for item, account in rows:
             counts[account] += 1
-            told.update(item.encode())
-        return cls(dict(sorted(counts.items())), told.hexdigest())
+            hasher.update(item.encode())
+        return cls(dict(sorted(counts.items())), hasher.hexdigest())
 
     @property
     def total(self) -> int:
@@ -127,7 +127,7 @@ class BulkChanges(AdminMixin[Content]):
     def change(
         self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[BulkForm], effects: list[str]
     ) -> HttpResponse | None:
-        chosen = Selection.of(selected_rows(queryset))
+        chosen = Selection.from_rows(selected_rows(queryset))
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
             if bound.cleaned_data["concerned"] != chosen.digest:
@@ -218,9 +218,9 @@ def describe_outcome(change: BulkChange) -> SafeString:
     progress = change.progress
     rest = progress["done"] - progress["changed"]
     if change.about["back"]:
-        told = f"{items_text(progress['changed'])} changed back."
+        text = f"{items_text(progress['changed'])} changed back."
         also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
-        return format_html("{}{}", told, also)
+        return format_html("{}{}", text, also)
     also = f" {items_text(rest)} had it already." if rest else ""
     if not change.can_be_undone:
         return format_html("{}{}", f"{items_text(progress['changed'])} changed.", also)

@@ -116,7 +116,7 @@ def requests_chart(report: CrawlerReport, visited: Visited, by: By) -> Chart | N
     names = [one for one in CLASSES if one in totals] if by == By.CLASS else ranked[: len(KINDS)]
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
-        bucket = window.bucket_of(datetime.combine(day, time(), UTC))
+        bucket = window.bucket_start(datetime.combine(day, time(), UTC))
         counts[bucket, name if name in names else FURTHER] += crawls.total
     shown = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
     rows = []
@@ -137,5 +137,5 @@ def visited_folders(choice: Choice, visited: Visited) -> Folders:
         is_folder = url.endswith("/") and url != visited.prefix
         return FolderRow(url, visits, urlencode({**choice.query(), BELOW: url}) if is_folder else "")
 
-    found = page_report(visited).folders
-    return Folders(visited.prefix, urlencode(choice.query()), [row(url, visits) for url, visits in found])
+    folders = page_report(visited).folders
+    return Folders(visited.prefix, urlencode(choice.query()), [row(url, visits) for url, visits in folders])

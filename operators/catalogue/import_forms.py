@@ -125,8 +125,8 @@ class PlanForm(forms.Form):
         columns = {target: cleaned[target] for target in TARGETS if cleaned[target]}
         for column in self.columns:  # columns named metadata.… are always included
             target = METADATA + column.removeprefix(METADATA)
-            wanted = cleaned["others"] or column.startswith(METADATA)
-            if wanted and column not in columns.values() and target not in TARGETS and is_target(target):
+            is_selected = cleaned["others"] or column.startswith(METADATA)
+            if is_selected and column not in columns.values() and target not in TARGETS and is_target(target):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
         given = {name: value for name, value in defaults.items() if value}

@@ -28,7 +28,7 @@ from unfold.widgets import (
 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
-from licensing.logs.formats import FORMATS, NO_AGENTS, parser_of
+from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
 from operators.base.links import change_url
@@ -150,7 +150,7 @@ class LogForm(forms.Form):
         text: str = self.cleaned_data["format_string"]
         if text:
             try:
-                parser_of(text)
+                get_parser(text)
             except InvalidRequest as error:
                 raise forms.ValidationError(error.message) from None
         return text

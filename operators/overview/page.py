@@ -142,10 +142,10 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         book_due(choice.account.pk if choice.account else None)
     reading = Reading()
     with in_memory():
-        found = reading.read(lambda: figures(request, choice, sees, window, now))
-        context |= {**found.context, "as_of": reading.as_of}
-        context |= to_look_after(request, choice, sees, found.days, now)
-        context["notices"] = notices(request, choice, window, context, found.denials)
+        result = reading.read(lambda: figures(request, choice, sees, window, now))
+        context |= {**result.context, "as_of": reading.as_of}
+        context |= to_look_after(request, choice, sees, result.days, now)
+        context["notices"] = notices(request, choice, window, context, result.denials)
     return context
 
 
@@ -178,9 +178,9 @@ def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window:
         context["steps"] = None if usage.chart else first_steps(request, choice)
         context["refused"] = refusal_figures(request, choice, window, denials)
     if sees["revenue"]:
-        found = unconverted_revenue(choice.account_ids, window)
-        revenue = revenue_figures(choice, window, now, found)
-        context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
+        unconverted = unconverted_revenue(choice.account_ids, window)
+        revenue = revenue_figures(choice, window, now, unconverted)
+        context |= {"revenue": revenue, "earned": earned_figures(choice, window, unconverted, revenue)}
     return Figures(context, days, denials)
 
 
@@ -213,20 +213,20 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
-    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
+    rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
     refused, others = [], []
-    for key in found[:MOST_ROWS]:
+    for key in rows[:MOST_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):
             continue
         if refusal:
             refused.append(KeyRow(key, change_url(key), refusal))
         else:
-            others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))
+            others.append(KeyRow(key, change_url(key), ", ".join(key_states.key_warnings(key, now))))
     return {
         "refused_keys": refused,
         "keys": others,
-        "more_keys": len(found) > MOST_ROWS,
+        "more_keys": len(rows) > MOST_ROWS,
         "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
@@ -236,8 +236,8 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
 def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
-    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
-    return [(change_url(one), one.url, describe_trouble(one)) for one in found]
+    endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
+    return [(change_url(one), one.url, describe_trouble(one)) for one in endpoints]
 
 
 def describe_trouble(endpoint: WebhookEndpoint) -> str:

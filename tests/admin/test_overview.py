@@ -1,5 +1,3 @@
-"""The overview shows the same figures as the API's reports."""
-
 import html
 import re
 from datetime import timedelta
@@ -9,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.uses import Use, note
+from accounts.keys.callers import Use, note
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.models import ApiKey
@@ -173,10 +171,6 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
         text = page(admin).content.decode()
         assert "near its limit" in text
         assert "48 of 60" in text
-
-
-def test_an_account_above_its_plan_at_the_edge_is_marked(admin, db):
-    starter = factories.account("Small shop", plan="starter")
     consume = edge_consume(starter.pk, *starter.edge_limits)
     for _ in range(601):
         limiter.consume(consume)

@@ -1,5 +1,3 @@
-"""Sites in the admin: added, changed and deleted through the API's services."""
-
 import html
 from decimal import Decimal
 
@@ -9,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.uses import Use, note
+from accounts.keys.callers import Use, note
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
@@ -100,10 +98,13 @@ def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, accou
     assert not Site.objects.exists()
 
 
-def test_a_viewer_sees_the_rules_and_files_of_its_own_accounts(sign_in, account):
-    site = factories.site(account, {"/premium/*": None})
+def test_a_viewer_sees_the_rules_and_files_of_its_own_accounts(sign_in, account, other_account):
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    site, theirs = (factories.site(owner, {"/premium/*": None}) for owner in (account, other_account))
     assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()
+    for one, status in ((site, 200), (theirs, 404)):
+        address = reverse("admin:licensing_site_proxy_files", args=[one.pk])
+        assert viewer.get(address, {"for": "nginx"}).status_code == status
 
 
 def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin, account):
@@ -227,13 +228,6 @@ def test_the_file_of_each_proxy_is_downloaded(admin, account):
             assert f"<code>{text}</code>" in html
             assert text in proxy_file(site, proxy).content
     assert admin.get(address, {"for": "apache"}).status_code == 404
-
-
-def test_a_viewer_downloads_the_files_of_its_own_accounts_only(sign_in, account, other_account):
-    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
-    for owner, status in ((account, 200), (other_account, 404)):
-        address = reverse("admin:licensing_site_proxy_files", args=[factories.site(owner).pk])
-        assert viewer.get(address, {"for": "nginx"}).status_code == status
 
 
 def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked(

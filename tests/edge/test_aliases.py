@@ -1,5 +1,3 @@
-"""Aliases of a site: further hosts with the same pages."""
-
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 

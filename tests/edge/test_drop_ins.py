@@ -1,5 +1,3 @@
-"""The Cloudflare Worker in deploy/edge."""
-
 import json
 import shutil
 import subprocess

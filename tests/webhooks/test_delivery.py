@@ -13,7 +13,7 @@ from accounts.events.models import Event
 from accounts.webhooks import queue, services
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
-from accounts.webhooks.sending import request_of, retry_after
+from accounts.webhooks.sending import build_request, retry_after
 from tests import factories
 from tests.examples import examples
 from tests.outbound.receivers import receiver
@@ -66,7 +66,7 @@ def test_a_receiver_refuses_one_changed_byte_another_secret_and_an_old_timestamp
             refused()
     event = Event.objects.get(type="content.created")
     then = timezone.now() - timedelta(minutes=5, seconds=1)
-    headers, body = request_of(event, [Secret(secret, None)], then)
+    headers, body = build_request(event, [Secret(secret, None)], then)
     with pytest.raises(WebhookVerificationError, match="too old"):
         Webhook(secret).verify(body, headers)
 
