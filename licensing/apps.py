@@ -7,4 +7,4 @@ class LicensingConfig(AppConfig):
 
     def ready(self) -> None:
         from licensing import event_objects  # noqa: F401, PLC0415 - registers them
-        from licensing.visits import addresses  # noqa: F401, PLC0415 - as above
+        from licensing.visits import system_checks  # noqa: F401, PLC0415 - as above

@@ -216,16 +216,20 @@ ONLY_IN_ALL = {
     "release": ["test_archive", "test_image"],
 }
 
-# In the gate, at most so many cases of each test: they are many and slow, and prove the same of other proxies, places
-# or endpoints. Each sample has others.
-MOST_CASES = {
-    "analytics/test_archive": 1,
-    "analytics/test_archive_reading": 1,
+# In the gate, each sample has another part of the cases of each test: of so many parts, as many as the number says.
+# They are enumerations, and prove the same of other proxies, faults, places or endpoints.
+PARTS_OF_CASES = {
+    "analytics/test_archive": 4,
+    "analytics/test_archive_reading": 4,
     "clients/test_middleware": 4,
-    "conventions/test_openapi_fuzz": 4,
-    "faults/proxies": 4,
+    "conventions/test_openapi_fuzz": 25,
+    "faults/proxies": 3,
+    "faults/proxies/test_visitors": 4,
+    "faults/test_stopping": 2,
 }
-ALTERNATING = {"browser": []}  # half of these files in each sample
+# The same of the files of a folder, except those of EVERY_SAMPLE.
+PARTS_OF_FILES = {"browser": 3}
+EVERY_SAMPLE = {"browser": ["test_keys", "test_money_jobs", "test_second_factor", "test_session_end"]}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -251,9 +255,11 @@ def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -
         return False
     if is_listed(path, ONLY_IN_ALL):
         return True
-    is_turn = DATABASES[(crc32(path.relative_to(TESTS).as_posix().encode()) + sample) % 2] == vendor
-    alternates = is_listed(path, ALTERNATING) or not (any(alone) or is_listed(path, BOTH_DATABASES))
-    return alternates and not is_turn
+    if (parts := PARTS_OF_FILES.get(path.parent.name)) and not is_listed(path, EVERY_SAMPLE):
+        return sorted(path.parent.glob("test_*.py")).index(path) % parts != sample % parts
+    if any(alone) or is_listed(path, BOTH_DATABASES):
+        return False
+    return DATABASES[(crc32(path.relative_to(TESTS).as_posix().encode()) + sample) % 2] != vendor
 
 
 def part_of(path: Path) -> str:
@@ -301,12 +307,11 @@ def some_cases(cases: list[Case], most: int) -> list[Case]:
 
 
 def sampled_cases(cases: list[Case], sample: int) -> list[Case]:
-    """Return the cases of a test that a sample of the gate has; each sample begins at another one."""
+    """Return the cases of a test that a sample of the gate has. Each test has one at least."""
     file = cases[0].path.relative_to(TESTS).with_suffix("")
-    most = MOST_CASES.get(file.as_posix()) or MOST_CASES.get(file.parent.as_posix()) or len(cases)
-    if len(cases) <= most:
-        return cases
-    return [cases[(sample + number * len(cases) // most) % len(cases)] for number in range(most)]
+    parts = PARTS_OF_CASES.get(file.as_posix()) or PARTS_OF_CASES.get(file.parent.as_posix()) or 1
+    parts = min(parts, len(cases))
+    return cases[sample % parts :: parts]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
