@@ -302,7 +302,8 @@ def test_the_tables_of_the_selection_name_files_that_exist():
     tables = [
         BOTH_DATABASES,
         EVERY_SAMPLE,
-        EVERY_SECOND_SAMPLE,
+        EVERY_SECOND_SAMPLE[0],
+        EVERY_SECOND_SAMPLE[1],
         ONLY_IN_ALL,
         ON_POSTGRESQL_ALONE,
         ON_SQLITE_ALONE,
