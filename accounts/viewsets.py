@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from accounts.auditing.audit import address_of
 from accounts.auditing.models import ActorType
 from accounts.keys.authentication import Grant, grant_of, unknown_key
-from accounts.keys.uses import Use, is_to_note, note
+from accounts.keys.callers import Use, is_to_note, note
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, answer_once, check_key
 from kit.actors import Actor, acting_as

@@ -20,9 +20,8 @@ from rest_framework.request import Request
 from accounts.keys import keytext
 from accounts.keys.bounds import in_seconds
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
-from accounts.keys.permissions import require
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
-from kit.http.admission import Steps, done_before, run_blocking
+from kit.http.admission import done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
 from kit.storage.prepared import prepared_cursor
@@ -118,21 +117,6 @@ def grant_of(request: Request) -> Grant:
     """Return the grant of an authenticated request."""
     grant: Any = request.auth  # DRF's stubs expect their own token type
     return grant
-
-
-class GrantSteps(Steps):
-    """The admission steps that need only a key's grant, for operations with one permission."""
-
-    grant: Grant  # set by `authenticate`
-    address: Address | None
-    permission: str
-
-    def check_address(self) -> None:
-        if self.grant.networks:
-            self.grant.check_address(self.address)
-
-    def authorize(self) -> None:
-        require(self.grant, self.permission)
 
 
 def is_within(address: Address | None, networks: Networks) -> bool:

@@ -129,7 +129,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     def rotate(self, request: Request, id: str) -> HttpResponse:
         """Creates a key with the same name, permissions, addresses, hosts, rate limit and expiry.
 
-        The old key ends after `overlapSeconds`.
+        The old key ends after `overlapSeconds`. If a proxy uses it, enter the new one in the proxy's file before.
         """
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))

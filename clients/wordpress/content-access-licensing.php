@@ -219,13 +219,17 @@ function requested_url(): string
 function decide_all(array $urls, string $method): Verdict
 {
     $last = array_pop($urls);
+    $cache = [];
     foreach ($urls as $url) {
         $verdict = decide($url, 'HEAD');
         if ($verdict->status !== null) {
             return $verdict;
         }
+        $cache += array_intersect_key($verdict->headers, ['cache-control' => true]);
     }
-    return decide($last, $method);
+    $verdict = decide($last, $method);
+    $verdict->headers += $cache;
+    return $verdict;
 }
 
 function decide(string $url, string $method): Verdict
@@ -258,8 +262,10 @@ function decide(string $url, string $method): Verdict
     $shown = picked($answer, SHOWN);
     if ($is_allowed) {
         $shown += new_cookie($answer);
-        if (isset($shown['crawler-charged']) || isset($shown['set-cookie'])) {
-            $shown['cache-control'] = 'private'; // one visitor's: no shared cache may keep it
+        $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
+        if ($cache !== '') { // not for everybody: neither a shared cache nor a plugin that caches pages may keep it
+            $shown['cache-control'] = $cache;
+            defined('DONOTCACHEPAGE') || define('DONOTCACHEPAGE', true);
         }
         return new Verdict(null, $shown, '', picked($answer, FACTS));
     }

@@ -131,10 +131,8 @@ export default {
     const shown = new Response(response.body, response);
     for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.append(name, value);
     if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
-    // A page that was charged for, or counted for a cookie, is for one visitor: no shared cache may keep it.
-    if (["crawler-charged", "set-cookie"].some((name) => answer?.headers.has(name))) {
-      shown.headers.set("cache-control", "private");
-    }
+    // A page that is not for everybody: no shared cache may keep it.
+    if (answer?.headers.has("x-access-cache")) shown.headers.set("cache-control", answer.headers.get("x-access-cache"));
     return shown;
   },
 };

@@ -202,7 +202,7 @@ class Client:
     ) -> Reply:
         """Return the reply, whatever its status.
 
-        Raises Refused for the URL, or Unreachable without a reply in time.
+        Raises DestinationRefused for the URL, or Unreachable without a reply in time.
         """
         check_url(url, allow_private=self.allow_private)
         sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]

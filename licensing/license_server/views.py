@@ -74,7 +74,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def parse_parameters(request: HttpRequest) -> Parameters:
-    """Parse the parameters from the body. Raises Refused if one is repeated or not a string."""
+    """Parse the parameters from the body. Raises OAuthError if one is repeated or not a string."""
     media = (request.content_type or FORM).lower()
     try:
         if media == JSON:
@@ -96,7 +96,7 @@ def parse_parameters(request: HttpRequest) -> Parameters:
 
 
 def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]:
-    """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises Refused."""
+    """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises OAuthError."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
         return given.get("client_id", ""), given.get("client_secret", "")
@@ -110,7 +110,7 @@ def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]
 
 
 def authenticate_client(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
-    """Authenticate the client. Raises Refused."""
+    """Authenticate the client. Raises OAuthError."""
     client = authenticate(*read_credentials(request, given), now)
     if client is None:
         raise OAuthError("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
@@ -168,7 +168,7 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
 
 
 def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
-    """Return the account of an API key with `access:check`. Raises Refused."""
+    """Return the account of an API key with `access:check`. Raises OAuthError."""
     try:
         grant = find_grant(text)
         grant.check(now)
@@ -180,7 +180,7 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
 
 
 def required_parameter(given: Parameters, name: str) -> str:
-    """Return a required parameter. Raises Refused if it is missing."""
+    """Return a required parameter. Raises OAuthError if it is missing."""
     if not given.get(name):
         raise OAuthError("invalid_request", f"{name} is required.")
     return given[name]

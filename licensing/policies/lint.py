@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from licensing.policies.compiled import precedence
 from licensing.policies.conditions import CONDITIONS, as_list
 from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
@@ -76,7 +75,7 @@ def lint(
     `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
     known = None if license_types is None else frozenset(license_types)
-    ordered = [ComparableRule.of(rule, now) for rule in sorted(rules, key=precedence)]
+    ordered = [ComparableRule.of(rule, now) for rule in sorted(rules, key=Rule.precedence)]
     found: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
     budget = Budget(MOST_COMPARED)
     dead = set()
@@ -168,7 +167,7 @@ def about_price(one: ComparableRule, earlier: Sequence[ComparableRule], budget: 
 
 
 def explain_order(earlier: Rule, later: Rule) -> str:
-    """Explain why one rule is evaluated before the other (decision.precedence)."""
+    """Explain why one rule is evaluated before the other (`Rule.precedence`)."""
     if earlier.priority != later.priority:
         if later.priority is None:
             return f"it has a priority ({earlier.priority}), this one has none"

@@ -83,6 +83,10 @@ class Rule:
     tier: str | None  # the first of them, used for its offer
     grants_all: bool
 
+    def precedence(self) -> tuple[bool, int, bool, int]:
+        """Return the sort key of rules: ascending priority (none last), then deny before allow, then list order."""
+        return self.priority is None, self.priority or 0, self.action != Action.DENY, self.index
+
     def matches(self, facts: Facts) -> bool:
         """Return whether all conditions hold."""
         if type(facts) is PayerFacts:

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Array, Choice, Host, Id, Several, Text, Timestamp, Url
+from kit.rest.fields import Array, Boolean, Choice, Host, Id, Several, Text, Timestamp, Url
 from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
@@ -151,10 +151,16 @@ class SiteSerializer(RowSerializer):
         "that enforces the site.",
     )
 
+    proxyFileChanged = Boolean(
+        read_only=True,
+        help_text="True if the file for the site's proxy depends on what has changed: get it again. Only in the reply "
+        "to such a PATCH.",
+    )
+
     cleared = {"rules": [], "aliases": []}
-    shown_once = frozenset({"uncoveredHosts"})
+    shown_once = frozenset({"uncoveredHosts", "proxyFileChanged"})
     for_secret_keys = frozenset({"robotsTxt"})
-    sometimes = frozenset({"robotsTxt", "uncoveredHosts"})
+    sometimes = shown_once | for_secret_keys
 
     attributes = {"aliases": "shown_aliases", "rules": "shown_rules"}
 

@@ -174,7 +174,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
                 if again := key_shown_again(request, self):
                     return again
                 raise
-            return show_key(request, self, new, text, f"The old key, {key.prefix}…, ends {OVERLAPS[overlap]}.")
+            note = f"The old key, {key.prefix}…, ends {OVERLAPS[overlap]}."
+            if "access:check" in key.permissions:
+                note += " If a proxy uses it, enter the new one in the proxy’s file before, and reload the proxy."
+            return show_key(request, self, new, text, note)
 
         return confirm(
             request,

@@ -19,7 +19,7 @@ from licensing.edge.publishing.documents import compiled_rules, terms_of_site, w
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
-from licensing.policies.in_words import describe
+from licensing.policies.describe_rule import describe
 from licensing.sites.models import Site
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin

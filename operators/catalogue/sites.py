@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -56,6 +56,7 @@ def uncovered_hosts(site: Site) -> list[str]:
 
 
 MOST_NAMED = 10  # hosts without a site
+PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
@@ -118,7 +119,11 @@ class SiteAdmin(LogUploads):
         return site_services.create_site(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
-        return site_services.update_site(obj, fields)
+        former = site_services.proxy_file_facts(obj)
+        site = site_services.update_site(obj, fields)
+        if site_services.proxy_file_facts(site) != former:
+            self.message_user(request, PROXY_FILE_CHANGED, messages.WARNING)
+        return site
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer Enforce only for sites that are not enforced yet."""
@@ -135,7 +140,7 @@ class SiteAdmin(LogUploads):
 
         def perform(fields: object) -> str:
             site_services.update_site(site, {"mode": Mode.ENFORCE.value})
-            return f"The decisions on {site.host} are carried out."
+            return f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}"
 
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)

@@ -166,8 +166,8 @@ ATTENTION = (
     ),
     Attention(
         "refused_keys",
-        "A proxy is refused with its key: its site is not protected.",
-        "keys of proxies are refused: their sites are not protected.",
+        "A proxy is refused with its key. For its site the service is down.",
+        "keys of proxies are refused. For their sites the service is down.",
         "#keys-title",
     ),
     Attention(

@@ -25,7 +25,7 @@ from analytics.windows import Window
 from kit.storage.replica import Reading
 from licensing.content.models import Content
 from licensing.policies.models import Policy
-from operators.access.key_pages import refusal_in_words
+from operators.access.key_pages import is_over, refusal_in_words
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
@@ -206,14 +206,20 @@ def to_look_after(
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
-    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS."""
+    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS.
+
+    Refusals that are over are left out.
+    """
     attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
     found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
     refused, others = [], []
     for key in found[:MOST_ROWS]:
-        if refusal := refusal_in_words(key):
+        refusal = refusal_in_words(key)
+        if refusal and is_over(key):
+            continue
+        if refusal:
             refused.append(KeyRow(key, change_url(key), refusal))
         else:
             others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))

@@ -17,7 +17,7 @@ from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
 from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.in_words import describe_test, with_rule_names
+from operators.policies.descriptions import describe_test, with_rule_names
 
 FORGET = "forget"  # step that removes an example, as in `forget-3`
 AS_JSON, AS_LIST = "examples-json", "examples-list"

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.utils.html import format_html
 
 from licensing.content.models import Content
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import list_url
 
@@ -38,14 +38,14 @@ def items_linked(policy: Policy, number: int) -> str:
 MOST_POLICIES = 1_000  # newest policies to read, which bounds the cost
 
 
-def known_rules(account_ids: Iterable[str]) -> Iterator[Rule]:
+def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
     """Yield the rules of the newest MOST_POLICIES."""
     policies = Policy.objects.filter(account__in=account_ids, deleted_at=None)
     for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MOST_POLICIES]:
         yield from rules
 
 
-def asked_for(rule: Rule, condition: str) -> list[str]:
+def asked_for(rule: RuleJson, condition: str) -> list[str]:
     """Return the values of a condition in a rule; empty without it."""
     wanted = rule["conditions"].get(condition, [])
     return list(map(str, wanted if isinstance(wanted, list) else [wanted]))

@@ -31,8 +31,7 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
-from operators.policies.form import PolicyForm
-from operators.policies.in_words import (
+from operators.policies.descriptions import (
     describe_row,
     describe_test,
     describe_with_place,
@@ -41,6 +40,7 @@ from operators.policies.in_words import (
     place_in_words,
     with_rule_names,
 )
+from operators.policies.form import PolicyForm
 from operators.policies.linked_items import items_linked, items_sentence, linked_hosts, linked_items
 from operators.policies.rule_rows import in_evaluation_order, submitted_rows
 from operators.policies.simulator import DraftFields, PolicySimulator

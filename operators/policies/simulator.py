@@ -26,7 +26,7 @@ from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import Simulation, compile_draft, resolve_window, simulate
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
@@ -61,7 +61,7 @@ class ReplayOfNewForm(ReplayForm):
 class DraftFields(TypedDict, total=False):
     """The draft's fields that differ from the saved policy; empty for the policy itself."""
 
-    rules: list[Rule]
+    rules: list[RuleJson]
     default_action: str
 
 
@@ -166,7 +166,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
 
 def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[Side]:
     """Decide a check with the saved policy and with the draft, if they exist, each with its trace in words."""
-    both: list[tuple[str, CompiledPolicy, list[Rule]]] = []
+    both: list[tuple[str, CompiledPolicy, list[RuleJson]]] = []
     if not policy._state.adding:
         both.append((f"Saved (version {policy.version})", compile_draft(policy, {}), policy.rules))
     if fields:

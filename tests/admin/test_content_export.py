@@ -1,5 +1,3 @@
-"""The filtered content list exports as CSV that can be imported again."""
-
 import csv
 import datetime
 import io

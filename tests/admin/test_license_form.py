@@ -1,5 +1,3 @@
-"""The licence form suggests field values and says what saving will do."""
-
 from decimal import Decimal
 
 import pytest

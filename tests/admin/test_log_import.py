@@ -1,5 +1,3 @@
-"""An access log is imported in the browser, once, after a page that shows what it would record."""
-
 import gzip
 import json
 import re

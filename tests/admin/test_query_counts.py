@@ -1,5 +1,3 @@
-"""The number of database queries per page does not grow with the data."""
-
 from datetime import timedelta
 from decimal import Decimal
 

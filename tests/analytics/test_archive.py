@@ -1,5 +1,3 @@
-"""manage.py archive_events: closed months of decisions in an Iceberg table (docs/guides/archive.md)."""
-
 import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO

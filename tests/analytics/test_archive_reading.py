@@ -1,5 +1,3 @@
-"""The API answers the same before decisions are archived and after they are removed from the database."""
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import product

@@ -1,5 +1,3 @@
-"""Reports take `timeZone`: days, weeks and months of any zone, exactly (docs/reference/reports.md)."""
-
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta

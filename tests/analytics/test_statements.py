@@ -1,5 +1,3 @@
-"""Statements add up to the ledger exactly, whatever is recorded and whenever months are closed."""
-
 import os
 import random
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""The parameters that both reports share: `period`, `startDate`, `endDate`, `groupBy`."""
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -18,7 +18,7 @@ from django.http import HttpResponse
 
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ASSET_TYPES
 from tests.clients.generate import ROOT
-from tests.clients.sites import HOST, WAYS, Answer, Reply, Visit
+from tests.clients.sites import CACHE, HOST, WAYS, Answer, Reply, Visit
 from tests.openapi.node import needs_node
 from tests.served import Service
 from tests.services import free_port
@@ -76,6 +76,12 @@ def test_a_subscriber_reads_what_others_are_offered_until_the_licence_is_revoked
     [licence] = client.list_licenses()
     client.revoke_license(licence["id"])
     assert site("/premium/a", who="org_globex").status == 402
+
+
+def test_a_page_that_opens_by_a_licence_is_private_and_others_are_cached_as_the_site_says(site: Site):
+    assert site("/premium/a", who="org_globex").headers["cache-control"] == "private"
+    for visit in ({}, {"who": "org_globex"}):
+        assert site("/about", **visit).headers["cache-control"] == CACHE
 
 
 def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[..., Answer]):

@@ -103,6 +103,23 @@ def test_people_read_what_is_free_and_licensees_what_is_sold(visit: httpx.Client
     assert (sold.status_code, SECRET in sold.text, sold.headers["X-Seen"]) == (200, True, "org_acme,")
 
 
+def test_pages_that_open_by_a_licence_are_private_and_free_ones_are_not(
+    visit: httpx.Client, client: Client, site: str
+):
+    def caches(*paths: str) -> list[str]:
+        pages = [visit.get(path, params={"subscriber": "org_acme"}) for path in paths]
+        assert [page.status_code for page in pages] == [200] * len(paths)
+        return [page.headers.get("Cache-Control", "").partition(",")[0] for page in pages]
+
+    assert caches("/premium/premium-post/", "/premium/premium-post/feed/") == ["private"] * 2
+    feed, rules = "/free/free-post/feed/", client.get_site(site)["rules"]
+    assert "private" not in caches("/", "/free/free-post/", feed)
+    sold = next(rule["policyId"] for rule in rules if rule["pattern"] == "/premium/*")
+    client.update_site(site, {"rules": [*rules, {"pattern": feed, "policyId": sold}]})
+    assert caches(feed, "/free/free-post/") == ["private", ""]
+    client.update_site(site, {"rules": rules})
+
+
 def test_people_who_are_refused_get_a_page_and_programs_get_json(visit: httpx.Client):
     page = visit.get("/premium/premium-post/", headers=BROWSER)
     assert (page.status_code, page.headers["Content-Type"].lower()) == (402, "text/html; charset=utf-8")

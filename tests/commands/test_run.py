@@ -1,5 +1,3 @@
-"""run.py: setup output, the first operator, and running named tests."""
-
 import io
 import json
 import os

@@ -23,7 +23,7 @@ import pytest
 from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
-from config.server.framing import MAX_HEAD_BYTES
+from config.server.requests import MAX_HEAD_BYTES
 from kit.http.compression import takes_brotli
 from kit.http.errors import InvalidRequest
 from kit.http.middleware import TrustedProxies, parse_address, valid_request_id

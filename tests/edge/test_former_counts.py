@@ -1,5 +1,3 @@
-"""Counts in the tables of the version before are moved to EdgeUsage, and the reports stay the same."""
-
 from datetime import timedelta
 from random import Random
 

@@ -1,5 +1,3 @@
-"""Page keys, by which the edge finds items: updated by every write and migrate_data."""
-
 import json
 from io import StringIO
 

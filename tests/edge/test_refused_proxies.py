@@ -1,5 +1,3 @@
-"""A key notes since when a proxy is refused with it, and why."""
-
 from datetime import timedelta
 
 from django.utils import timezone

@@ -1,5 +1,3 @@
-"""Visitor counts equal the recorded edge decisions."""
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random

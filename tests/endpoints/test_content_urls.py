@@ -1,5 +1,3 @@
-"""A URL finds its item in every spelling that RFC 3986 (sections 6.2.2 and 6.2.3) calls equivalent."""
-
 from importlib import import_module
 from random import Random
 from types import SimpleNamespace

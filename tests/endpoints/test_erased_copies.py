@@ -1,5 +1,3 @@
-"""DELETE /v1/requesters/{id}: copies that name the person in other ways than its row does."""
-
 import json
 from urllib.parse import quote
 

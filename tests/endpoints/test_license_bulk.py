@@ -1,5 +1,3 @@
-"""POST /v1/licenses/bulk (docs/reference/licences.md): rows are independent and share one transaction."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""Limits on the number of a requester's licences, because a check reads all of them."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""DELETE /v1/requesters/{id}: every copy of the person's data is removed."""
-
 import logging
 from contextlib import contextmanager
 from urllib.parse import quote

@@ -54,7 +54,7 @@ export interface Verdict {
   refusal?: Response;
   /** The headers of the request for the site: without forgeries, with the decision. */
   requestHeaders: Headers;
-  /** Headers to append to the reply, beside the site's own. */
+  /** Headers to append to the reply, beside the site's own. A `cache-control` among them replaces the site's. */
   replyHeaders: Headers;
 }
 
@@ -80,9 +80,8 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     const replyHeaders = picked(answer?.headers, SHOWN);
     const cookie = answer?.headers.get("set-cookie");
     if (cookie?.startsWith("licensing_visitor=")) replyHeaders.append("set-cookie", cookie);
-    if (replyHeaders.has("set-cookie") || replyHeaders.has("crawler-charged")) {
-      replyHeaders.set("cache-control", "private"); // one visitor's: no shared cache may keep it
-    }
+    const cache = answer?.headers.get("x-access-cache");
+    if (cache) replyHeaders.set("cache-control", cache); // not for everybody: no shared cache may keep it
     return { requestHeaders, replyHeaders };
   };
   const refused = (visit: Visit, status: number, body: BodyInit, headers: Headers): Verdict => ({

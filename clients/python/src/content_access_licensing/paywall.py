@@ -34,8 +34,7 @@ SHOWN = (
     "tdm-reservation",
     "tdm-policy",
 )
-ONE_VISITORS = frozenset({"crawler-charged", "set-cookie"})  # headers of replies that no shared cache may keep
-
+CACHE = "x-access-cache"  # Cache-Control of a page that no shared cache may keep
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
 MODE = "x-access-mode"  # in replies about a site that refuses nobody
@@ -141,8 +140,8 @@ class Paywall:
         shown = chosen(answer.headers, SHOWN)
         if answer.is_success:
             shown += new_cookies(answer.headers)
-            if any(name in ONE_VISITORS for name, _ in shown):
-                shown.append(("cache-control", "private"))
+            if CACHE in answer.headers:
+                shown.append(("cache-control", answer.headers[CACHE]))
             return Verdict(None, shown, facts=chosen(answer.headers, FACTS))
         kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
         own = [("content-type", kind), ("cache-control", "no-store"), *chosen(answer.headers, ("vary",))]

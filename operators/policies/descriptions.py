@@ -14,8 +14,8 @@ import orjson
 from msgspec import Struct
 
 from kit.values.faults import Fault
+from licensing.policies.describe_rule import RuleJson, describe
 from licensing.policies.facts import DEFAULTS
-from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
 from licensing.policies.rules import parse_rule, parse_rules
@@ -66,7 +66,7 @@ def describe_requester(requester: RequesterOfTest) -> str:
     return f"{requester['id']}, who names a licence{kind}," if kind else f"{requester['id']}, without a licence,"
 
 
-def place(rule: Rule) -> str:
+def place(rule: RuleJson) -> str:
     return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
 
 
@@ -80,7 +80,7 @@ class Line:
     after: str = ""
 
 
-def describe_with_place(rule: Rule) -> str:
+def describe_with_place(rule: RuleJson) -> str:
     return f"{describe(rule)} ({place(rule)})"
 
 
@@ -91,7 +91,7 @@ class State(Protocol):
     description: str | None
     mode: str
     default_action: str
-    rules: list[Rule]
+    rules: list[RuleJson]
     tests: list[PolicyTest]
 
 
@@ -116,11 +116,11 @@ def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest
     return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
 
 
-def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
+def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> list[Line]:
     """Compare rule by rule in evaluation order, including unchanged rules."""
     before, after = ([rule for _, rule in in_evaluation_order(rules)] for rules in (before, after))
 
-    def keys(rules: Sequence[Rule]) -> list[bytes]:
+    def keys(rules: Sequence[RuleJson]) -> list[bytes]:
         return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]
 
     lines = []
@@ -157,7 +157,7 @@ def describe_row(row: RuleRow) -> RuleInWords:
             "",
             False,
         )
-    valid = cast(Rule, rule)
+    valid = cast(RuleJson, rule)
     return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
 
 
