@@ -244,8 +244,7 @@ PARTS_OF_CASES = {
 # The same of the files of a folder, except those of EVERY_SAMPLE.
 PARTS_OF_FILES = {"browser": 3}
 EVERY_SAMPLE = {"browser": ["test_keys", "test_money_jobs", "test_second_factor", "test_session_end"]}
-# Long, and about what few changes concern. Two of four samples have the files of the first table, the other two those of
-# the second one.
+# Long, and about what few changes concern. Two of four samples leave out the first table, the others the second one.
 EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
     {
         "admin": ["test_page_sizes"],
