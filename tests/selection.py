@@ -90,7 +90,6 @@ ON_SQLITE_ALONE = {
     "faults/proxies": [
         "test_caching",
         "test_decisions",
-        "test_free_articles",
         "test_generated_files",
         "test_hosts",
         "test_questions",
@@ -183,7 +182,7 @@ BOTH_DATABASES = {
         "test_sorting",
     ],
     "endpoints": ["test_erased_copies", "test_requester_erasure"],
-    "faults": ["test_durability", "test_simultaneous_checks", "test_simultaneous_fees", "test_simultaneous_spending"],
+    "faults": ["test_durability", "test_simultaneous_checks", "test_simultaneous_money", "test_simultaneous_spending"],
     "gateway": [],
     "wallets": [],
     "webhooks": [],
