@@ -28,7 +28,7 @@ from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
-from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402
+from config.server.thread_pools import Threads, as_it_is, wait_for_end  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402

@@ -26,7 +26,7 @@ class OwnedManager(models.Manager):
     def columns(self) -> Columns[Any]:
         return Columns(self.model, "owned")
 
-    def one(self, account_id: str, id: str, *, keep: bool = False) -> Any:
+    def find(self, account_id: str, id: str, *, keep: bool = False) -> Any:
         """Return the account's row with this id, or None if there is none or it is deleted.
 
         `keep` keeps the row from being deleted until the transaction ends, so that it can be linked to.
@@ -34,8 +34,8 @@ class OwnedManager(models.Manager):
         row = self.read(account_id, id, end=key_share() if keep else "")
         return None if row is None else self.columns.instance(row)
 
-    def one_with(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Row] | None:
-        """Return the row like `one`, and the values of another statement's only row, read by one query.
+    def find_annotated(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Row] | None:
+        """Return the row like `find`, and the values of another statement's only row, read by one query.
 
         `build_other` returns that statement and its parameters for the account and the id.
         """

@@ -94,14 +94,14 @@ def bump(account_id: str, names: Collection[str] | None) -> None:
     if names is not EVERYTHING and not names:
         return
     key = prepare(Account, "id", account_id)
-    told = None if names is EVERYTHING else orjson.dumps(sorted(names)).decode()
+    names_json = None if names is EVERYTHING else orjson.dumps(sorted(names)).decode()
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     with transaction.atomic(savepoint=False), prepared_cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(POSTGRESQL, [key, told, now])
+            cursor.execute(POSTGRESQL, [key, names_json, now])
         else:
             cursor.execute(RAISE, [key])
-            cursor.execute(SQLITE, [told, now, key])
+            cursor.execute(SQLITE, [names_json, now, key])
         for [epoch] in cursor.fetchall():
             transaction.on_commit(partial(notify, account_id, epoch))
 
@@ -122,17 +122,19 @@ class Changes:
     @classmethod
     def of(cls, known: int, rows: Iterable[Sequence[str | bytes | None]]) -> "Changes | None":
         """Build from the rows of SINCE. Returns None if the account was deleted."""
-        found: dict[int, str | bytes | None] = {}
+        names_by_epoch: dict[int, str | bytes | None] = {}
         epoch: int | None = None
         for newest, names, changed_at in rows:
             epoch = int(newest or 0)
             if changed_at is not None:
-                found[int(changed_at)] = names
+                names_by_epoch[int(changed_at)] = names
         if epoch is None:
             return None
-        if len(found) < epoch - known or None in found.values():
+        if len(names_by_epoch) < epoch - known or None in names_by_epoch.values():
             return cls(epoch, EVERYTHING)
-        return cls(epoch, {name: at for at in sorted(found) for name in orjson.loads(found[at] or b"[]")})
+        return cls(
+            epoch, {name: at for at in sorted(names_by_epoch) for name in orjson.loads(names_by_epoch[at] or b"[]")}
+        )
 
 
 def changes_since(account_id: str, known: int) -> Changes | None:

@@ -29,7 +29,7 @@ def enqueue(events: Sequence[Event]) -> None:
         WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
         for event in events
         for endpoint in listening
-        if endpoint.account_id == event.account_id and endpoint.hears_of(event.type)
+        if endpoint.account_id == event.account_id and endpoint.subscribes_to(event.type)
     )
 
 

@@ -106,8 +106,8 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
 
     def first(column: str, least: T, *of_models: type[Model]) -> list[T]:
         later = {"account_id": account, f"{column}__gte": least}
-        found = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
-        return [one for one in found if one is not None]
+        firsts = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
+        return [one for one in firsts if one is not None]
 
     days = first("day", begin.date(), models.TierRevenue, models.RequesterRevenue, models.ContentRevenue)
     numbers = first("month", month_number(begin), models.ContentMonth, models.RequesterMonth)

@@ -150,7 +150,7 @@ def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     """Return the report's figures, all from one snapshot."""
     with in_memory():
-        rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
+        rows = read(accounts, window, Parts.for_window(window, rolled_up_hours(accounts)))
         return rows if window.zone is UTC else in_zone(accounts, window, rows)
 
 

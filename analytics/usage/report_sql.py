@@ -66,7 +66,7 @@ class Parts:
     edges: list[tuple[datetime, datetime]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
+    def for_window(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
         """Divide a window into parts.
 
         `recorded` is the first and last hour with decisions, if any: a month that is empty outside the window counts

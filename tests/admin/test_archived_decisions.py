@@ -1,5 +1,3 @@
-"""Operators see the same decisions before they are archived and after they are removed from the database."""
-
 import re
 from decimal import Decimal
 
@@ -172,15 +170,11 @@ def test_decisions_of_a_millisecond_keep_their_order(account, events, table):
         assert [one.pk for part in parts for one in part] == found
 
 
-def test_a_filter_that_the_archive_does_not_have_shows_no_shorter_list(admin, of_two, table):
+def test_no_list_is_shorter_for_lack_of_the_archive_or_of_a_column_there(admin, of_two, table, place):
     path = list_url(AccessEvent, reason__startswith="no_")
     assert admin.get(path).status_code == 200
     move_to_archive()
     assert admin.get(path).status_code == 302
-
-
-def test_a_missing_archive_is_an_error_and_no_shorter_list(admin, of_two, table, place):
-    move_to_archive()
     place.delete(".parquet")
     admin.raise_request_exception = False
     reply = admin.get(list_url(AccessEvent))

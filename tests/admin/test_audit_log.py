@@ -1,5 +1,3 @@
-"""The audit log in the admin, and the entries that admin changes leave."""
-
 from collections import Counter
 
 import pytest

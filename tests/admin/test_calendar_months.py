@@ -1,5 +1,3 @@
-"""Overview, ledger and statements offer calendar months in the account's time zone, and agree to the cent."""
-
 import re
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""Check access: a dry run in the admin, of entered values or a recorded decision, saved as a policy test."""
-
 import re
 
 import pytest

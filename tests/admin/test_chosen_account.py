@@ -1,5 +1,3 @@
-"""The account chosen in the admin applies to the overview and every list until another is chosen."""
-
 from urllib.parse import urlsplit
 
 import pytest

@@ -1,5 +1,3 @@
-"""Bulk actions on content: archive, restore and set a policy, after a confirmation with the number of items."""
-
 import re
 
 import pytest
@@ -83,19 +81,14 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(bulk_change, "STEP_SECONDS", -1)
 
 
-def test_any_number_of_items_is_changed_in_steps(admin, items, small_steps):
+def test_any_number_of_items_is_changed_in_steps_even_after_an_interruption(admin, items, small_steps):
     shown = confirm(admin, ask(admin, "archive", items[:1], across=True))
-    assert "2 of 3 items" in shown.content.decode()
+    for page in (shown, admin.get(shown.request["PATH_INFO"])):
+        assert "2 of 3 items" in page.content.decode()
+    assert statuses() == ["active", "archived", "archived"]
     done = admin.post(shown.request["PATH_INFO"], follow=True)
     assert "3 items changed." in done.content.decode()
     assert statuses() == ["archived"] * 3
-
-
-def test_a_change_goes_on_in_steps_even_after_an_interruption(admin, items, small_steps):
-    shown = confirm(admin, ask(admin, "archive", items))
-    assert "2 of 3 items" in admin.get(shown.request["PATH_INFO"]).content.decode()
-    assert statuses() == ["active", "archived", "archived"]
-    admin.post(shown.request["PATH_INFO"])
     assert AuditEntry.objects.filter(action="content.updated").count() == 3
 
 
@@ -147,7 +140,7 @@ def test_a_change_whose_end_was_not_noted_can_be_undone(admin, items, monkeypatc
     save, saved = Upload.save, []
 
     def fail_once(upload):
-        if upload.about["forth"]["done"] and not saved:
+        if upload.metadata["forth"]["done"] and not saved:
             saved.append(upload)
             raise OSError("the process ends")
         save(upload)
@@ -172,15 +165,13 @@ def test_a_policy_deleted_between_two_steps_stops_the_change(admin, account, ite
     assert not Content.objects.exclude(policy=None).exists()
 
 
-def test_other_operators_do_not_find_a_change(admin, account, items, small_steps, sign_in):
+def test_only_its_operator_continues_and_undoes_a_change_also_after_another_login(
+    admin, account, items, small_steps, sign_in
+):
     shown = confirm(admin, ask(admin, "archive", items))
     other = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
     assert other.post(shown.request["PATH_INFO"]).status_code == 404
     assert statuses() == ["active", "archived", "archived"]
-
-
-def test_after_another_login_a_change_goes_on_and_is_undone(admin, items, small_steps, sign_in):
-    shown = confirm(admin, ask(admin, "archive", items))
     again = sign_in(admin.get("/admin/").wsgi_request.user)
     address = shown.request["PATH_INFO"]
     again.post(address)

@@ -1,5 +1,3 @@
-"""A customer's page: identity, balance and last access, and its edit, merge and erase buttons."""
-
 import re
 from decimal import Decimal
 

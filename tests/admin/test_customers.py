@@ -1,5 +1,3 @@
-"""Requester and item pages show the last 30 days; buttons renew and duplicate licences."""
-
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

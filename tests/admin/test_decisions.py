@@ -1,5 +1,3 @@
-"""Find a decision by its id, and show it as recorded."""
-
 import re
 from decimal import Decimal
 from html import unescape
@@ -108,6 +106,8 @@ def test_a_decision_is_shown_as_recorded_despite_later_changes(admin, decide, ac
     assert "Decides." in told
     assert "A valid licence is required." in told
     assert "203.0.113.9" in told
+    content_services.delete_content(decide.item)
+    assert "deleted since" in page(admin, decision)
 
 
 def verdict(client, decision):
@@ -117,7 +117,7 @@ def verdict(client, decision):
     return " ".join(unescape(re.sub("<[^>]+>", " ", html)).split()), links
 
 
-def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, decide):
+def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why_and_to_the_rules_of_then(admin, decide):
     decision = decide(permission="commercial_use")
     made = AccessEvent.objects.get(pk=decision)
     told, links = verdict(admin, decision)
@@ -133,10 +133,6 @@ def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, 
         "Rule 2": f"{change_url(decide.policy)}#rules",
         f"{decide.policy.name}, as of version 1": f"{change_url(decide.policy)}#rules",
     }
-
-
-def test_a_decision_links_to_the_rules_of_its_version(admin, decide):
-    decision = decide()
     policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
     told, links = verdict(admin, decision)
     assert "Rule 2 : Deny always." in told
@@ -144,12 +140,16 @@ def test_a_decision_links_to_the_rules_of_its_version(admin, decide):
     assert re.findall(r"<h2>Version (\d+)", versions) == ["1"]
 
 
-def test_an_allowed_decision_leads_to_its_rule_and_to_the_entry_of_its_charge(admin, decide, account):
-    factories.license(account, per_access="0.05")
-    told, links = verdict(admin, decide())
+def test_an_allowed_decision_leads_to_its_rule_its_licence_and_the_entry_of_its_charge(admin, decide, account):
+    held = factories.license(account, per_access="0.05")
+    decision = decide()
+    told, links = verdict(admin, decision)
     assert told.startswith("Allowed Rule 1 allows it, by a licence of type commercial. Who")
     [entry] = admin.get(links["0.05 USD"]).context["cl"].result_list
     assert entry.amount == Decimal("0.05")
+    told = page(admin, decision)
+    assert held.pk in told
+    assert "held by the service" in told
 
 
 def test_a_decision_without_a_rule_explains_itself(admin, account, api, decide):
@@ -176,25 +176,11 @@ def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):
     assert found(admin, outcome="unmet_demand") == [short, wanting]
 
 
-def test_an_allowed_decision_shows_its_licence_and_charge(admin, decide, account):
-    held = factories.license(account, per_access="0.05")
-    told = page(admin, decide())
-    assert held.pk in told
-    assert "held by the service" in told
-    assert "0.05 USD" in told
-
-
 def test_the_limit_of_a_rule_is_described_in_plain_words(admin, api, account):
     limited = {**factories.ALLOW_ALL, "rateLimit": {"requests": 5, "period": "hour"}}
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
     decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})["id"]
     assert "5 an hour" in page(admin, decision)
-
-
-def test_a_decision_on_an_item_that_is_gone_is_still_shown(admin, decide):
-    decision = decide()
-    content_services.delete_content(decide.item)
-    assert "deleted since" in page(admin, decision)
 
 
 def test_another_accounts_decision_is_not_found(decide, other_account, staff, sign_in):

@@ -1,5 +1,3 @@
-"""Decisions at the edge in the admin: their page, filters by page and site, and advice on the overview."""
-
 import csv
 import html
 from io import StringIO
@@ -53,7 +51,7 @@ def test_an_item_asked_for_at_the_edge_is_shown_with_its_page(admin, account, si
     assert "A &lt;b&gt; (pub.example/items/a%3Cb%3E)" in shown
 
 
-def test_decisions_are_found_by_page(admin, decided):
+def test_decisions_are_found_by_page_and_by_site(admin, decided, site, other_account):
     a, b, elsewhere, *_ = decided
     assert found(admin, page="https://pub.example/premium/a") == [a]
     assert found(admin, page="http://pub.example/premium/a") == [a]
@@ -64,9 +62,6 @@ def test_decisions_are_found_by_page(admin, decided):
     assert found(admin, page="pub.example/premium/") == []
     assert found(admin, page="*") == list(reversed(decided[:4]))
     assert found(admin, page="\0") == found(admin)
-
-
-def test_decisions_are_found_by_site(admin, decided, site, other_account):
     assert found(admin, site=site.pk) == list(reversed(decided[:3]))
     theirs = factories.site(other_account, host="pub.example")
     assert found(admin, site=theirs.pk) == []

@@ -1,5 +1,3 @@
-"""Empty lists say what they are for and how to start."""
-
 import pytest
 from django.contrib import admin as django_admin
 from django.urls import reverse

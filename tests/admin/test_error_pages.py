@@ -1,5 +1,3 @@
-"""Admin errors use the admin's layout; all other paths use the API's error format."""
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,5 +1,3 @@
-"""Recurring fees in the admin: on a licence's form, the customer's page, the ledger and statements."""
-
 from decimal import Decimal
 
 from django.urls import reverse
@@ -57,17 +55,7 @@ def test_a_fee_is_changed_and_ended(admin, account, clock):
     assert (held.fee_amount, held.next_fee_at) == (None, None)
 
 
-def test_a_fee_is_refunded_by_its_entry(admin, account, clock):
-    clock.set("2026-01-10T00:00:00Z")
-    factories.license(account, **TERMS)
-    entry = LedgerEntry.objects.get()
-    form = admin.get(reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]))
-    confirmed(admin, submit(admin, form.url))
-    refund = LedgerEntry.objects.get(type="adjustment")
-    assert (refund.fee_id, refund.amount) == (entry.pk, -50)
-
-
-def test_a_statement_shows_fees_and_credit(admin, account, clock):
+def test_a_fee_is_on_the_statement_and_is_refunded_by_its_entry(admin, account, clock):
     clock.set("2026-01-10T00:00:00Z")
     factories.license(account, **TERMS)
     factories.wallet(account, "EUR", 300, requester_id="org_acme")
@@ -76,6 +64,11 @@ def test_a_statement_shows_fees_and_credit(admin, account, clock):
         html = html_of(admin, address)
         for said in ("Recurring fees", "50.00", "300.00 EUR"):
             assert said in html, (address, said)
+    entry = LedgerEntry.objects.get()
+    form = admin.get(reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]))
+    confirmed(admin, submit(admin, form.url))
+    refund = LedgerEntry.objects.get(type="adjustment")
+    assert (refund.fee_id, refund.amount) == (entry.pk, -50)
 
 
 def test_the_customer_s_page_says_when_credit_ends_and_charges_a_fee(admin, account, clock):

@@ -1,5 +1,3 @@
-"""Find a leaked key by its full text, which is sent by POST and never stored."""
-
 import logging
 
 import pytest

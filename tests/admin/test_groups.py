@@ -1,5 +1,3 @@
-"""Form fields are grouped under headings."""
-
 import re
 
 import pytest

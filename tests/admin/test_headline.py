@@ -1,5 +1,3 @@
-"""The overview starts with revenue, lost revenue and open problems."""
-
 import html
 import re
 from datetime import timedelta
@@ -195,9 +193,3 @@ def test_problems_are_listed_with_links(admin, account, clock):
             assert f'id="{address[1:]}"' in page
     [without] = listed(admin, list(links(shown).values())[-1])
     assert without.policy_id is None
-
-
-def test_a_new_installation_is_shown_its_first_steps_instead(admin, account):
-    shown = admin.get(INDEX).content.decode()
-    assert "What to do next" in shown
-    assert "Needs a hand" not in shown

@@ -1,5 +1,3 @@
-"""An object's history page shows its audit log entries."""
-
 import pytest
 from django.contrib.auth.models import Group, User
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Ownership and retention of uploaded import files."""
-
 import os
 
 import pytest
@@ -11,13 +9,6 @@ from tests.admin.forms import form_values
 from tests.admin.importing import START, files
 
 pytestmark = pytest.mark.usefixtures("own_directory")
-
-
-def test_the_file_goes_after_the_import(admin, bring):
-    address = bring()
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
-    admin.post(address, {"import": "1"})
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
 
 
 def test_abandoned_files_are_deleted_after_a_day(admin, bring):
@@ -53,7 +44,10 @@ def test_files_and_chosen_columns_are_there_after_another_login(admin, account, 
 
 
 def test_the_file_is_private_and_goes_after_the_import(admin, bring):
-    bring()
+    address = bring()
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
     assert uploads.directory().stat().st_mode & 0o077 == 0
     assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
     assert str(uploads.directory()).startswith(str(settings.DATA_DIR))
+    admin.post(address, {"import": "1"})
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]

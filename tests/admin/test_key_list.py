@@ -1,5 +1,3 @@
-"""The list of keys in the admin highlights keys that need attention."""
-
 from datetime import timedelta
 
 import pytest

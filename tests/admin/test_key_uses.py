@@ -1,5 +1,3 @@
-"""A key's page shows the changes and decisions made with it."""
-
 import pytest
 
 from accounts.models import ApiKey, AuditEntry

@@ -1,5 +1,3 @@
-"""Keys are created, rotated and revoked in the admin; each action asks for confirmation first."""
-
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -66,27 +64,22 @@ def test_a_key_gets_a_rate_limit_which_can_be_changed_and_removed(admin, account
     assert ApiKey.objects.get().rate_limit is None
 
 
-def test_the_same_form_makes_one_key_only(admin, account):
+def test_the_same_form_makes_one_key_only_and_shows_it_until_it_was_seen(admin, account):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     first, again = admin.post(ADD, fields), admin.post(ADD, fields)
     assert shown_key(again) == shown_key(first)  # interrupted by a second click
     assert "sent twice" in again.content.decode()
     assert ApiClient(shown_key(again)).get("/v1/content").status == 200
     assert ApiKey.objects.count() == 1
+    see(admin, ApiKey.objects.get())
+    again = admin.post(ADD, fields)
+    assert again.headers["Location"] == change_url(ApiKey.objects.get())  # where the key's text is not
+    assert "svc_sk_" not in again.content.decode()
 
 
 def see(client, key):
     """Send the request by which a new key's page reports that it was shown."""
     assert client.post(reverse("admin:accounts_apikey_seen", args=[key.pk])).status_code == 204
-
-
-def test_a_key_that_was_seen_is_not_shown_again(admin, account):
-    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
-    admin.post(ADD, fields)
-    see(admin, ApiKey.objects.get())
-    again = admin.post(ADD, fields)
-    assert again.headers["Location"] == change_url(ApiKey.objects.get())  # where the key's text is not
-    assert "svc_sk_" not in again.content.decode()
 
 
 def test_a_key_is_not_shown_again_later_or_to_other_sessions(admin, account, staff, sign_in):
@@ -149,7 +142,7 @@ def test_invalid_values_are_reported_at_their_fields(admin, account, fields, mes
     assert account.pk in html  # the entered values are kept
 
 
-def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, account):
+def test_a_key_is_revoked_after_a_page_that_names_it_its_use_and_what_stops(admin, account):
     used = timezone.now() - timedelta(days=3)
     key, text = factories.api_key(account, name="Old server", permissions=["access:check"])
     ApiKey.objects.update(last_used_at=used)
@@ -157,11 +150,6 @@ def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, acc
     for said in ("Old server", key.prefix, f"{used:%Y-%m-%d %H:%M}", "check access"):
         assert said in html
     assert ApiClient(text).get("/v1/access/decisions").status == 403  # it still works
-
-
-def test_a_key_is_revoked_after_a_page_that_names_it_and_what_stops(admin, account):
-    key, text = factories.api_key(account)
-    assert ApiClient(text).get("/v1/content").status == 200
     assert act(admin, key, "revoke").status_code == 302
     assert ApiClient(text).get("/v1/content").status == 401
 
@@ -173,6 +161,13 @@ def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
     assert ApiClient(text).get("/v1/content").status == 200
     key.refresh_from_db()
     assert timedelta(minutes=59) < key.expires_at - timezone.now() <= timedelta(hours=1)
+
+
+def test_whoever_rotates_the_key_of_a_proxy_is_reminded_of_the_proxys_file(admin, account):
+    for permission, is_reminded in (("access:check", True), ("content:read", False)):
+        key, _ = factories.api_key(account, permissions=[permission])
+        page = act(admin, key, "rotate", overlap_seconds="3600").content.decode()
+        assert ("enter the new one in the proxy’s file" in page) is is_reminded
 
 
 @pytest.mark.parametrize(("term", "days"), [("fresh", 90), ("same", 1), ("never", None)])
@@ -200,21 +195,18 @@ def test_a_key_that_expires_in_the_year_9999_can_be_rotated(admin, account):
     assert ApiClient(new).get("/v1/content").status == 200
 
 
-def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, account):
-    key, _ = factories.api_key(account)
-    act(admin, key, "revoke")
-    reply = act(admin, key, "rotate")
-    assert "nothing to rotate" in reply.content.decode()
-    assert ApiKey.objects.count() == 1
-
-
-def test_a_key_that_has_ended_offers_nothing_to_press(admin, account):
+def test_a_key_that_has_ended_cannot_be_rotated_edited_or_deleted_and_offers_nothing_to_press(admin, account):
     key, _ = factories.api_key(account)
     html = admin.get(change_url(key)).content.decode()
     assert ("/rotate" in html, "/revoke" in html) == (True, True)
     act(admin, key, "revoke")
     html = admin.get(change_url(key)).content.decode()
     assert ("/rotate" in html, "/revoke" in html) == (False, False)
+    reply = act(admin, key, "rotate")
+    assert "nothing to rotate" in reply.content.decode()
+    assert ApiKey.objects.count() == 1
+    assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
+    assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 
 
 def test_each_step_is_in_the_history(admin, account):
@@ -258,13 +250,6 @@ def test_a_key_that_has_expired_is_renamed_without_its_expiry_in_the_way(admin, 
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
     assert submit(admin, change_url(key), name="Old").status_code == 302
     assert ApiKey.objects.get().name == "Old"
-
-
-def test_revoked_keys_cannot_be_edited_and_keys_cannot_be_deleted(admin, account):
-    key, _ = factories.api_key(account)
-    act(admin, key, "revoke")
-    assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
-    assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 
 
 def test_permissions_are_described_and_an_expired_key_is_renamed(admin, account):

@@ -1,5 +1,3 @@
-"""Operators cannot lock themselves out, and at least one superuser remains."""
-
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Licence server clients in the admin: create, rotate, revoke."""
-
 import re
 
 from django.urls import reverse

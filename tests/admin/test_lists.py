@@ -1,5 +1,3 @@
-"""Lists sort by their columns; filters can be saved under a name."""
-
 from datetime import timedelta
 from decimal import Decimal
 
@@ -79,35 +77,25 @@ def test_filters_are_saved_under_a_name_and_lead_back_to_the_list(admin, license
     assert "Save these filters" not in shown
 
 
-def test_a_saved_filter_is_forgotten(admin):
+def test_filters_are_saved_for_oneself_on_their_own_list_until_they_are_forgotten(admin, sign_in, account):
     save(admin, "One")
     save(admin, "Two")
     admin.post(LIST, {"_forget_filters": "One"})
     assert names(admin) == ["Two"]
-
-
-def test_filters_are_kept_for_oneself_on_their_own_list(admin, sign_in, account):
-    save(admin, "Mine")
-    assert names(sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])) == []
     assert admin.get(list_url(Content)).context["saved_filters"] == []
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert names(viewer) == []
+    save(viewer, "Mine")
+    assert names(viewer) == ["Mine"]
 
 
-def test_a_viewer_saves_filters_too(sign_in, account):
-    client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
-    save(client, "Mine")
-    assert names(client) == ["Mine"]
-
-
-def test_saved_filters_have_unique_names_a_limit_and_need_filters(admin):
+def test_saved_filters_have_unique_names_a_limit_and_need_filters(admin, monkeypatch):
     for name, query in (("", "state=active"), ("x", ""), ("\0", "state=active"), ("x", "p=3")):
         assert save(admin, name, query).status_code == 302
         assert not SavedFilter.objects.exists()
     save(admin, "One", "state=active")
     save(admin, "One", "state=expired")
     assert SavedFilter.objects.get().query == "state=expired"
-
-
-def test_the_number_of_saved_filters_is_limited(admin, monkeypatch):
     monkeypatch.setattr("operators.base.lists.MOST", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)

@@ -1,5 +1,3 @@
-"""Guessing an operator's password locks out the attacker, not the operator."""
-
 import time
 
 import pytest

@@ -1,5 +1,3 @@
-"""An access log is imported in the browser, once, after a page that shows what it would record."""
-
 import gzip
 import json
 import re
@@ -124,7 +122,7 @@ def test_logs_that_are_invalid_or_too_large_are_refused_at_the_field(bring, monk
     monkeypatch.setattr(log_import, "MOST_READ", 1_000)
     reply = bring(gzip.compress(log(*["/sold/a"] * 50)))
     assert "import_access_log" in reply.content.decode()
-    monkeypatch.setattr(log_import, "MOST_BYTES", 100)
+    monkeypatch.setattr(log_import, "MAX_UPLOAD_BYTES", 100)
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
 
 

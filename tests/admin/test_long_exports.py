@@ -1,5 +1,3 @@
-"""Every admin export over three chunks: each row once, in the list's order."""
-
 import csv
 import io
 

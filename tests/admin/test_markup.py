@@ -1,5 +1,3 @@
-"""No page shows its own markup as text, and large files reach the pages that take them."""
-
 from datetime import timedelta
 from decimal import Decimal
 

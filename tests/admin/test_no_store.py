@@ -1,5 +1,3 @@
-"""Replies that show a secret have `Cache-Control: no-store`."""
-
 import re
 from contextlib import suppress
 

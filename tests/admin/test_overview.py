@@ -1,5 +1,3 @@
-"""The overview shows the same figures as the API's reports."""
-
 import html
 import re
 from datetime import timedelta
@@ -155,7 +153,7 @@ def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clo
     key, text = factories.api_key(account, name="Proxy of pub.example")
     note(Use(find_grant(text), "This API key has been revoked."), clock.now)
     text = strip_tags(page(admin).content.decode())
-    assert "A proxy is refused with its key: its site is not protected." in text
+    assert "A proxy is refused with its key. For its site the service is down." in text
     assert text.index("refused at the edge since 2026-03-04 12:30") < text.index("expires in 3 days")
     listed = admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list
     assert list(listed) == [key]
@@ -173,10 +171,6 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
         text = page(admin).content.decode()
         assert "near its limit" in text
         assert "48 of 60" in text
-
-
-def test_an_account_above_its_plan_at_the_edge_is_marked(admin, db):
-    starter = factories.account("Small shop", plan="starter")
     consume = edge_consume(starter.pk, *starter.edge_limits)
     for _ in range(601):
         limiter.consume(consume)

@@ -1,5 +1,3 @@
-"""The overview of the chosen accounts, within those the reader may see, and its empty states."""
-
 import re
 
 import pytest
@@ -57,11 +55,12 @@ def test_a_new_installation_is_told_what_to_do_next(admin, db):
         assert f'<a href="{reverse(f"admin:{name}_add")}">' in text
 
 
-def test_steps_that_are_done_are_marked(admin, account):
+def test_steps_that_are_done_are_marked_instead_of_problems(admin, account):
     factories.api_key(account)
     text = page(admin).content.decode()
     assert text.count('<li class="done">') == 2
     assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
+    assert "Needs a hand" not in text
 
 
 def test_an_account_with_decisions_sees_no_first_steps(staff, sign_in, account, clock):

@@ -1,5 +1,3 @@
-"""No admin page exceeds 120 KiB of HTML, with 50 rows per list and well-filled objects."""
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""Rules for every page of the admin."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Ctrl+K finds any object the operator may see, by id or name."""
-
 import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Attributes and hours in the policy form: entered as text, shown as sentences."""
-
 import pytest
 
 from licensing.policies.models import Policy

@@ -1,5 +1,3 @@
-"""The simulator in the admin: compare saved and proposed policy for one check, and backtest the proposal."""
-
 import re
 
 import pytest

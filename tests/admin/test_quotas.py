@@ -1,5 +1,3 @@
-"""Issue a licence with a monthly quota in one form; then its spending, its charges and the next month."""
-
 from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
@@ -162,11 +160,6 @@ def test_a_renewed_licence_has_the_quota_again(admin, issue, fields):
     assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second starts with its licence
 
 
-def test_a_quota_is_set_where_it_can_be_and_not_on_the_licence(admin, issue):
-    held = issue(**QUOTA)
-    assert "quota" not in form_values(admin.get(change_url(held)).content.decode())
-
-
 def test_an_operator_who_may_not_open_wallets_issues_licences_without_a_quota(staff, sign_in, account):
     client = sign_in(
         staff(
@@ -184,11 +177,12 @@ def test_an_operator_who_may_not_open_wallets_issues_licences_without_a_quota(st
     assert not Wallet.objects.exists()
 
 
-def test_a_quota_starts_with_its_licence_and_is_not_set_there(issue, clock):
+def test_a_quota_starts_with_its_licence_and_is_not_set_there(admin, issue, clock):
     start = clock.now + timedelta(days=3)
-    issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
+    held = issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
     wallet = Wallet.objects.get()
     assert (wallet.balance, wallet.next_refill_at) == (0, start.replace(microsecond=0))
+    assert "quota" not in form_values(admin.get(change_url(held)).content.decode())
 
 
 def test_templates_are_in_the_currency_of_the_account(admin, account):

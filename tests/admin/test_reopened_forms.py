@@ -1,5 +1,3 @@
-"""A reopened form, for example after a login, keeps the entered values and saves nothing."""
-
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 

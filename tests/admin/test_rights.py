@@ -1,5 +1,3 @@
-"""A page shows related objects only if its reader may view them."""
-
 import pytest
 from django.urls import reverse
 

@@ -1,5 +1,3 @@
-"""The built-in roles have no more permissions than their work needs."""
-
 import io
 import json
 

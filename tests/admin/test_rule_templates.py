@@ -1,5 +1,3 @@
-"""The rule editor starts with templates, duplicates rules and shows each as a sentence, even without scripts."""
-
 import re
 from datetime import UTC, datetime
 

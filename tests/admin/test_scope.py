@@ -1,5 +1,3 @@
-"""Staff see only their own accounts."""
-
 import pytest
 from django.contrib.admin import site
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Sessions end when the credentials they used change."""
-
 from datetime import timedelta
 
 import pytest
@@ -87,16 +85,8 @@ class TestSettingUpTheSecondFactor:
         assert done.context["codes"]
         return client
 
-    def test_ends_those_of_the_password_alone(self, here, elsewhere):
-        assert elsewhere.get(INDEX).status_code == 302
-
-    def test_keeps_the_one_in_which_it_was_done(self, here):
-        assert here.get(INDEX).status_code == 200
-
-    def test_keeps_those_of_others(self, admin, here):
-        assert admin.get(INDEX).status_code == 200
-
-    def test_ends_for_good_those_of_the_password_alone(self, anna, here, elsewhere):
+    def test_ends_for_good_those_of_the_password_alone_and_keeps_the_others(self, admin, anna, here, elsewhere):
+        assert [client.get(INDEX).status_code for client in (here, admin, elsewhere)] == [200, 200, 302]
         second_factor.turn_off(anna)
         assert elsewhere.get(INDEX).status_code == 302
 
@@ -107,7 +97,7 @@ class TestSettingUpTheSecondFactor:
         assert late.get(INDEX).status_code == 302
 
 
-def test_the_table_of_sessions_opens_none_of_them(anna, annas):
+def test_the_table_of_sessions_opens_none_of_them_and_one_of_before_they_were_digests_ends(anna, annas):
     key = annas.cookies[settings.SESSION_COOKIE_NAME].value
     stored = everything_stored()
     assert key.encode() not in stored
@@ -116,10 +106,6 @@ def test_the_table_of_sessions_opens_none_of_them(anna, annas):
         thief.cookies[settings.SESSION_COOKIE_NAME] = session.pk
         assert thief.get(INDEX).status_code == 302
     assert annas.get(INDEX).status_code == 200
-
-
-def test_a_session_of_before_they_were_digests_ends(anna, annas):
-    key = annas.cookies[settings.SESSION_COOKIE_NAME].value
     session = Session.objects.get()
     Session.objects.update(session_key=key)
     assert annas.get(INDEX).status_code == 302

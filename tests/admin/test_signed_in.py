@@ -1,5 +1,3 @@
-"""Large bodies need a valid session, checked before the body is read."""
-
 import time
 
 import pytest

@@ -1,5 +1,3 @@
-"""Statements in the admin: list, open, print and export; they are read-only."""
-
 import csv
 import re
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""Fields suggest values while typing, within the operator's scope."""
-
 import pytest
 from django.urls import reverse
 

@@ -1,5 +1,3 @@
-"""An account is suspended and resumed: its keys are refused and work again."""
-
 import io
 import json
 

@@ -1,5 +1,3 @@
-"""Operators see and enter times in their own time zone, with UTC on hover; days of reports stay days of UTC."""
-
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal

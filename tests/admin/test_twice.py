@@ -1,5 +1,3 @@
-"""A creation form creates its object once, however often it is sent."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""Wallets and payments in the admin: open, top up, set a quota, record a payment."""
-
 from datetime import timedelta
 from decimal import Decimal
 
@@ -133,26 +131,23 @@ def test_invalid_wallets_are_refused_at_their_field(admin, account, customer):
     assert not Wallet.objects.exists()
 
 
-def test_an_operator_tops_up_once_for_each_number(admin, wallet):
+def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
+    def balance():
+        wallet.refresh_from_db()
+        return wallet.balance
+
     for _ in range(2):
         reply = act(admin, wallet, "top_up", amount="5.50", payment="recorded", external_id="order-7")
-        assert reply.status_code == 302
-    wallet.refresh_from_db()
-    assert wallet.balance == Decimal("15.5")
+        assert (reply.status_code, balance()) == (302, Decimal("15.5"))
     assert Grant.objects.filter(external_id="order-7").count() == 1
-
-
-def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
     address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
     for said in ("5.50 USD added.", "The form was sent twice. 5.50 USD added, once."):
         admin.post(address, {**opened, "amount": "5.50", "payment": "recorded"})
         assert said in admin.get(change_url(wallet)).content.decode()
-    wallet.refresh_from_db()
-    assert wallet.balance == Decimal("15.5")
+        assert balance() == 21
     assert act(admin, wallet, "top_up", amount="5.50", payment="recorded").status_code == 302  # another form adds more
-    wallet.refresh_from_db()
-    assert wallet.balance == 21
+    assert balance() == Decimal("26.5")
 
 
 def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):

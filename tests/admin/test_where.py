@@ -1,5 +1,3 @@
-"""The admin can be switched off, or limited to its own host name or port."""
-
 import os
 import subprocess
 import sys

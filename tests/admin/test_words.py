@@ -1,5 +1,3 @@
-"""The admin uses a publisher's words."""
-
 import re
 from html import unescape
 

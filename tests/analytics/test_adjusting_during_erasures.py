@@ -1,5 +1,3 @@
-"""An adjustment that is being added while its customer is erased."""
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 

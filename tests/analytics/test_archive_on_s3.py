@@ -1,5 +1,3 @@
-"""The archive on S3: what it needs, and what happens if S3 fails (docs/guides/archive.md)."""
-
 import json
 import logging
 

@@ -1,5 +1,3 @@
-"""`totalCount` of the list of decisions: counts from rollups equal counts of single decisions."""
-
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, product
 

@@ -1,5 +1,3 @@
-"""The figures of a single item or requester equal those recomputed from its events and entries."""
-
 from collections import Counter, defaultdict
 from datetime import date
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""Books that an earlier version wrote keep their figures, also while it still writes."""
-
 from decimal import Decimal
 
 import pytest

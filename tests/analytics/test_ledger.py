@@ -1,5 +1,3 @@
-"""The ledger (docs/reference/reports.md): append-only, exact, and its daily totals updated atomically."""
-
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""Roll-ups lock the rows of revenue in one order, and nothing else locks them, so they cannot deadlock."""
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta

@@ -1,5 +1,3 @@
-"""Data migrations of reported figures keep their values."""
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,5 +1,3 @@
-"""Months of statements are those of the account's time zone, also after a change of it, on both databases."""
-
 import random
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta

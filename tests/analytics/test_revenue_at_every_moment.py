@@ -1,5 +1,3 @@
-"""The revenue report during charges: exact at every moment, and complete once a charge is answered."""
-
 from datetime import timedelta
 from decimal import Decimal
 from threading import Barrier, Thread

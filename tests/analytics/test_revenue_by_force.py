@@ -1,5 +1,3 @@
-"""The revenue report equals figures computed in plain Python, with fractions, from all entries."""
-
 import random
 from datetime import timedelta
 

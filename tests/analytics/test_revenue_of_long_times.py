@@ -1,5 +1,3 @@
-"""Ranked lists of the revenue report over many months, where PostgreSQL prunes by bounds before it sums by day."""
-
 import random
 from datetime import UTC, date, datetime
 from decimal import Decimal

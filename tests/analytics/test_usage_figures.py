@@ -1,5 +1,3 @@
-"""The usage report equals figures recomputed from single events."""
-
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from threading import Thread

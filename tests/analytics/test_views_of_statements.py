@@ -1,5 +1,3 @@
-"""The views of statements while migrations run."""
-
 import psycopg
 import pytest
 from django.core.management import call_command

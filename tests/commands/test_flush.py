@@ -1,5 +1,3 @@
-"""manage.py flush, by which Django's own test cases empty the tables."""
-
 from decimal import Decimal
 
 import pytest

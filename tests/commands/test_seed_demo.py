@@ -1,5 +1,3 @@
-"""manage.py seed_demo. What it makes is in test_demo.py."""
-
 import json
 import shlex
 from decimal import Decimal

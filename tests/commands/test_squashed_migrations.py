@@ -1,5 +1,3 @@
-"""A squashed migration makes what the migrations make that it replaces, and databases of both kinds go on alike."""
-
 import os
 import re
 import shutil

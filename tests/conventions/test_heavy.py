@@ -1,5 +1,3 @@
-"""Long-running requests have their own threads; they end on timeout or when the client disconnects."""
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,5 +1,3 @@
-"""What a key sees through another endpoint needs the permission for it, too (docs/reference/permissions.md)."""
-
 import pytest
 
 from accounts.events.types import PERMISSIONS, TYPES

@@ -1,5 +1,3 @@
-"""A parser of license.xml that is careless about queries and order reads nothing that is not allowed."""
-
 import random
 import re
 from xml.etree import ElementTree

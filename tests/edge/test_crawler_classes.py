@@ -1,5 +1,3 @@
-"""What crawlers of each class ask for, and what older policies mean by it."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""The crawler report's figures equal counts made from the raw requests."""
-
 import csv
 from collections import Counter
 from datetime import timedelta

@@ -1,5 +1,3 @@
-"""The terms of a site are computed once for each change, by one thread of its account at a time."""
-
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event, Semaphore

@@ -1,5 +1,3 @@
-"""Key directories of visitors that sign their requests."""
-
 import time
 
 import orjson

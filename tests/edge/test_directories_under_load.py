@@ -1,5 +1,3 @@
-"""Directories of verified signers stay available while visitors name many failing, slow or hostile ones."""
-
 import asyncio
 import ssl
 from threading import get_ident

@@ -1,5 +1,3 @@
-"""Terms published for crawlers are never laxer than what is enforced."""
-
 from unittest.mock import patch
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -199,11 +197,6 @@ def test_a_host_that_has_become_the_services_own_has_no_documents(account, site,
     assert "own_host" in [one.code for one in lint_site(site)]
 
 
-@pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])
-def test_a_host_without_a_site_has_no_documents(db, path):
-    assert get(path, host="localhost").status_code == 404
-
-
 RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
 
 
@@ -278,7 +271,8 @@ def test_documents_permit_the_uses_allowed_to_everybody(account, path):
 
 
 @pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])
-def test_a_site_without_policies_has_no_documents(account, path):
+def test_a_host_without_a_site_or_without_policies_has_no_documents(account, path):
+    assert get(path, host="localhost").status_code == 404
     replace_site(account, {})
     assert get(path).status_code == 404
 

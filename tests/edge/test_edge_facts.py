@@ -1,5 +1,3 @@
-"""Edge decisions are recorded and simulated with the same facts."""
-
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st

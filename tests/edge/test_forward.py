@@ -1,5 +1,3 @@
-"""Answers to proxies' access requests."""
-
 import pytest
 
 from accounts.keys.services import revoke_api_key

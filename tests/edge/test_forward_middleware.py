@@ -1,5 +1,3 @@
-"""Access requests from a site's middleware, which says who the visitor is."""
-
 from urllib.parse import quote, unquote
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""Visitors with a price per access read pages that are open to everybody."""
-
 import pytest
 
 from tests import factories

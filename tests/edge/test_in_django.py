@@ -1,5 +1,3 @@
-"""Proxies' questions that reach Django instead of the event loop."""
-
 import pytest
 
 from analytics.models import AccessEvent

@@ -1,5 +1,3 @@
-"""A process that knows a site does not read it again for the next page, until the account changes."""
-
 import pytest
 
 from licensing.access.event_loop.blocking_calls import look_up_account
@@ -25,11 +23,14 @@ def test_a_further_page_of_a_site_takes_two_queries(account, site, django_assert
         assert looked_up(account, 2).facts["pattern"] == "/premium/*"
 
 
-def test_a_changed_site_decides_the_next_page(account, site):
+def test_a_changed_or_deleted_site_decides_the_next_page(account, site):
     made = site(factories.ALLOW_ALL)
     assert looked_up(account, 1).mode == "enforce"
     site_services.update_site(Site.objects.get(pk=made.pk), {"mode": "observe"})
     assert looked_up(account, 2).mode == "observe"
+    assert looked_up(account, 1) is not None
+    site_services.delete_site(made)
+    assert looked_up(account, 2) is None
 
 
 def test_the_next_version_of_a_rules_policy_decides_the_next_page(account, site):
@@ -37,10 +38,3 @@ def test_the_next_version_of_a_rules_policy_decides_the_next_page(account, site)
     assert looked_up(account, 1).policy.version == 1
     policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
     assert looked_up(account, 2).policy.version == 2
-
-
-def test_a_deleted_site_decides_no_further_page(account, site):
-    made = site(factories.ALLOW_ALL)
-    assert looked_up(account, 1) is not None
-    site_services.delete_site(made)
-    assert looked_up(account, 2) is None

@@ -1,5 +1,3 @@
-"""The licence server (Open License Protocol): /olp/token, /olp/introspect and its keys."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -165,8 +163,17 @@ def test_a_host_of_two_accounts_has_tokens_only_from_those_that_verified_it(acco
     assert claims_of(ask_token(*their_client, license=their_terms).json()["access_token"])["account_id"] != account.pk
 
 
-def test_invalid_tokens_and_tokens_of_others_are_inactive(account, client, licensed):
+def test_only_the_client_and_the_publisher_of_the_pages_learn_of_a_valid_token(
+    account, other_account, client, licensed
+):
     token = ask_token(*client).json()["access_token"]
+    key = f"Bearer {factories.key_text(account, permissions=['access:check'])}"
+    assert introspect(key, token=token).json()["active"]
+    assert introspect(key, token=token, resource="https://pub.example/premium/a").json()["active"]
+    assert not introspect(key, token=token, resource="https://pub.example/other").json()["active"]
+    assert not introspect(f"Bearer {factories.key_text(other_account)}", token=token).json()["active"]
+    lesser = f"Bearer {factories.key_text(account, permissions=['content:read'])}"
+    assert refused(introspect(lesser, token=token)) == (401, "invalid_client")
     told = introspect(basic(client[0].pk, client[1]), token=token).json()
     assert {"active": True, "client_id": client[0].pk, "license_id": licensed.pk}.items() <= told.items()
     assert {"scope", "aud", "iss", "iat", "nbf", "exp", "jti"} <= told.keys()
@@ -176,17 +183,6 @@ def test_invalid_tokens_and_tokens_of_others_are_inactive(account, client, licen
     assert introspect(key, token=f"{token}x").json() == {"active": False}
     revoke_license(licensed)
     assert introspect(key, token=token).json() == {"active": False}
-
-
-def test_a_publisher_learns_of_tokens_for_his_pages(account, other_account, client):
-    token = ask_token(*client).json()["access_token"]
-    key = f"Bearer {factories.key_text(account, permissions=['access:check'])}"
-    assert introspect(key, token=token).json()["active"]
-    assert introspect(key, token=token, resource="https://pub.example/premium/a").json()["active"]
-    assert not introspect(key, token=token, resource="https://pub.example/other").json()["active"]
-    assert not introspect(f"Bearer {factories.key_text(other_account)}", token=token).json()["active"]
-    lesser = f"Bearer {factories.key_text(account, permissions=['content:read'])}"
-    assert refused(introspect(lesser, token=token)) == (401, "invalid_client")
 
 
 def test_the_keys_of_licence_tokens_are_in_the_whole_set_too(client):

@@ -1,5 +1,3 @@
-"""Licence tokens at the edge and in checks."""
-
 from datetime import timedelta
 
 import jwt

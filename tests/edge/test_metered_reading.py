@@ -1,5 +1,3 @@
-"""Rate limits per visitor: by cookie, or by address without one."""
-
 import re
 from datetime import timedelta
 

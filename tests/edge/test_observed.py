@@ -1,5 +1,3 @@
-"""What observe mode would deny, and what enforce mode then denies."""
-
 from collections import Counter
 from random import Random
 

@@ -1,5 +1,3 @@
-"""Requests for hosts that the key does not allow, or without a site in the account."""
-
 from importlib import import_module
 
 import pytest

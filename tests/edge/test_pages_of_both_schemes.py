@@ -1,5 +1,3 @@
-"""http and https of an address are one page, in decisions and in counts by page."""
-
 from datetime import timedelta
 from io import StringIO
 

@@ -1,5 +1,3 @@
-"""Which pattern matches a path, in any spelling."""
-
 from msgspec import Struct
 
 from kit.values.paths import normalize_path

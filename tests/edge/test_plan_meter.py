@@ -1,5 +1,3 @@
-"""Edge requests are never refused because of the plan: they have a meter that only counts."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Prices at the edge, and visitors who accept them."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""Prices after a rule for licence holders: licensees are allowed, AI pays 0.015, others are denied."""
-
 import pytest
 
 from analytics.models import LedgerEntry

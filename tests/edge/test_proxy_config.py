@@ -1,5 +1,3 @@
-"""A site's generated proxy file, and the patterns that it keeps open."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""CRAWLER_LISTS: operators' published address lists are fetched daily; invalid ones keep the last good copy."""
-
 import json
 from datetime import timedelta
 from functools import partial

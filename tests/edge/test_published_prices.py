@@ -1,5 +1,3 @@
-"""Published prices equal what visitors without a licence are charged."""
-
 from xml.etree import ElementTree
 
 import jwt

@@ -1,5 +1,3 @@
-"""Every page that an origin would serve for a path is found, in any spelling."""
-
 from urllib.parse import urlsplit
 
 from hypothesis import given, settings

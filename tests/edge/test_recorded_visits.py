@@ -1,5 +1,3 @@
-"""Edge decisions record the page, the site, and how the visitor was identified."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""The page for denied readers: when browsers get it, and its content."""
-
 import json
 
 from licensing.edge.answers import MAX_BODY_IN_HEADER

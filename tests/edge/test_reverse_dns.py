@@ -1,5 +1,3 @@
-"""Crawlers verified by reverse DNS."""
-
 import asyncio
 from datetime import timedelta
 from ipaddress import ip_address

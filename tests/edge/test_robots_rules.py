@@ -1,5 +1,3 @@
-"""robots.txt keeps the crawlers out of pages that no rule lets them have, and no others."""
-
 import random
 
 import pytest

@@ -1,5 +1,3 @@
-"""robots.txt is read as RFC 9309 says, and as Google's published tests expect."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""An enforcing site denies exactly what its policies deny, with the right status."""
-
 import pytest
 
 from analytics.models import AccessEvent

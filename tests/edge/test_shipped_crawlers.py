@@ -1,5 +1,3 @@
-"""The built-in crawler table: complete rows, each fact with a source and a date."""
-
 import re
 from collections import Counter
 from collections.abc import Iterator

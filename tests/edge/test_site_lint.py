@@ -1,5 +1,3 @@
-"""The admin page of a site's terms: a sentence per audience, and findings."""
-
 import pytest
 
 from licensing.edge import site_lint

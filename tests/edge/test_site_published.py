@@ -1,5 +1,3 @@
-"""A site's published terms match its policies."""
-
 import pytest
 from asgiref.sync import async_to_sync
 

@@ -1,5 +1,3 @@
-"""No spelling of a URL opens a page that its plain spelling closes."""
-
 from random import Random
 from urllib.parse import quote
 

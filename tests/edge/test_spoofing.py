@@ -1,5 +1,3 @@
-"""A claimed User-Agent never gains access, whatever the policy."""
-
 import pytest
 
 from analytics.models import AccessEvent, LedgerEntry

@@ -1,5 +1,3 @@
-"""Addresses of people are stored truncated, unless the account keeps them in full."""
-
 import pytest
 
 from accounts.plans.services import update_account

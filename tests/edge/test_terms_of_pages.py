@@ -1,5 +1,3 @@
-"""Pages are sent with their terms, also by proxies that publish no documents."""
-
 from tests import factories
 from tests.edge.asking import LICENSED
 from tests.edge.documents import SEARCH_ONLY

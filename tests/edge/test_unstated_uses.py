@@ -1,5 +1,3 @@
-"""Documents do not refuse uses that some visitors without a licence are allowed for free."""
-
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Hosts that several accounts have a site for: the first to verify it publishes its terms."""
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,3 @@
-"""Identification of visitors, and its cost."""
-
 import pytest
 
 from accounts.keys.services import revoke_api_key

@@ -1,5 +1,3 @@
-"""Visits by page and visitor at the edge equal the recorded decisions."""
-
 import csv
 from collections import Counter
 from datetime import timedelta

@@ -1,5 +1,3 @@
-"""Web Bot Auth: visitors who sign their requests (RFC 9421), identified by their key directories."""
-
 import time
 from base64 import b64encode
 from contextlib import suppress

@@ -1,5 +1,3 @@
-"""Conditions on requester attributes, sent or stored (docs/reference/policies.md)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""`cacheFor`: how long an answer may be cached (docs/guides/signed-decisions.md)."""
-
 from datetime import timedelta
 from typing import Any
 

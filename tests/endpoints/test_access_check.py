@@ -1,5 +1,3 @@
-"""POST /v1/access/check: body and reply. Denial reasons are in test_access_reasons.py."""
-
 import re
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""A proposed policy in a dry run: its decision, without saving it (docs/reference/api.md)."""
-
 import pytest
 
 from tests import factories

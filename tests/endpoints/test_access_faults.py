@@ -1,5 +1,3 @@
-"""A check reports all errors of its body at once, each once. The first is the main error."""
-
 import re
 from copy import deepcopy
 from typing import Any

@@ -1,5 +1,3 @@
-"""Stored licences: their effect on checks, and charges."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""Rule rate limits (docs/reference/policies.md): per rule and requester, on allow only, evaluated last."""
-
 from datetime import datetime
 from typing import Any
 

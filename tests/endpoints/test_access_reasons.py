@@ -1,5 +1,3 @@
-"""The reason of a denial and the permissions of an allow, through the API (docs/reference/policies.md)."""
-
 from typing import Any
 
 import pytest

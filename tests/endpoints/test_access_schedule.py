@@ -1,5 +1,3 @@
-"""Schedule conditions: decisions, and how long answers can be cached."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""Checks paid from a wallet (docs/guides/wallets.md, What a check spends)."""
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""GET /v1/accounts/me: a key's account and its remaining limits (docs/reference/api.md, Limits)."""
-
 from datetime import timedelta
 
 from accounts.models import AuditEntry

@@ -1,5 +1,3 @@
-"""A key cannot create keys with a later expiry or other addresses (docs/reference/api.md, Keys)."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""POST /v1/api-keys/bulk (docs/reference/api.md, Keys): rows are independent and share one transaction."""
-
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 

@@ -1,5 +1,3 @@
-"""`allowedHosts` of keys: valid values, and who may widen them (docs/reference/api.md, Keys)."""
-
 import pytest
 
 from tests import factories

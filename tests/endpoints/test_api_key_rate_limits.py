@@ -1,5 +1,3 @@
-"""`rateLimit` of keys: valid values, and who may raise them (docs/reference/api.md, Keys)."""
-
 import pytest
 
 from tests import factories

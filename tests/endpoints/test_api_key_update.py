@@ -1,5 +1,3 @@
-"""PATCH /v1/api-keys/:id: a key's name, addresses and expiry (docs/reference/api.md, Keys)."""
-
 import json
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""GET /v1/audit and /v1/audit/:id: changes and their authors."""
-
 import pytest
 
 from tests import auditlog, factories

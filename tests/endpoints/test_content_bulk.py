@@ -1,5 +1,3 @@
-"""POST /v1/content/bulk (docs/reference/api.md, Content): rows are independent and share one transaction."""
-
 import json
 
 import pytest

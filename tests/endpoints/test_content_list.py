@@ -1,5 +1,3 @@
-"""GET /v1/content (docs/reference/api.md, Lists and filters). tests/conventions has the rules of all lists."""
-
 from tests import factories
 from tests.endpoints.content_fields import FIELDS
 

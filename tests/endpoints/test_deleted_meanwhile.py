@@ -1,5 +1,3 @@
-"""An item deleted between look-up and lock is not found."""
-
 import pytest
 
 from kit.http.errors import NotFound

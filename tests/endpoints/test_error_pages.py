@@ -1,5 +1,3 @@
-"""For unknown paths, browsers get a page; programs, and all requests under /v1, get JSON."""
-
 import re
 from unittest.mock import Mock
 

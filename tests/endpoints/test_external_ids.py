@@ -1,5 +1,3 @@
-"""`externalId` and `metadata` of licences and policies, and licences synchronised by `externalId`."""
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,5 +1,3 @@
-"""The front page: a live check on the demo account, the README's story, and links."""
-
 import re
 import shlex
 from html import unescape

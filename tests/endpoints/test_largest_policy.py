@@ -1,5 +1,3 @@
-"""The size limit of a policy's rules applies to requests, not to stored rules (docs/reference/policies.md)."""
-
 import pytest
 
 from licensing.policies.models import Policy

@@ -1,5 +1,3 @@
-"""Rows of POST /v1/licenses/bulk written together have the same results as single requests."""
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

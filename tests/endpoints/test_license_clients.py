@@ -1,5 +1,3 @@
-"""/v1/license-clients: credentials for the licence server."""
-
 from django.utils import timezone
 
 from licensing.clients.models import LicenseClient

@@ -1,5 +1,3 @@
-"""Recurring fees: charged in advance at the start of each period, each once (docs/reference/reports.md, Fees)."""
-
 import csv
 from datetime import UTC, datetime, timedelta
 

@@ -1,5 +1,3 @@
-"""Items and sites are linked to one policy at the same time, and never to a deleted one."""
-
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 

@@ -1,5 +1,3 @@
-"""Wallets of merged requesters: their statements, refunds and new credit."""
-
 from datetime import timedelta
 
 import pytest

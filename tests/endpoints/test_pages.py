@@ -1,5 +1,3 @@
-"""Pages beside the API: front page, reference, probes."""
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""/v1/payments, and statements with payments and credits (docs/reference/reports.md)."""
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""The requested permission in a check's reply and record, and in the trace if it was not granted."""
-
 import pytest
 
 from tests import factories

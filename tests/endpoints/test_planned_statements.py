@@ -1,5 +1,3 @@
-"""Statements that PostgreSQL plans with settings leave none of them behind, whatever fails."""
-
 from contextlib import nullcontext
 
 import pytest

@@ -1,5 +1,3 @@
-"""POST /v1/policies/bulk (docs/reference/policies.md): rows are independent and share one transaction."""
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

@@ -1,5 +1,3 @@
-"""POST /v1/policies/lint; its findings are in tests/decisions/test_lint.py."""
-
 import pytest
 
 from licensing.licenses.models import License

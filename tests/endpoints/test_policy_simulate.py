@@ -1,5 +1,3 @@
-"""POST /v1/policies/:id/simulate: backtest a proposed policy on recorded decisions."""
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,5 +1,3 @@
-"""`tests` of a policy, which every version must pass before it is saved (docs/reference/policies.md)."""
-
 import orjson
 import pytest
 from django.db import connection

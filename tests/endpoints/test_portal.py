@@ -1,5 +1,3 @@
-"""Portal sessions: a link that works once, and pages on which a requester reads what is its own."""
-
 from datetime import timedelta
 from decimal import Decimal
 from html import unescape

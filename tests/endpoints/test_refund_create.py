@@ -1,5 +1,3 @@
-"""POST /v1/refunds, and the externalId of adjustments (docs/reference/reports.md, Refunds)."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""Refunds by POST /v1/revenue: at most the charge minus earlier refunds (docs/reference/reports.md, Refunds)."""
-
 from decimal import Decimal
 
 import pytest

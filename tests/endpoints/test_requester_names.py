@@ -1,5 +1,3 @@
-"""Names of requesters: checks and licences fill an empty name and never replace one (docs/reference/api.md)."""
-
 import pytest
 
 from tests import factories

@@ -1,5 +1,3 @@
-"""/v1/requesters: customers in the API."""
-
 from urllib.parse import quote
 
 from licensing.requesters.models import Requester

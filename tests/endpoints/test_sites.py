@@ -1,5 +1,3 @@
-"""/v1/sites: hosts whose pages are decided at the edge."""
-
 from accounts.models import Account
 from tests import auditlog, factories
 

@@ -1,5 +1,3 @@
-"""GET /v1/statements, /v1/statements/:id and its lines (docs/reference/reports.md, Statements)."""
-
 import csv
 from datetime import UTC, datetime
 

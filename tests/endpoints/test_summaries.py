@@ -1,5 +1,3 @@
-"""Summaries of a long list's blocks, by which searches skip them (PostgreSQL)."""
-
 from collections.abc import Iterator
 from contextlib import suppress
 

@@ -1,5 +1,3 @@
-"""Events of wallets (docs/guides/wallets.md, Events)."""
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -16,7 +16,7 @@ MOST = {
     "list of content": (47, 211),
     "list of decisions": (62, 260),
     "PATCH policy": (62, 291),
-    "refund": (64, 277),
+    "refund": (63, 271),
 }
 
 
