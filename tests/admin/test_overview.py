@@ -155,8 +155,7 @@ def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clo
     text = strip_tags(page(admin).content.decode())
     assert "A proxy is refused with its key: its site is not protected." in text
     assert text.index("refused at the edge since 2026-03-04 12:30") < text.index("expires in 3 days")
-    listed = admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list
-    assert list(listed) == [key]
+    assert list(admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list) == [key]
     assert "last at 2026-03-04 12:30: This API key has been revoked." in strip_tags(
         admin.get(change_url(key)).content.decode()
     )
@@ -183,8 +182,7 @@ def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
     monkeypatch.setattr(choice, "MOST_ACCOUNTS", 2)
     for number_ in range(3):
         factories.account(f"Quiet {number_}")
-    shown = page(admin)
-    assert "There are more accounts than these" in shown.content.decode()
+    assert "There are more accounts than these" in page(admin).content.decode()
 
 
 @pytest.mark.parametrize("query", [{}, {"currency": "GBP"}, {"period": "year"}, {"account": "chosen"}])

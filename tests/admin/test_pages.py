@@ -47,8 +47,7 @@ def test_no_list_offers_to_delete_in_bulk(admin, filled, name):
 
 def test_a_list_is_counted_as_far_as_people_leaf(admin, filled, monkeypatch, django_assert_num_queries):
     monkeypatch.setattr(BoundedPaginator, "MOST", 55)
-    reply = admin.get(reverse("admin:accounts_apikey_changelist"))
-    assert "more than 55 API keys" in reply.content.decode()
+    assert "more than 55 API keys" in admin.get(reverse("admin:accounts_apikey_changelist")).content.decode()
     assert admin.get(f"{reverse('admin:accounts_apikey_changelist')}?digest__startswith=a").status_code == 400
 
 

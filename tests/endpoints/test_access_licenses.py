@@ -131,7 +131,7 @@ def test_a_charge_past_what_sqlite_can_add_up_is_refused_and_leaves_nothing(api,
     reply = api.post("/v1/access/check/batch", ten, headers=headers)
 
     if connection.vendor == "sqlite":
-        assert (reply.status, reply.error["code"]) == (422, "invalid_request")
+        assert reply.status_and_code == (422, "invalid_request")
         assert "totals of the day" in reply.error["message"]
         assert ledger() == []
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}, headers=headers)["charge"]

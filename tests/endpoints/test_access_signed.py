@@ -87,8 +87,7 @@ def test_checks_are_signed_on_request_and_not_in_dry_runs(check, api, item):
     data = api.post("/v1/access/check/batch", body)["data"]
     assert ["token" in one for one in data] == [True, False, True, False]
     assert [verified(data[n]["token"], item.pk)["jti"] for n in (0, 2)] == [data[0]["id"], data[2]["id"]]
-    reply = check(dryRun=True)
-    assert (reply.status, reply.error["param"]) == (422, "sign")
+    assert check(dryRun=True).status_and_param == (422, "sign")
     body = {"contentId": item.pk, "requester": "org", "dryRun": True, "checks": [{}, {"sign": True}]}
     assert api.post("/v1/access/check/batch", body).error["param"] == "checks[1].sign"
     assert check(sign="true").error["param"] == "sign"

@@ -180,8 +180,7 @@ def test_a_refund_returns_the_paid_amount_to_its_wallet(api, check, fund):
     wallet = fund(1)
     made = check()["id"]
     for amount, left in (("-0.02", "0.97"), ("-0.03", "1"), ("0.05", "1"), ("-0.05", "1")):
-        body = {"amount": amount, "currency": "USD", "decisionId": made}
-        assert api.post("/v1/revenue", body).status == 201
+        assert api.post("/v1/revenue", {"amount": amount, "currency": "USD", "decisionId": made}).status == 201
         assert balance(wallet) == Decimal(left)
     [_, *refunds] = reversed(api.get(f"/v1/wallets/{wallet}/grants")["data"])
     assert [(one["kind"], one["amount"]) for one in refunds] == [("refund", 0.02), ("refund", 0.03)]

@@ -65,8 +65,7 @@ def test_a_change_holds_for_the_next_check(api, account):
 def test_the_rules_of_all_policies_of_a_body_have_a_bounded_size(api, monkeypatch):
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
     monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
-    reply = send(api, {"externalId": "a", "name": "B"})
-    assert (reply.status, reply.error["param"]) == (422, "items")
+    assert send(api, {"externalId": "a", "name": "B"}).status_and_param == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]
 
 
