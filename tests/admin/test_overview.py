@@ -14,9 +14,8 @@ from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from operators.base.figures import choice
 from operators.base.links import change_url
-from operators.base.scope import set_scope
 from tests import factories, ledger
-from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
+from tests.admin.overview import INDEX, check, figure, number, page, rows
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 
@@ -183,18 +182,6 @@ def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
     for number_ in range(3):
         factories.account(f"Quiet {number_}")
     assert "There are more accounts than these" in page(admin).content.decode()
-
-
-@pytest.mark.parametrize("query", [{}, {"currency": "GBP"}, {"period": "year"}, {"account": "chosen"}])
-def test_the_page_needs_fewer_than_25_queries(
-    staff, sign_in, account, other_account, busy, django_assert_max_num_queries, query
-):
-    check(other_account)
-    user = staff(*VIEW)
-    set_scope(user, accounts=[account, other_account])
-    client = sign_in(user)
-    with django_assert_max_num_queries(24):
-        page(client, **{**query, **({"account": account.pk} if "account" in query else {})})
 
 
 def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_queries):

@@ -5,6 +5,7 @@ import pytest
 from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE, open_record
 from accounts.sealing import sealer
+from analytics.models import LedgerEntry, WalletEntry
 from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
 from tests.client import ApiClient
@@ -192,15 +193,18 @@ def test_a_replay_has_its_own_headers(api):
     assert second.headers["Content-Type"] == "application/json"
 
 
-def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
-    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}}
+def test_a_replayed_check_counts_consumes_and_charges_nothing_again(api, account):
+    rule = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    factories.license(account, "org", per_access="0.05")
+    factories.wallet(account, "USD", 1, requester_id="org")
     body = {"contentId": item.pk, "requester": "org"}
     first = api.post("/v1/access/check", body, headers=KEY)
     for _ in range(3):
         assert api.post("/v1/access/check", body, headers=KEY).content == first.content
     assert api.get("/v1/access/decisions")["totalCount"] == 1
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 1
+    assert WalletEntry.objects.filter(type="spend").count() == LedgerEntry.objects.count() == 1
     assert api.post("/v1/access/check", body)["rateLimit"]["remaining"] == 0
 
 

@@ -147,14 +147,6 @@ def test_only_an_allowed_check_spends_and_counts_for_the_rate_limit(api, fund, l
     assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
 
 
-def test_a_replayed_check_spends_nothing(api, fund, item):
-    wallet = fund(1)
-    body = {"contentId": item.pk, "requester": "org_acme"}
-    first, again = (api.post("/v1/access/check", body, headers={"Idempotency-Key": "k"}) for _ in range(2))
-    assert (first["allowed"], again.body) == (True, first.body)
-    assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
-
-
 def simulate(api, item, **draft):
     made = api.post(f"/v1/policies/{item.policy_id}/simulate", draft)
     assert made.status == 200, made

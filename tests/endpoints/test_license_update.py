@@ -136,12 +136,6 @@ def test_a_revoked_licence_says_so_and_stays_as_it_is(revoke, api, held, clock, 
     assert RequesterRevenue.objects.get().amount == Decimal("12.5")
 
 
-def test_revoking_can_be_retried_with_a_key(revoke):
-    for body in [None, {}]:
-        first, second = (revoke(body, headers={"Idempotency-Key": "one"}) for _ in range(2))
-        assert (second.status, second.body, second.headers["Idempotent-Replayed"]) == (200, first.body, "true")
-
-
 def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):
     item = factories.content(account, policy_id=factories.policy(account).pk, tags=["law"]).pk
 

@@ -97,15 +97,6 @@ def test_only_a_sale_added_to_a_licence_without_a_price_can_be_refunded(account,
     assert "At most 0.00 EUR" in refused(refund("-10", "EUR", licenseId=free.pk))
 
 
-def test_an_idempotent_retry_of_a_refund_is_replayed_and_books_nothing(api, charge):
-    about, amount, currency = charge
-    body = {"amount": str(-amount), "currency": currency, **about}
-    first, again = (api.post("/v1/revenue", body, headers={"Idempotency-Key": "refund"}) for _ in range(2))
-    assert (first.status, again.status, again.body) == (201, 201, first.body)
-    assert again.headers["Idempotent-Replayed"] == "true"
-    refused(api.post("/v1/revenue", body, headers={"Idempotency-Key": "another"}))
-
-
 def test_a_charge_shows_its_refunded_and_remaining_amounts(api, refund, charge):
     about, amount, currency = charge
     entry = api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"][0]
