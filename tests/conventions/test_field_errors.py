@@ -58,31 +58,8 @@ def test_every_fault_of_every_rule_is_reported(api: ApiClient, account):
         assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
 
 
-def test_every_fault_of_checks_and_offers_is_reported(api: ApiClient):
-    body = {
-        "contentId": 5,
-        "source": "https://[x",
-        "requester": {"name": 1, "tier": "gold"},
-        "context": {"ip": "nowhere", "userAgent": 7},
-        "policy": {"rules": RULES, "defaultAction": "maybe"},
-    }
-    assert params(api.post("/v1/access/check", body).error) == [
-        "contentId", "requester.name", "requester.tier", "requester.id", "context.userAgent",
-        "policy.defaultAction", "source", "source",
-        *(f"policy.{path}" for path in RULE_FAULTS),
-        "policy", "context.ip",
-    ]  # fmt: skip
-
-    body = {
-        "context": {"ip": "nowhere"},
-        "sign": True,
-        "dryRun": True,
-        "checks": [{"contentId": "a"}, 7, {"contentId": "b", "requester": "org"}, {"permission": "?", "extra": 1}],
-    }
-    assert params(api.post("/v1/access/check/batch", body).error) == [
-        "checks[1]", "checks[3].permission", "checks[3].extra",
-        "sign", "checks[0].requester", "checks[0].context.ip", "checks[3].contentId", "checks[3].requester",
-    ]  # fmt: skip
+def test_every_fault_of_offers_is_reported(api: ApiClient):
+    """Those of checks are in tests/endpoints/test_access_faults.py."""
     items = [{"url": "https://pub.example/"}, {}, {"url": "https://pub.example/", "contentId": "x"}]
     error = api.post("/v1/access/offers/batch", {"items": items, "permission": "?"}).error
     assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
