@@ -27,9 +27,8 @@ from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
-from config.server.bodies import take_body  # noqa: E402
-from config.server.bridge import BrokenReply  # noqa: E402
-from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402
+from config.server.bridge import BrokenReply, take_body  # noqa: E402
+from config.server.thread_pools import Threads, as_it_is, wait_for_end  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
@@ -43,7 +42,7 @@ from kit.http.middleware import (  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head, is_served  # noqa: E402
-from licensing.access.event_loop.metrics import sample  # noqa: E402
+from licensing.access.event_loop.metrics import BATCH, CHECK, sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if TYPE_CHECKING:
@@ -104,9 +103,9 @@ forwards = ForwardApplication(checks.gateway)
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
-    elif checks.serves(scope):
+    elif scope["path"] in (CHECK, BATCH) and scope["method"] == "POST":
         await checks(scope, receive, send)
-    elif forwards.serves(scope):
+    elif scope["path"].startswith("/v1/access/") and forwards.serves(scope):
         await forwards(scope, receive, send)
     elif scope["path"] in PROBES:
         await answer_probe(scope, send)
@@ -145,7 +144,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     token = statements.bound.set(statements.Bound(seconds, gone if reads else None))
     try:
-        await threads.serve(complete, body.input, send, identify_caller(*who), len(body.data), left, prepare)
+        await threads.serve(complete, body.file, send, identify_caller(*who), body.in_memory, left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:

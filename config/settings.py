@@ -93,7 +93,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_PROXY_SSL_HEADER = (
     "HTTP_X_FORWARDED_PROTO",
     "https",
-)  # ClientAddressMiddleware removes it unless it comes from a trusted proxy
+)  # RequestMiddleware removes it unless it comes from a trusted proxy
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains is the domain owner's decision, at the proxy
     "security.W008",  # an API must not redirect, because the key would already have been sent unencrypted
@@ -124,9 +124,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
-    "kit.http.middleware.RequestIdMiddleware",
+    "kit.http.middleware.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
-    "kit.http.middleware.ClientAddressMiddleware",
     "accounts.limits.throttling.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
@@ -220,7 +219,7 @@ CORS_EXPOSE_HEADERS = [
 DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/api.md, Versions
 
 PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
-SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.of(env_list("SAME_PAGE"), PAGE_PARAMETERS))
+SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.from_words(env_list("SAME_PAGE"), PAGE_PARAMETERS))
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 

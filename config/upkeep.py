@@ -147,7 +147,7 @@ SHARED_JOBS = [
     Job(book_regularly, SETTLING_SECONDS, "Fees of licences could not be booked; trying again"),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     Job(
-        erasure.finish_all,
+        erasure.finish_interrupted_erasures,
         ERASING_SECONDS,
         "An erasure that was interrupted could not be finished; trying again",
         expected=(ServiceUnavailable,),

@@ -40,7 +40,9 @@ class Handler(WSGIHandler):
     request_class = Request
 
 
+# Only pages need these. config.asgi answers the questions of proxies itself.
 OF_PAGES = {
+    "licensing.edge.middleware.ProxyQuestions",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
     "accounts.limits.throttling.PageLimitMiddleware",
@@ -63,17 +65,21 @@ class ApiHandler(Handler):
 
 
 django.setup(set_prefix=False)
+
+from licensing.edge.original import is_question  # noqa: E402 - needs the settings
+
 pages, api = Handler(), ApiHandler()
 
 
 def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    """Read a chunked body before Django, which treats requests without Content-Length as empty.
+    """Serve a request with Django.
 
-    Reads at most one byte more than allowed.
+    Django treats a chunked body as empty, so it is read here: at most one byte more than allowed.
     """
     if not environ.get("CONTENT_LENGTH") and "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
         body = environ["wsgi.input"].read(MAX_BYTES + 1)
         environ["CONTENT_LENGTH"] = str(len(body))
         environ["wsgi.input"] = io.BytesIO(body)
-    handler = api if environ["PATH_INFO"].startswith("/v1/") else pages
-    return handler(environ, start_response)
+    path = environ["PATH_INFO"]
+    is_page = not path.startswith("/v1/") or (path.startswith("/v1/access/") and is_question(path))
+    return (pages if is_page else api)(environ, start_response)

@@ -21,9 +21,13 @@ NOT_FAST = (*SERVERS, "clients", "openapi", "documentation", "admin", "commands"
 SERVICES = ("DATABASE_URL", "REDIS_URL")
 SERVER = ("HOST", "PORT", "WORKERS", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "CRAWLER_DNS", "CRAWLER_LISTS")
 BOUNDS = (
-    *("MAX_CONNECTIONS", "MAX_CONNECTIONS_PER_ADDRESS", "MAX_BODY_MEMORY_MIB"),
-    *("HEAD_SECONDS", "BODY_SECONDS", "SEND_SECONDS", "KEEP_ALIVE_SECONDS"),
-    *("THREADS", "HEAVY_THREADS", "STATEMENT_SECONDS", "HEAVY_STATEMENT_SECONDS", "PAGES_PER_MINUTE"),
+    "MAX_CONNECTIONS",
+    "MAX_CONNECTIONS_PER_ADDRESS",
+    "SEND_SECONDS",
+    "KEEP_ALIVE_SECONDS",
+    "THREADS",
+    "HEAVY_THREADS",
+    "PAGES_PER_MINUTE",
 )
 ADMIN = ("ADMIN", "ADMIN_HOST", "ADMIN_PORT", "ADMIN_REQUIRE_TOTP")
 DECISIONS = (
@@ -127,10 +131,10 @@ def names_folders(arguments: list[str]) -> bool:
 
 
 def in_parallel(arguments: list[str]) -> list[str]:
-    """Add a worker for each core, unless the arguments set their number."""
+    """Add a worker for each core and one more, as some tests wait, unless the arguments set their number."""
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
-    return ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "worksteal", *arguments]
+    return ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal", *arguments]
 
 
 def sample_of_commit() -> int:

@@ -49,9 +49,9 @@ def catalogue() -> str:
 
 
 def conditions() -> str:
-    from licensing.policies.conditions import IN_WORDS
+    from licensing.policies.conditions import CONDITIONS_IN_ORDER
 
-    return table(["condition", "holds if"], ([f"`{one.name}`", one.holds_if] for one in IN_WORDS))
+    return table(["condition", "holds if"], ([f"`{one.name}`", one.holds_if] for one in CONDITIONS_IN_ORDER))
 
 
 def reasons() -> str:

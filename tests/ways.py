@@ -13,6 +13,7 @@ from kit.storage.microbatch import InThread
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.calls import Calls
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.metrics import BATCH, CHECK
 from tests.client import ApiClient, Reply
 
 Connect = Callable[[str | None], ApiClient]
@@ -59,7 +60,7 @@ class GatewayClient(ApiClient):
             "client": ("127.0.0.1", 12345),
             "server": ("localhost", 80),
         }
-        if query or not self.application.serves(scope):
+        if query or method != "POST" or address.path not in (CHECK, BATCH):
             return super().request(method, path, json, headers=headers, **query)
         body = json if isinstance(json, bytes) else b"" if json is None else orjson.dumps(json)
         return Reply(async_to_sync(self.exchange)(scope, body))

@@ -1,13 +1,112 @@
-"""Callers of operations that verify their key again inside the transaction."""
+"""Callers: the keys that this process knows, their uses, and the admission of a request by its key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from threading import Lock
 
-from accounts.keys.authentication import Grant, GrantSteps, reload_grant
-from kit.http.admission import admit, run_blocking
-from kit.http.errors import ClientGone
+from django.db.models import Case, F, Q, Value, When
+from msgspec import Struct
+
+from accounts.keys import states
+from accounts.keys.authentication import Grant, name_in_cache, reload_grant
+from accounts.keys.models import ApiKey
+from accounts.keys.permissions import require
+from kit.http.admission import Steps, admit, run_blocking
+from kit.http.errors import ApiError, ClientGone
 from kit.http.middleware import Address
+
+MAX_WEIGHT = 200_000  # of the known grants, in KiB approximately
+# How often a key's use, and the refusal of a proxy with it, are noted.
+PRECISION = timedelta(minutes=1)
+MAX_NOTED = 10_000
+MAX_REFUSAL = 255  # characters; a message may name a host
+noted: dict[tuple[str, bool], datetime] = {}  # when this process last wrote a use or a refusal, by Use.kind
+
+
+class KnownGrants:
+    """The grants of keys that this process has read, by `name_in_cache`.
+
+    A key never changes its account; the rest may be outdated. Checks use a grant while the epoch of its account says
+    that it holds (licensing.access.event_loop.snapshot). Other code finds callers whose request may not cost anything
+    yet.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.by_name: dict[bytes, Grant] = {}  # the oldest first
+        self.weight = 0
+
+    def put(self, name: bytes, grant: Grant) -> None:
+        with self.lock:
+            self.remove(name)
+            self.by_name[name] = grant
+            self.weight += grant.weight
+            while self.weight > MAX_WEIGHT:
+                self.remove(next(iter(self.by_name)))
+
+    def drop(self, name: bytes) -> None:
+        """Forget a key that has ended."""
+        with self.lock:
+            self.remove(name)
+
+    def remove(self, name: bytes) -> None:
+        grant = self.by_name.pop(name, None)
+        if grant is not None:
+            self.weight -= grant.weight
+
+    def clear(self) -> None:
+        with self.lock:
+            self.by_name.clear()
+            self.weight = 0
+
+    def find(self, header: str, address: Address | None) -> Grant | None:
+        """Return the grant of an Authorization header, or None if the key is unknown, or refused from this address."""
+        try:
+            grant = self.by_name[name_in_cache(header)]
+            grant.check()
+            grant.check_address(address)
+        except (KeyError, ApiError):
+            return None
+        return grant
+
+
+known_grants = KnownGrants()
+
+
+class Use(Struct, frozen=True):
+    """A request with a key. `refusal` says why a proxy was refused; it is empty for other requests."""
+
+    grant: Grant
+    refusal: str = ""
+
+    @property
+    def kind(self) -> tuple[str, bool]:
+        return self.grant.key_id, bool(self.refusal)
+
+
+def is_to_note(use: Use, now: datetime) -> bool:
+    """Whether the last note is more than a minute old, as far as this process knows, or the digest is to be stored."""
+    last = noted.get(use.kind)
+    if last is None and not use.refusal and use.grant.new_digest is None:
+        last = use.grant.last_used_at
+    return last is None or now - last >= PRECISION
+
+
+def note(use: Use, now: datetime) -> None:
+    """Write the use or the refusal, unless one was written less than a minute ago."""
+    if len(noted) >= MAX_NOTED:
+        noted.clear()  # safe, because the conditions below enforce the minute too
+    noted[use.kind] = now
+    key = ApiKey.objects.filter(pk=use.grant.key_id)
+    if use.refusal:
+        since = Case(When(states.is_refused(now), then=F("refused_since")), default=Value(now))
+        stale = Q(refused_at=None) | Q(refused_at__lte=now - PRECISION)
+        key.filter(stale).update(refused_since=since, refused_at=now, refusal=use.refusal[:MAX_REFUSAL])
+        return
+    key.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - PRECISION)).update(last_used_at=now)
+    if use.grant.new_digest is not None:
+        key.update(digest=use.grant.new_digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +139,21 @@ class Caller:
         """Raise ClientGone if the client has left. Call it last in the transaction, which may have waited long."""
         if self.is_awaited is not None and not self.is_awaited():
             raise ClientGone()
+
+
+class GrantSteps(Steps):
+    """The admission steps that need only a key's grant, for operations with one permission."""
+
+    grant: Grant  # set by `authenticate`
+    address: Address | None
+    permission: str
+
+    def check_address(self) -> None:
+        if self.grant.networks:
+            self.grant.check_address(self.address)
+
+    def authorize(self) -> None:
+        require(self.grant, self.permission)
 
 
 class Readmission(GrantSteps):

@@ -31,7 +31,7 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Proxies that were refused with it (accounts.keys.uses): since when without a use, when last, and why then.
+    # Proxies that were refused with it (accounts.keys.callers): since when without a use, when last, and why then.
     refused_since = models.DateTimeField(null=True, blank=True, editable=False)
     refused_at = models.DateTimeField(null=True, blank=True, editable=False)
     refusal = models.CharField(max_length=255, null=True, blank=True, editable=False)

@@ -115,7 +115,7 @@ def build_states(
         if allowed:
             served[group] += consume.cost
         used = [count + served[group] for count in before]
-        state = LimitState.from_counts(consume.windows, used, consume.moment(now), allowed=allowed)
+        state = LimitState.from_counts(consume.windows, used, consume.at or now, allowed=allowed)
         if state.is_near and consume.cost:
             note_use(consume, used, now)
         states.append(state)

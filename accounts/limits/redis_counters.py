@@ -40,7 +40,7 @@ ERRORS = (redis.RedisError, RedisClusterException, OSError)
 Client = redis.Redis | RedisCluster
 AsyncClient = AsyncRedis | AsyncRedisCluster
 AnyClient = Client | AsyncClient
-CLUSTERS = (RedisCluster, AsyncRedisCluster)
+AnyCluster = RedisCluster | AsyncRedisCluster
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
@@ -91,31 +91,30 @@ class RedisCounters:
 
     async def count(self, connection: "Connection", consumes: Sequence[Consume], now: int) -> list[Consumed]:
         """Count by a connection of the caller's thread or event loop."""
+        if self.address.topology != "cluster":
+            return await self.count_share(connection, "", consumes, now)
         if not self.outages.allows():
             return self.consume_here(consumes, now)
         try:
-            client = await connection.connect()
-            if not isinstance(client, CLUSTERS):
-                return await self.count_share(connection, client, "", consumes, now)
-            shares = divide(client, consumes)
+            shares = divide(cast(AnyCluster, await connection.connect()), consumes)
         except ERRORS as error:
             self.outages.note_failure(error)
             return self.consume_here(consumes, now)
         counted: dict[Group, Consumed] = {}
         for server, share in shares.items():
-            counts = await self.count_share(connection, client, server, share, now)
+            counts = await self.count_share(connection, server, share, now)
             counted.update(zip([consume.group for consume in share], counts, strict=True))
         return [counted[consume.group] for consume in consumes]
 
     async def count_share(
-        self, connection: "Connection", client: AnyClient, server: str, share: Sequence[Consume], now: int
+        self, connection: "Connection", server: str, share: Sequence[Consume], now: int
     ) -> list[Consumed]:
         """Count at one server; in this process if it does not answer."""
         try:
-            if self.outages.allows(server):
+            if self.outages.since is None or self.outages.allows(server):
                 counts = [(granted, used) for granted, used in await connection.run_script(share, now)]
                 if self.outages.since is not None:
-                    self.note_answer(client, server)
+                    self.note_answer(await connection.connect(), server)
                 return counts
         except ERRORS as error:
             self.outages.note_failure(error, server)
@@ -126,7 +125,7 @@ class RedisCounters:
         return self.fallback.consume(consumes, now)
 
     def note_answer(self, client: AnyClient, server: str) -> None:
-        if isinstance(client, CLUSTERS):
+        if isinstance(client, AnyCluster):
             self.outages.forget_all_but({node.name for node in client.get_primaries()})
         self.outages.note_success(server)
 
@@ -178,11 +177,11 @@ def build_command(consumes: Sequence[Consume], now: int) -> tuple[str | int | by
         for window in consume.windows:
             keys.append(redis_key(consume.bucket, window.part))
             limits.append((NO_LIMIT if consume.is_meter else window.limit, window.seconds))
-        buckets.append((consume.cost, consume.moment(now), limits))
+        buckets.append((consume.cost, consume.at or now, limits))
     return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)
 
 
-def divide(client: RedisCluster | AsyncRedisCluster, consumes: Sequence[Consume]) -> Mapping[str, Sequence[Consume]]:
+def divide(client: AnyCluster, consumes: Sequence[Consume]) -> Mapping[str, Sequence[Consume]]:
     """Return what each primary of a Cluster counts, by its name. Raises one of ERRORS if none has a bucket's slot."""
     shares: dict[str, list[Consume]] = defaultdict(list)
     for consume in consumes:

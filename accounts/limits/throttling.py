@@ -1,10 +1,9 @@
 """Which limit a request counts against, and its headers (docs/reference/api.md, Limits)."""
 
-from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
-from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
@@ -13,7 +12,8 @@ from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.keys.authentication import Grant, grant_of, is_within, name_in_cache
+from accounts.keys.authentication import Grant, get_grant, name_in_cache
+from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
@@ -113,58 +113,12 @@ def whose_limit(part: str) -> str:
     return " of this key"
 
 
-class KnownKeys:
-    """The limits of recently authenticated keys, as this process knows them.
-
-    For code that needs the caller before the request may cost anything. A key never changes its account; its limits
-    may be slightly outdated.
-    """
-
-    MOST = 10_000
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by name_in_cache
-
-    def note(self, header: str, grant: Grant) -> None:
-        if (name := cached_name(header)) is None:
-            return
-        with self.lock:
-            self.known[name] = grant
-            self.known.move_to_end(name)
-            if len(self.known) > self.MOST:
-                self.known.popitem(last=False)
-
-    def find(self, header: str, address: Address | None) -> Grant | None:
-        """Return the grant of an Authorization header, or None if the key is unknown or excludes the address."""
-        name = cached_name(header)
-        grant = None if name is None else self.known.get(name)
-        return grant if grant is not None and is_within(address, grant.networks) else None
-
-    def forget(self, header: str) -> None:
-        """Forget a key that has ended."""
-        if (name := cached_name(header)) is not None:
-            with self.lock:
-                self.known.pop(name, None)
-
-
-def cached_name(header: str) -> bytes | None:
-    """Return the cache key of an Authorization header; None if the API key came in another header."""
-    try:
-        return name_in_cache(header)
-    except MissingApiKey:
-        return None
-
-
-known_keys = KnownKeys()
-
-
 def identify_caller(header: str, address: Address | None) -> str:
     """Return whose threads a request takes, without a query: its account's if known, otherwise its address's.
 
     Public keys take none of those for the account's secret keys.
     """
-    grant = known_keys.find(header, address)
+    grant = known_grants.find(header, address)
     if grant is None:
         return address_bucket(address)
     account = f"{ACCOUNT}{grant.account_id}"
@@ -176,7 +130,7 @@ def known_limit(header: str, address: Address | None) -> LimitState:
 
     `header` is the Authorization header; empty if it is not known.
     """
-    return limiter.known_here(build_consume(known_keys.find(header, address), address))
+    return limiter.known_here(build_consume(known_grants.find(header, address), address))
 
 
 def count_unauthenticated(request: HttpRequest) -> LimitState:
@@ -186,22 +140,30 @@ def count_unauthenticated(request: HttpRequest) -> LimitState:
     rejected beyond its limit, so that an invented key gains nothing.
     """
     address = get_client_address(request)
-    grant = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
+    grant = known_grants.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
     return limiter.consume(build_consume(grant, address, cost=1 if grant is None else 0))
+
+
+def note_grant(header: str, address: Address | None, grant: Grant | None) -> None:
+    """Remember the grant of a request whose key was read, or forget the key if it has ended."""
+    with suppress(MissingApiKey):  # the key came in another header
+        if grant is not None:
+            known_grants.put(name_in_cache(header), grant)
+        elif known_grants.find(header, address) is not None:
+            known_grants.drop(name_in_cache(header))
 
 
 class PlanThrottle(BaseThrottle):
     """Counts requests against the key's limits or, without a key, against the client's address."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        header, address = request.META.get("HTTP_AUTHORIZATION", ""), get_client_address(request._request)
-        grant = None if request.auth is None else grant_of(request)
-        consume = build_consume(grant, address)
-        if grant is not None:
-            known_keys.note(header, grant)
-        elif view.authentication_classes and known_keys.find(header, address) is not None:
-            known_keys.forget(header)  # the key has ended
-        state = done_before(request).get("limit_state") or limiter.consume(consume)
+        state: LimitState | None = done_before(request).get("limit_state")
+        if state is None:
+            grant = None if request.auth is None else get_grant(request)
+            address = get_client_address(request._request)
+            if view.authentication_classes:
+                note_grant(request.META.get("HTTP_AUTHORIZATION", ""), address, grant)
+            state = limiter.consume(build_consume(grant, address))
         cast(CountedRequest, request._request).limit_state = state
         refuse_beyond(state)
         return True

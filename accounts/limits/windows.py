@@ -86,9 +86,6 @@ class Consume(Struct, frozen=True, gc=False):
         """Return the name of the bucket's part that counts the window."""
         return f"{self.bucket}:{window.part}" if window.part else self.bucket
 
-    def moment(self, now: int) -> int:
-        return now if self.at is None else self.at
-
     def room(self, window: Window, used: int) -> int:
         """Return how much more may be counted in the window."""
         return self.cost if self.is_meter else window.limit - used
@@ -152,7 +149,7 @@ class ProcessCounters:
             self.buckets = {key: kept for key, kept in self.buckets.items() if not counts_address(key[0])}
 
     def consume_one(self, consume: Consume, now: int) -> Consumed:
-        numbers, used, now = [], [], consume.moment(now)
+        numbers, used, now = [], [], consume.at or now
         for window in consume.windows:
             number, count = self.buckets.get((consume.counter_name(window), window.seconds), (0, 0))
             begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD

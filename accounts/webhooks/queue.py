@@ -30,7 +30,13 @@ from kit.outbound.client import SECONDS
 from kit.storage.unsynced import unsynced
 
 LEASE = timedelta(seconds=2 * SECONDS)  # far longer than an attempt
-JITTER = 0.1  # fraction added to a delay at random
+JITTER = 0.1  # fraction added at random to a delay of settings.WEBHOOK_RETRY_SCHEDULE
+MAX_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
+SLOW_DOWN = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
+OVERLOADED = frozenset({429, 502, 503, 504})
+GONE = 410
+FAILING_FOR = timedelta(days=5)  # an endpoint is disabled after failing this long
+SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +101,11 @@ def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed
         for endpoint in endpoints:
             count = min(room.get(endpoint.pk, default_room), most - len(claimed))
             if count > 0:
-                claimed += claim_of(endpoint, count, now, lease)
+                claimed += claim_deliveries(endpoint, count, now, lease)
     return claimed
 
 
-def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
+def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
     due = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__lte=now).order_by("due_at", "id")
     rows = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("event")[:count])
     if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not see the endpoint disabled
@@ -130,9 +136,9 @@ def settle(results: Sequence[Result]) -> list[Result]:
     other endpoints. Results of deleted endpoints are dropped.
     """
     with unsynced():
-        wanted = {result.claimed.endpoint.pk for result in results}
-        endpoints = lock_endpoints(wanted)
-        missing = WebhookEndpoint.objects.filter(pk__in=wanted - endpoints.keys())
+        endpoint_ids = {result.claimed.endpoint.pk for result in results}
+        endpoints = lock_endpoints(endpoint_ids)
+        missing = WebhookEndpoint.objects.filter(pk__in=endpoint_ids - endpoints.keys())
         locked_by_others = set(missing.values_list("pk", flat=True))
         attempts = []
         for result in sorted(results, key=lambda one: one.claimed.pk):
@@ -192,15 +198,7 @@ def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> dat
     if made >= len(schedule):
         return None
     delay = timedelta(seconds=schedule[made] * uniform(1, 1 + JITTER))  # noqa: S311 - keeps retries apart, no secret
-    return now + max(delay, min(retry_after or delay, MOST_DELAY))
-
-
-MOST_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
-SLOW_DOWN = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
-OVERLOADED = frozenset({429, 502, 503, 504})
-GONE = 410
-FAILING_FOR = timedelta(days=5)  # an endpoint is disabled after failing this long
-SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
+    return now + max(delay, min(retry_after or delay, MAX_DELAY))
 
 
 def note_success(endpoint: WebhookEndpoint) -> None:
@@ -219,7 +217,7 @@ def note_failure(endpoint: WebhookEndpoint, now: datetime, status: int | None, r
         endpoint.failing_since = now
     endpoint.last_failure_at = now
     if status in OVERLOADED:
-        endpoint.paused_until = now + min(retry_after or SLOW_DOWN, MOST_DELAY)
+        endpoint.paused_until = now + min(retry_after or SLOW_DOWN, MAX_DELAY)
     endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
     if endpoint.status != EndpointStatus.ENABLED:
         return

@@ -1,21 +1,146 @@
-"""Runs a WSGI application in a thread for an ASGI request, with one thread switch in each direction.
+"""Django's side of the server: a request's body on its way to the application, and the reply on its way back.
 
-Only streamed replies switch more often, once per chunk.
+Bodies are limited before they are read, in memory if small, on disk for operators. Under /v1 a body may have 1 MiB, or
+64 KiB without a well-formed key, because such a request is refused anyway. Elsewhere 64 KiB suffice for anonymous
+clients, including the login. Larger bodies need an operator's session.
+
+A WSGI application runs in a thread, with one thread switch in each direction. Only streamed replies switch more often,
+once per chunk.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, MutableMapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from io import BytesIO
+from time import thread_time
 from typing import Any, BinaryIO
 
 from a2wsgi.wsgi import build_environ
+from django.conf import settings
+from django.urls import Resolver404, resolve
 
-from kit.http.bodies import Scope, Send
+from accounts.keys import keytext
+from accounts.keys.authentication import bearer_token
+from kit.http.bodies import Receive, Scope, Send, body_parts, declared_length, read_body
+from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
+from kit.http.parsing import MAX_BYTES
 from kit.telemetry.metrics import Counter
 
+if settings.ADMIN:
+    from operators.base.uploads import LARGER_FILES, MAX_UPLOAD_BYTES, temporary_file
+    from operators.signed_in import is_operator
+
+logger = logging.getLogger(__name__)
+
+SMALL = 64 * 1024
+FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+MOST_ON_DISK = 8  # concurrent operator uploads per process
 BODYLESS = (204, 304)
 broken_replies = Counter(
     "licensing_broken_replies", "Exports that failed while they were sent; the client sees an incomplete transfer."
 )
+
+on_disk = 0
+
+
+def limit_of_form(path: str) -> tuple[int, RequestTooLarge]:
+    """Return the most bytes of an operator's form at the path, and the error for a larger one."""
+    try:
+        larger = LARGER_FILES.get(resolve(path).view_name)
+    except Resolver404:
+        larger = None
+    if larger is None:
+        return FORM, RequestTooLarge(f"The form is larger than {FORM >> 20} MiB.")
+    return MAX_UPLOAD_BYTES + SMALL, RequestTooLarge(f"The file is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {larger}")
+
+
+@dataclass(slots=True)
+class Body:
+    """A complete body, as a file to be read in a thread. If it is too large for /v1, only its length is kept."""
+
+    length: int
+    file: BinaryIO
+    in_memory: int = 0  # bytes
+    is_upload: bool = False
+
+    def close(self) -> None:
+        if self.is_upload:
+            release(self.file)
+
+
+async def take_body(scope: Scope, receive: Receive) -> Body:
+    """Read the body. Raises Disconnected; outside /v1 also InvalidRequest, RequestTooLarge and ServiceUnavailable."""
+    whole: bytes | None = scope.get("extensions", {}).get("body")
+    if whole is not None:  # it came with the head, which only small bodies do (config.server.requests)
+        return Body(len(whole), BytesIO(whole), len(whole))
+    if scope["path"].startswith("/v1/"):
+        most = MAX_BYTES if has_key(scope) else SMALL
+        data = await read_body(scope, receive, most)
+        return Body(len(data), BytesIO(data), len(data)) if len(data) <= most else Body(MAX_BYTES + 1, BytesIO())
+    data = b""
+    if (declared_length(scope) or 0) <= SMALL:
+        data = await read_body(scope, receive, SMALL)
+        if len(data) <= SMALL:
+            return Body(len(data), BytesIO(data), len(data))
+    return await keep_on_disk(scope, receive, data)
+
+
+def has_key(scope: Scope) -> bool:
+    """Whether the request has a well-formed key. Without one the reply is 401, whatever the body."""
+    header = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+    try:
+        return keytext.is_well_formed(bearer_token(header))
+    except MissingApiKey:
+        return False
+
+
+async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
+    """Store the body of an operator's form or upload on disk; `begun` is the part already read.
+
+    Raises RequestTooLarge or ServiceUnavailable.
+    """
+    global on_disk  # noqa: PLW0603 - a count
+    path = scope["path"]
+    if not (settings.ADMIN and path.startswith("/admin/") and await is_operator(scope["headers"])):
+        raise RequestTooLarge("A body may have up to 64 KiB here, and more only from an operator who is signed in.")
+    most, too_large = limit_of_form(path)
+    if (declared_length(scope) or 0) > most:
+        raise too_large
+    if on_disk >= MOST_ON_DISK:
+        raise ServiceUnavailable("As many uploads as this service takes at a time are under way.", retry_after=5)
+    on_disk += 1
+    file = None
+    try:
+        file = await asyncio.to_thread(temporary_file)
+        body = Body(0, file, is_upload=True)
+        # set by config.server.protocol: releases the part from its count of memory
+        let_go = scope.get("extensions", {}).get("let_go")
+        async with aclosing(body_parts(scope, receive, begun)) as parts:
+            async for part in parts:
+                body.length += len(part)
+                if body.length > most:
+                    raise too_large
+                await asyncio.to_thread(file.write, part)
+                if let_go is not None:
+                    let_go(len(part))
+        await asyncio.to_thread(file.seek, 0)
+    except BaseException as error:
+        release(file)
+        if not isinstance(error, OSError):
+            raise
+        logger.exception("An upload could not be kept")
+        raise ServiceUnavailable("There is no room for the upload.", retry_after=60) from error
+    return body
+
+
+def release(file: BinaryIO | None) -> None:
+    """Delete an upload's file and free its slot."""
+    global on_disk  # noqa: PLW0603 - a count
+    on_disk -= 1
+    if file is not None:
+        file.close()
 
 
 class BrokenReply(Exception):
@@ -36,19 +161,24 @@ class Exchange:
         self.wsgi, self.scope, self.send = wsgi, scope, send
         self.environ: Any = build_environ(scope, body)  # type: ignore[arg-type]
         self.loop = asyncio.get_running_loop()
+        self.used = 0.0  # seconds of CPU time
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
 
     def run(self) -> bytes | None:
         """Run the application. Returns the reply's body, or None if it was streamed."""
-        reply = self.wsgi(self.environ, self.start_response)
+        began = thread_time()
+        reply: Any = ()
         try:
+            reply = self.wsgi(self.environ, self.start_response)
             if not getattr(reply, "streaming", False):
                 return b"".join(reply)
             self.stream(reply)
             return None
         finally:
-            getattr(reply, "close", lambda: None)()
+            if hasattr(reply, "close"):
+                reply.close()
+            self.used = thread_time() - began
 
     def stream(self, reply: Iterable[bytes]) -> None:
         """Send a reply in chunks. Raises BrokenReply."""

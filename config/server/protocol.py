@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, cast
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from config.server import framing
-from config.server.connections import Wait, Watch, connections_of
-from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, PARSED_AT_ONCE, TOO_LARGE
+from config.server import requests
+from config.server.connections import Wait, Watch, get_connections
 from config.server.refusals import cut_short, no_room, refusal, unreadable
+from config.server.requests import IS_PLAIN_PATH, MAX_HEAD_BYTES, PARSED_AT_ONCE, Cycle, WholeRequest, is_connected
 from config.server.stopping import StoppingProtocol
-from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest, is_connected
 from kit.http.errors import ApiError, InvalidRequest
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class BoundedProtocol(StoppingProtocol):
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
         self.watch = Watch()
-        self.registry = connections_of(self.server_state)
+        self.registry = get_connections(self.server_state)
         self.registry.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -74,8 +73,8 @@ class BoundedProtocol(StoppingProtocol):
         if self.transport.get_write_buffer_size():
             return Wait.READER
         if self.running is not None and not self.running.response_complete:
-            asked = self.stage == BODY and self.running is self.cycle and not self.flow.read_paused
-            return Wait.BODY if asked else None
+            is_reading = self.stage == BODY and self.running is self.cycle and not self.flow.read_paused
+            return Wait.BODY if is_reading else None
         if self.stage == BETWEEN:
             return Wait.HEAD if self.headers is None else Wait.REQUEST
         return Wait.HEAD if self.stage == HEAD else Wait.BODY
@@ -103,8 +102,8 @@ class BoundedProtocol(StoppingProtocol):
         except HttpParserError as error:
             self.refuse(unreadable(error, data))
         else:
-            if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > MAX_HEADERS):
-                self.refuse(InvalidRequest(TOO_LARGE))
+            if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > requests.MAX_HEADERS):
+                self.refuse(InvalidRequest(requests.TOO_LARGE))
 
     def parse_in_turn(self, data: bytes = b"") -> None:
         """Parse the input piece by piece until a request must wait for the previous one; keep the rest."""
@@ -146,39 +145,35 @@ class BoundedProtocol(StoppingProtocol):
             self.trailers += 1
             self.trailer_bytes += len(name) + len(value)
             self.unfinished = 0
-            if len(self.headers) + self.trailers > MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
-                raise InvalidRequest(TOO_LARGE)
+            if len(self.headers) + self.trailers > requests.MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
+                raise InvalidRequest(requests.TOO_LARGE)
             return
         name, value = name.lower(), value.rstrip(b" \t")
-        if name in NOTED:
-            self.note(name, value)
-        self.headers.append((name, value))
-
-    def note(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             self.hosts.append(value)
         elif name == b"transfer-encoding":
             self.codings = self.codings + b"," + value if self.codings else value
-        elif value.lower() == b"100-continue":
+        elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.stand_in:
             self.stand_in = b""
             return
         # The bytes read include what follows the head in its last piece.
-        if len(self.headers) > MAX_HEADERS or (
-            self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and framing.size_of(self.headers) > MAX_HEAD_BYTES
+        if len(self.headers) > requests.MAX_HEADERS or (
+            self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and requests.headers_size(self.headers) > MAX_HEAD_BYTES
         ):
-            raise InvalidRequest(TOO_LARGE)
+            raise InvalidRequest(requests.TOO_LARGE)
         self.unfinished = 0
         version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
-        self.url = framing.read_target(self.url, version, self.hosts, self.headers)
+        self.url = requests.read_target(self.url, version, self.hosts, self.headers)
         if self.codings or upgrade:
             codings, self.codings = self.codings, b""
             if codings:
-                framing.check_codings(codings, version)
-            self.stand_in = framing.stand_in_of(self.headers, codings) if upgrade else b""
+                requests.check_codings(codings, version)
+            self.stand_in = requests.build_stand_in(self.headers, codings) if upgrade else b""
         self.stage = BODY
         self.may_come_whole = (
             IS_PLAIN_PATH(self.url) is not None
@@ -202,18 +197,18 @@ class BoundedProtocol(StoppingProtocol):
     def begin_request(self) -> None:
         super().on_headers_complete()
         self.cycle.held = self.unread_body = 0
-        told = {"let_go": partial(self.let_go, self.cycle), "is_awaited": partial(is_connected, self.transport)}
-        self.scope["extensions"] = told  # type: ignore[typeddict-item]
+        extensions = {"let_go": partial(self.let_go, self.cycle), "is_awaited": partial(is_connected, self.transport)}
+        self.scope["extensions"] = extensions  # type: ignore[typeddict-item]
 
     def on_body(self, body: bytes) -> None:
         self.unfinished = 0
         if self.may_come_whole:
             self.body += body
-            if len(self.body) > MAX_WHOLE_BYTES:
+            if len(self.body) > requests.MAX_WHOLE_BYTES:
                 self.serve_in_parts()
         elif self.cycle.response_complete:
             self.unread_body += len(body)
-            if self.unread_body > MAX_UNREAD_BYTES:
+            if self.unread_body > requests.MAX_UNREAD_BYTES:
                 self.transport.abort()
         elif not self.take(body):
             raise no_room()
@@ -231,8 +226,9 @@ class BoundedProtocol(StoppingProtocol):
         self.stage = BETWEEN
         if self.may_come_whole:
             self.may_come_whole = False
-            self.cycle = WholeRequest(self, self.body)
-            self._start_asgi_task(self.cycle, self.app)
+            self.cycle = self.running = WholeRequest(self, self.body)
+            self.cycle.keep_alive = self.cycle.keep_alive and not self.is_last
+            self.registry.tasks.start(self.cycle.run_asgi(self.app))
         else:
             super().on_message_complete()
 
@@ -241,10 +237,7 @@ class BoundedProtocol(StoppingProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self.running = cycle
         cycle.keep_alive = cycle.keep_alive and not self.is_last
-        if type(cycle) is WholeRequest:
-            self.registry.tasks.start(cycle.run_asgi(app))
-        else:
-            super()._start_asgi_task(cycle, partial(framing.serve, app, cast(Cycle, cycle), self.let_go))
+        super()._start_asgi_task(cycle, partial(requests.serve, app, cast(Cycle, cycle), self.let_go))
 
     def let_go(self, cycle: Cycle, size: int | None = None) -> None:
         """Stop counting `size` bytes of the body as memory; None means all."""

@@ -2,6 +2,7 @@
 # Dumps the database into /backup once a day, and deletes dumps that are older than BACKUP_DAYS. Copy /backup to another
 # machine: a backup on the same disk is lost with it. docs/guides/restore.md tells how to restore one.
 set -u
+: "${BACKUP_DAYS:=14}"
 umask 077
 trap 'exit 0' TERM
 

@@ -101,7 +101,9 @@ const staysOpen = (request, env) =>
   env.OPEN_PATHS === undefined || PUBLIC.test(pathOf(request)) || isOpen(request, env);
 
 const unavailable = (text) =>
-  new Response(text, { status: 503, headers: { "retry-after": "10", "cache-control": "no-store" } });
+  new Response(`<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${text}</title><p>${text}</p>`, {
+    status: 503, headers: { "content-type": "text/html; charset=utf-8", "retry-after": "10", "cache-control": "no-store" },
+  });
 
 export default {
   async fetch(request, env) {
@@ -120,7 +122,7 @@ export default {
     }
     // What something before the service answers, such as a login page, is no decision: it opens no page by name.
     const isOpened = answer === null ? isUnasked || staysOpen(request, env) : env.OPEN_PATHS === undefined;
-    if (!isAllowed && !isOpened) return unavailable("Access could not be checked.");
+    if (!isAllowed && !isOpened) return unavailable("Access cannot be checked at the moment. Please try again in a few seconds.");
     // What a visitor sends under these names never reaches the origin.
     const headers = new Headers(request.headers);
     for (const name of [...headers.keys()]) {
@@ -131,10 +133,8 @@ export default {
     const shown = new Response(response.body, response);
     for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.append(name, value);
     if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
-    // A page that was charged for, or counted for a cookie, is for one visitor: no shared cache may keep it.
-    if (["crawler-charged", "set-cookie"].some((name) => answer?.headers.has(name))) {
-      shown.headers.set("cache-control", "private");
-    }
+    // A page that is not for everybody: no shared cache may keep it.
+    if (answer?.headers.has("x-access-cache")) shown.headers.set("cache-control", answer.headers.get("x-access-cache"));
     return shown;
   },
 };

@@ -142,22 +142,6 @@ def valid_request_id(sent: str) -> str:
     return sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}"
 
 
-class RequestIdMiddleware:
-    """Set `X-Request-Id` on every response: the client's own if it is 1–128 visible ASCII characters."""
-
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        token = request_id.set(valid_request_id(request.headers.get("X-Request-Id", "")))
-        try:
-            response = self.get_response(request)
-            response["X-Request-Id"] = request_id.get()
-            return response
-        finally:
-            request_id.reset(token)
-
-
 MAX_HOST = 100  # characters of a host in an error
 MAX_ADDRESS = 100  # characters, including brackets, scope, port and spaces
 
@@ -221,7 +205,7 @@ class TrustedProxies:
 
 
 class AddressedRequest(HttpRequest):
-    """A request that passed ClientAddressMiddleware."""
+    """A request that passed RequestMiddleware."""
 
     client_address: Address | None
 
@@ -230,20 +214,28 @@ def get_client_address(request: HttpRequest) -> Address | None:
     return cast(AddressedRequest, request).client_address
 
 
-class ClientAddressMiddleware:
-    """Set `request.client_address`, and remove X-Forwarded-Proto from untrusted peers."""
+class RequestMiddleware:
+    """Set `request.client_address`, and `X-Request-Id` on every response.
+
+    A client may choose the id: 1-128 visible ASCII characters. X-Forwarded-Proto counts from trusted peers only.
+    """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
         self.proxies = TrustedProxies()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        peer = request.META.get("REMOTE_ADDR", "")
-        if not self.proxies.include(peer):
-            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
-        forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR")
+        peer, forwarded_for = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR")
         cast(AddressedRequest, request).client_address = self.proxies.client_of(peer, forwarded_for)
-        return self.get_response(request)
+        if "HTTP_X_FORWARDED_PROTO" in request.META and not self.proxies.include(peer):
+            del request.META["HTTP_X_FORWARDED_PROTO"]
+        token = request_id.set(valid_request_id(request.headers.get("X-Request-Id", "")))
+        try:
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id.get()
+            return response
+        finally:
+            request_id.reset(token)
 
 
 def unknown_host(host: str) -> InvalidRequest:

@@ -112,10 +112,10 @@ def name_lookups() -> ThreadPoolExecutor:
 
 async def resolve_by_system(host: str, port: int) -> list[Address]:
     """Return every address that the system's resolver knows for the name. Raises OSError."""
-    found = await asyncio.get_running_loop().run_in_executor(
+    answers = await asyncio.get_running_loop().run_in_executor(
         name_lookups(), lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     )
-    return list(dict.fromkeys(ip_address(str(sockaddr[0])) for *_, sockaddr in found))
+    return list(dict.fromkeys(ip_address(str(sockaddr[0])) for *_, sockaddr in answers))
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
@@ -202,7 +202,7 @@ class Client:
     ) -> Reply:
         """Return the reply, whatever its status.
 
-        Raises Refused for the URL, or Unreachable without a reply in time.
+        Raises DestinationRefused for the URL, or Unreachable without a reply in time.
         """
         check_url(url, allow_private=self.allow_private)
         sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]

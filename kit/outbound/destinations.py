@@ -55,7 +55,7 @@ def is_public(address: Address) -> bool:
 
 
 def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
-    """Return the parsed URL if its text is acceptable. Raises Refused.
+    """Return the parsed URL if its text is acceptable. Raises DestinationRefused.
 
     Accepts `https` on port 443 with a public name or address. `allow_private` also accepts `http`, other ports and
     private names and addresses.
@@ -86,7 +86,7 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
 
 
 def check_name(host: str, *, allow_private: bool = False) -> None:
-    """Raise Refused if the host is not a DNS name, or is a private one without `allow_private`."""
+    """Raise DestinationRefused if the host is not a DNS name, or is a private one without `allow_private`."""
     if IS_ADDRESS_IN_DISGUISE(host.rstrip(".")):
         raise DestinationRefused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
     if not IS_NAME(host):
@@ -96,7 +96,7 @@ def check_name(host: str, *, allow_private: bool = False) -> None:
 
 
 def check_address(address: Address, *, allow_private: bool = False) -> None:
-    """Raise Refused if the address is not public, unless `allow_private`."""
+    """Raise DestinationRefused if the address is not public, unless `allow_private`."""
     if not allow_private and not is_public(address):
         raise DestinationRefused("The host must resolve to public addresses only.")
 

@@ -1,4 +1,4 @@
-"""Heavy requests, whose cost the client chooses. They run in threads of their own (config.server.threads).
+"""Heavy requests, whose cost the client chooses. HEAVY_THREADS of them run at once (config.server.thread_pools).
 
 A viewset names its heavy actions in `heavy`. Exports of a list, and lists with `count=exact`, are always heavy. The
 decorator marks function views and methods of the admin.

@@ -82,7 +82,7 @@ def log_access(method: str, route: str, status: int, seconds: float, grant: Call
 
 
 class ObservationMiddleware:
-    """Counts and times every request. Runs inside RequestIdMiddleware, so that log lines have the id."""
+    """Counts and times every request. Runs inside RequestMiddleware, so that log lines have the id."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -83,12 +83,13 @@ def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapsh
     return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
 
 
-def leniency(answer: Answer) -> tuple[bool, bool, bool]:
-    """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices."""
-    decision = answer.decision
+def leniency(answer: Answer) -> tuple[bool, bool, bool, bool]:
+    """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices, conditions."""
+    decision, rule = answer.decision, answer.decision.rule
     if decision.refuses:
-        return False, any(offers(answer.policy, answer.facts)), False
-    return True, decision.rule is None or decision.rule.rate_limit is None, decision.price is None
+        return False, any(offers(answer.policy, answer.facts)), False, False
+    is_unconditional = rule is None or all(condition.name == "default" for condition in rule.conditions)
+    return True, rule is None or rule.rate_limit is None, decision.price is None, is_unconditional
 
 
 def traced_decision(answer: Answer) -> dict[str, str | bool]:

@@ -10,8 +10,8 @@ from licensing.access.rendering import present
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import Reason
+from licensing.policies.describe_rule import RuleJson, describe
 from licensing.policies.facts import value_in_words
-from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
 
 
@@ -36,7 +36,7 @@ class DecisionInWords(TypedDict):
     steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`, and the result as `outcome`
 
 
-def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:
+def in_words(answer: Answer, rules: Sequence[RuleJson]) -> DecisionInWords:
     """Describe the decision, with these rules as sentences."""
     shown = present(answer, explain=True)
     reason = answer.decision.observed or answer.decision.reason

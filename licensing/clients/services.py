@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.keys import keytext
-from accounts.keys.uses import PRECISION
+from accounts.keys.callers import PRECISION
 from accounts.plans import epochs
 from kit.http.errors import Revoked
 from kit.values import ids

@@ -16,6 +16,7 @@ from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.documents import terms_headers
+from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
 from licensing.policies.modes import Mode
@@ -33,6 +34,8 @@ MESSAGES = {
 SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD = "X-Access-Would"
+CACHE = "X-Access-Cache"  # Cache-Control of a page that no shared cache may keep
+PRIVATE = {CACHE: "private"}
 MODE = "X-Access-Mode"  # of a site that refuses nobody: middleware keeps it open while the service is down
 # Asks for a signature of Web Bot Auth (RFC 9421, section 5.1).
 ACCEPT_SIGNATURE = {
@@ -161,6 +164,8 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
             about[MODE] = answer.facts.mode
         if decision.price is not None:
             about[CHARGED] = format_price(*decision.price)
+        if decision.price is not None or not is_for_everybody(answer):
+            about |= PRIVATE
         terms = terms_headers(answer.policy, original.origin)
         return EdgeAnswer(200, decision_headers(200, "allow", original) | terms | about)
     reason = decision.reason or Reason.POLICY_DENIED
@@ -181,6 +186,12 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
     message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED if offered else LICENSED))
     headers = decision_headers(status, "deny", original) | about
     return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=bool(own))
+
+
+def is_for_everybody(answer: Answer) -> bool:
+    """Whether everybody may read the allowed page at any time, or its site or policy refuses nobody."""
+    policy = answer.policy
+    return policy is None or answer.facts.mode != Mode.ENFORCE or always_allows(policy, READ)
 
 
 def status_of(answer: Answer) -> int:

@@ -38,6 +38,7 @@ from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
+    PRIVATE,
     WOULD,
     EdgeAnswer,
     Refusal,
@@ -247,7 +248,7 @@ class ForwardApplication(CheckApplication):
             raise answer
         reply = build_answer(answer, original, payment)
         cookie = new_cookie(answer, edge.grant.account_id, original.cookie, is_secure=original.is_secure)
-        return replace(reply, headers=reply.headers | cookie) if cookie else reply
+        return replace(reply, headers=reply.headers | cookie | PRIVATE) if cookie else reply
 
     async def answer_without(
         self,

@@ -56,9 +56,9 @@ def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[Htt
         try:
             return answer(handler(request, parse_parameters(request)))
         except OAuthError as refusal:
-            told = {"error": refusal.error, "error_description": refusal.description}
+            body = {"error": refusal.error, "error_description": refusal.description}
             challenge = {"WWW-Authenticate": 'Basic realm="licence server"'} if refusal.status == 401 else {}
-            return answer(told, refusal.status, challenge)
+            return answer(body, refusal.status, challenge)
         except Exception as exc:
             error = as_api_error(exc)
             if error.status_code < 500:
@@ -74,7 +74,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def parse_parameters(request: HttpRequest) -> Parameters:
-    """Parse the parameters from the body. Raises Refused if one is repeated or not a string."""
+    """Parse the parameters from the body. Raises OAuthError if one is repeated or not a string."""
     media = (request.content_type or FORM).lower()
     try:
         if media == JSON:
@@ -96,7 +96,7 @@ def parse_parameters(request: HttpRequest) -> Parameters:
 
 
 def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]:
-    """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises Refused."""
+    """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises OAuthError."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
         return given.get("client_id", ""), given.get("client_secret", "")
@@ -110,7 +110,7 @@ def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]
 
 
 def authenticate_client(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
-    """Authenticate the client. Raises Refused."""
+    """Authenticate the client. Raises OAuthError."""
     client = authenticate(*read_credentials(request, given), now)
     if client is None:
         raise OAuthError("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
@@ -161,14 +161,14 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     else:
         client = authenticate_client(request, given, now)
         account_id = client.account_id
-    told: dict[str, Any] = introspect_token(
+    body: dict[str, Any] = introspect_token(
         required_parameter(given, "token"), account_id, client, given.get("resource"), now
     )
-    return told
+    return body
 
 
 def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
-    """Return the account of an API key with `access:check`. Raises Refused."""
+    """Return the account of an API key with `access:check`. Raises OAuthError."""
     try:
         grant = find_grant(text)
         grant.check(now)
@@ -180,7 +180,7 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
 
 
 def required_parameter(given: Parameters, name: str) -> str:
-    """Return a required parameter. Raises Refused if it is missing."""
+    """Return a required parameter. Raises OAuthError if it is missing."""
     if not given.get(name):
         raise OAuthError("invalid_request", f"{name} is required.")
     return given[name]

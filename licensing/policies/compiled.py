@@ -37,7 +37,7 @@ class CompiledPolicy:
         conditions = [condition for rule in rules for condition in rule.conditions]
         moments = {moment for condition in conditions for moment in condition.moments}
         schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
-        ordered = tuple(sorted(rules, key=precedence))
+        ordered = tuple(sorted(rules, key=Rule.precedence))
         reads_address = any(condition.name == "ip" for condition in conditions)
         comparisons = sum(condition.comparisons for condition in conditions)
         return cls(
@@ -69,8 +69,3 @@ def collect_permissions(rules: Sequence[Rule]) -> frozenset[str]:
     for rule in rules:
         named.update(rule.wanted_permissions or ())
     return frozenset(named)
-
-
-def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
-    """Sort key of rules: ascending priority (none last), then deny before allow, then list order."""
-    return rule.priority is None, rule.priority or 0, rule.action != "deny", rule.index

@@ -328,7 +328,7 @@ TYPES = (
         name="attributes",
         kind=Kind.OBJECT,
         build=build_attributes,
-        schema=attribute_conditions.WANTED_SCHEMA,
+        schema=attribute_conditions.CONDITION_SCHEMA,
         holds_if="each named attribute of the requester has this value or one of these, or lies within these bounds",
         words="{}",
         place=11,
@@ -338,7 +338,7 @@ TYPES = (
         text=attribute_conditions.lines_of_condition,
         read_text=attribute_conditions.read_condition,
         form_rule=attribute_conditions.FORM_RULE,
-        comparable=attribute_conditions.comparable_attributes,
+        comparable=attribute_conditions.parse_comparisons,
         covers=attribute_conditions.covers_attributes,
         never=attribute_conditions.never_attributes,
     ),
@@ -346,7 +346,7 @@ TYPES = (
         name="schedule",
         kind=Kind.OBJECT,
         build=build_schedule,
-        schema=schedules.WANTED_SCHEMA,
+        schema=schedules.CONDITION_SCHEMA,
         holds_if="the check is within these days and hours, in this time zone",
         words="{}",
         place=12,
@@ -362,12 +362,12 @@ TYPES = (
 )
 CONDITIONS = {one.name: one for one in TYPES}
 UNKNOWN = f"There is no such condition. Known: {', '.join(CONDITIONS)}."
-IN_WORDS = tuple(sorted(TYPES, key=attrgetter("place")))
+CONDITIONS_IN_ORDER = tuple(sorted(TYPES, key=attrgetter("place")))
 
 
 def condition_names(*kinds: Kind) -> tuple[str, ...]:
     """Return the names of conditions of these kinds, in sentence order."""
-    return tuple(one.name for one in IN_WORDS if one.kind in kinds)
+    return tuple(one.name for one in CONDITIONS_IN_ORDER if one.kind in kinds)
 
 
 CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'

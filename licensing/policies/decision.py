@@ -1,4 +1,7 @@
-"""Decide a check from a policy and facts (docs/reference/policies.md). Pure: no ORM, clock or I/O."""
+"""Decide a check from a policy and facts (docs/reference/policies.md). Pure: no ORM, clock or I/O.
+
+Takes the first matching rule; licensing.policies.compiled sorts them by `Rule.precedence`.
+"""
 
 from enum import StrEnum
 

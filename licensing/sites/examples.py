@@ -37,7 +37,13 @@ OPERATIONS = {
     "GET /v1/sites/{id}": Operation("getSite", SITE),
     "PATCH /v1/sites/{id}": Operation(
         "updateSite",
-        {**SITE, "mode": "enforce", "updated": UPDATED, "uncoveredHosts": ["shop.publisher.example"]},
+        {
+            **SITE,
+            "mode": "enforce",
+            "updated": UPDATED,
+            "uncoveredHosts": ["shop.publisher.example"],
+            "proxyFileChanged": True,
+        },
         {"mode": "enforce"},
         codes=("resource_already_exists",),
     ),

@@ -4,12 +4,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Array, Choice, Host, Id, Several, Text, Timestamp, Url
+from kit.rest.fields import Array, Boolean, Choice, Host, Id, Several, Text, Timestamp, Url
 from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from licensing.policies.modes import MODES
-from licensing.sites.models import Ask, Site
+from licensing.sites.models import AskedVisitors, Site
 from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
@@ -118,7 +118,7 @@ class SiteSerializer(RowSerializer):
     )
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
     ask = Choice(
-        choices=Ask.choices,
+        choices=AskedVisitors.choices,
         required=False,
         help_text="Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or "
         "`everyone`. For the generated files.",
@@ -151,12 +151,18 @@ class SiteSerializer(RowSerializer):
         "that enforces the site.",
     )
 
-    cleared = {"rules": [], "aliases": []}
-    shown_once = frozenset({"uncoveredHosts"})
-    for_secret_keys = frozenset({"robotsTxt"})
-    sometimes = frozenset({"robotsTxt", "uncoveredHosts"})
+    proxyFileChanged = Boolean(
+        read_only=True,
+        help_text="True if the file for the site's proxy depends on what has changed: get it again. Only in the reply "
+        "to such a PATCH.",
+    )
 
-    attributes = {"aliases": "shown_aliases", "rules": "shown_rules"}
+    cleared = {"rules": [], "aliases": []}
+    shown_once = frozenset({"uncoveredHosts", "proxyFileChanged"})
+    for_secret_keys = frozenset({"robotsTxt"})
+    sometimes = shown_once | for_secret_keys
+
+    attributes = {"aliases": "ordered_aliases", "rules": "rendered_rules"}
 
     def show_verification(self, site: Site) -> Rendered:
         return {"record": dns_record(site.pk), "url": file_url(site.host), "dnsName": txt_name(site.host)}

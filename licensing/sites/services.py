@@ -34,7 +34,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     for name in fields.keys() - {"rules", "aliases"}:
         setattr(site, name, fields[name])
     adding = site._state.adding
-    former_aliases = [] if adding else site.shown_aliases
+    former_aliases = [] if adding else site.ordered_aliases
     if aliases is not None or before.get("host") != site.host:
         epochs.hold(site.account_id)  # so that no two sites take a host at once
         check_hosts(site, former_aliases if aliases is None else aliases)
@@ -46,9 +46,9 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
             )
         site.verified_at = None
     if not adding:
-        told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
+        told = site.rendered_rules if rules is None else [render_rule(**rule) for rule in rules]
         kept = former_aliases if aliases is None else list(aliases)
-        if not audit.changes(before, {**site.audited(), "rules": told, "aliases": kept}):
+        if not audit.diff(before, {**site.audited(), "rules": told, "aliases": kept}):
             return site
         site.updated = timezone.now()
     if adding:
@@ -104,6 +104,12 @@ def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:
             raise unknown_policy(rule["policy_id"], f"rules[{index}].policyId")
     site.rules.all().delete()
     SiteRule.objects.bulk_create(SiteRule(site=site, position=index, **rule) for index, rule in enumerate(rules))
+
+
+def proxy_file_facts(site: Site) -> dict[str, object]:
+    """Return the site's fields that its proxy's file has, or from which it is derived."""
+    fields = site.audited()
+    return {name: fields[name] for name in ("host", "aliases", "mode", "unknown", "ask", "rules")}
 
 
 @transaction.atomic

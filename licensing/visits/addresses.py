@@ -1,4 +1,4 @@
-"""Tells whether the visits of a site come from few addresses, as behind a CDN that hides those of visitors."""
+"""Tells whether the visits of a site come from few networks, as behind a CDN that hides the addresses of visitors."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,19 +8,32 @@ from typing import NamedTuple
 from django.db.models.fields.json import KT
 
 from analytics.models import AccessEvent
+from kit.values.networks import truncate_address
 from licensing.access.filters import recorded_fact
+from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
 SEARCHED = 5_000  # newest decisions of the account, because they have no index by site
 MOST_VISITS, LEAST_VISITS = 1_000, 50  # to compare
 FEW = 5
 NEARLY_ALL = 0.95
+BY_ADDRESS = frozenset({Identification.ADDRESS, Identification.REVERSE_DNS})  # verify a crawler
 
 
 class Visit(NamedTuple):
+    """A visit. `address` is truncated for people, and whole for crawlers."""
+
     created: datetime
-    address: str | None  # truncated, of people
     requester: int
+    address: str | None
+    user_agent: str | None
+    identified_by: str | None
+
+    @property
+    def network(self) -> str | None:
+        """The first address of the network, as it is stored for people; None if it has verified a crawler."""
+        is_verified = self.identified_by in BY_ADDRESS
+        return None if is_verified or not self.address else truncate_address(self.address)
 
 
 def newest_visits(site: Site) -> list[Visit]:
@@ -28,16 +41,25 @@ def newest_visits(site: Site) -> list[Visit]:
     newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
     own = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
     rows = own.exclude(facts__has_key="imported").order_by("-created", "-pk")
-    return [Visit(*row) for row in rows.values_list("created", KT("facts__ip"), "requester_id")[:MOST_VISITS]]
+    facts = [KT(f"facts__{name}") for name in ("ip", "userAgent", "identifiedBy")]
+    return [Visit(*row) for row in rows.values_list("created", "requester_id", *facts)[:MOST_VISITS]]
 
 
-def shared_addresses(visits: Sequence[Visit]) -> list[str]:
-    """Return the few addresses that nearly all visits have, if different visitors share each; otherwise none."""
-    requesters = defaultdict(set)
-    for visit in visits:
-        requesters[visit.address].add(visit.requester)
-    busiest = Counter(visit.address for visit in visits).most_common(FEW)
-    shared = {address: count for address, count in busiest if address and len(requesters[address]) > 1}
-    if len(visits) < LEAST_VISITS or sum(shared.values()) < NEARLY_ALL * len(visits):
+def shared_networks(visits: Sequence[Visit]) -> list[str]:
+    """Return the few networks that nearly all visits have, if different visitors share each; otherwise none.
+
+    Visitors differ by requester or User-Agent: people are one requester.
+    """
+    if len(visits) < LEAST_VISITS:
         return []
-    return list(shared)
+    visitors = defaultdict(set)
+    for visit in visits:
+        visitors[visit.network].add((visit.requester, visit.user_agent))
+    busiest = Counter(visit.network for visit in visits).most_common(FEW)
+    shared = {network: count for network, count in busiest if network and len(visitors[network]) > 1}
+    return sorted(shared) if sum(shared.values()) >= NEARLY_ALL * len(visits) else []
+
+
+def in_words(networks: Sequence[str]) -> str:
+    """Return the networks as they are stored, for a sentence."""
+    return f"the network{'s' if networks[1:] else ''} of {', '.join(networks)}"

@@ -5,7 +5,7 @@ from django.core.checks import Warning as Weakness
 from django.db import DatabaseError
 
 from licensing.sites.models import Site
-from licensing.visits.addresses import newest_visits, shared_addresses
+from licensing.visits.addresses import in_words, newest_visits, shared_networks
 
 MOST_SITES = 100  # that are checked, the newest ones
 
@@ -14,19 +14,19 @@ MOST_SITES = 100  # that are checked, the newest ones
 def visitors_have_addresses(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     return [
         Weakness(
-            f"Nearly all of the latest visits to {host} came from {', '.join(addresses)}.",
+            f"Nearly all of the latest visits to {host} came from {in_words(networks)}.",
             hint="If that is a CDN or a load balancer: docs/reference/edge.md, Behind a CDN.",
             id="licensing.W001",
         )
-        for host, addresses in find_hidden_visitors()
+        for host, networks in find_hidden_visitors()
     ]
 
 
 def find_hidden_visitors() -> list[tuple[str, list[str]]]:
-    """Return the hosts of sites whose visitors share addresses, with these."""
+    """Return the hosts of sites whose visitors share networks, with these."""
     try:
         sites = Site.objects.order_by("-created", "-pk")[:MOST_SITES]
-        found = [(site.host, shared_addresses(newest_visits(site))) for site in sites]
+        found = [(site.host, shared_networks(newest_visits(site))) for site in sites]
     except DatabaseError:  # it cannot be reached, or is not migrated: both are reported elsewhere
         return []
-    return [(host, addresses) for host, addresses in found if addresses]
+    return [(host, networks) for host, networks in found if networks]

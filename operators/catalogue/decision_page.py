@@ -10,12 +10,12 @@ from msgspec import Struct
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason, effective_mode
-from licensing.policies.in_words import Rule, describe
+from licensing.policies.describe_rule import RuleJson, describe
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.policies.in_words import rule_name
+from operators.policies.descriptions import rule_name
 from operators.policies.trial import Side, build_side
 
 
@@ -77,7 +77,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     )
 
 
-def deciding_rules(event: AccessEvent) -> Sequence[Rule]:
+def deciding_rules(event: AccessEvent) -> Sequence[RuleJson]:
     """Return the rules of the policy's version at the time."""
     if event.policy_version is None:
         return []

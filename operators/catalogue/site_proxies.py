@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
 from licensing.sites.models import Site
-from licensing.visits.addresses import SEARCHED, Visit, newest_visits, shared_addresses
+from licensing.visits.addresses import SEARCHED, Visit, in_words, newest_visits, shared_networks
 from operators.access.key_pages import NO_REFUSAL, refusal_in_words
 from operators.base.links import change_url
 from operators.base.times import shown_time
@@ -34,15 +34,15 @@ def last_question(site: Site) -> str:
 
 
 def warning_about_addresses(visits: Sequence[Visit]) -> str:
-    """Return a warning if nearly all visits have few addresses, each of them shared by different visitors."""
-    addresses = shared_addresses(visits)
-    if not addresses:
+    """Return a warning if nearly all visits come from few networks, each of them shared by different visitors."""
+    networks = shared_networks(visits)
+    if not networks:
         return ""
     return format_html(
         ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
         "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
         f"{len(visits):,}",
-        ", ".join(addresses),
+        in_words(networks),
     )
 
 

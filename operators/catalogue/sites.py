@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -56,6 +56,7 @@ def uncovered_hosts(site: Site) -> list[str]:
 
 
 MOST_NAMED = 10  # hosts without a site
+PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
@@ -112,13 +113,17 @@ class SiteAdmin(LogUploads):
         ]
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
-        return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}
+        return {**super().editable_state(obj, fields), "rules": obj.rendered_rules, "aliases": obj.ordered_aliases}
 
     def create(self, request: HttpRequest, fields: Values) -> Site:
         return site_services.create_site(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
-        return site_services.update_site(obj, fields)
+        former = site_services.proxy_file_facts(obj)
+        site = site_services.update_site(obj, fields)
+        if site_services.proxy_file_facts(site) != former:
+            self.message_user(request, PROXY_FILE_CHANGED, messages.WARNING)
+        return site
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer Enforce only for sites that are not enforced yet."""
@@ -135,7 +140,7 @@ class SiteAdmin(LogUploads):
 
         def perform(fields: object) -> str:
             site_services.update_site(site, {"mode": Mode.ENFORCE.value})
-            return f"The decisions on {site.host} are carried out."
+            return f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}"
 
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)
@@ -213,7 +218,7 @@ class SiteAdmin(LogUploads):
             self,
             obj=site,
             title=f"Delete the site {site.host}?",
-            facts=[("Account", str(site.account)), ("Rules", str(len(site.shown_rules)))],
+            facts=[("Account", str(site.account)), ("Rules", str(len(site.rendered_rules)))],
             effects=[
                 "All its pages are let through at once, except those of items.",
                 "Decisions on its pages remain.",
@@ -245,9 +250,9 @@ class SiteAdmin(LogUploads):
 
     @display(description="Aliases")
     def aliases_in_words(self, site: Site) -> str:
-        return ", ".join(site.shown_aliases)
+        return ", ".join(site.ordered_aliases)
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:
-        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
+        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.rendered_rules)
         return format_html_join("", "<p>{}: {}</p>", rows)

@@ -17,7 +17,7 @@ from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
 from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.in_words import describe_test, with_rule_names
+from operators.policies.descriptions import describe_test, with_rule_names
 
 FORGET = "forget"  # step that removes an example, as in `forget-3`
 AS_JSON, AS_LIST = "examples-json", "examples-list"
@@ -92,12 +92,12 @@ def read(text: str) -> PolicyTest | None:
     return test
 
 
-def with_expectation(text: str, wanted: str) -> str:
+def with_expectation(text: str, expected: str) -> str:
     """Return the example with the chosen outcome."""
     test = read(text)
-    if test is None or wanted not in ("allowed", "denied") or test["expect"]["allowed"] is (wanted == "allowed"):
+    if test is None or expected not in ("allowed", "denied") or test["expect"]["allowed"] is (expected == "allowed"):
         return text
-    return orjson.dumps({**test, "expect": {"allowed": wanted == "allowed"}}).decode()
+    return orjson.dumps({**test, "expect": {"allowed": expected == "allowed"}}).decode()
 
 
 def as_text(sent: Sequence[str]) -> str:

@@ -11,13 +11,13 @@ from unfold.widgets import (
 )
 
 from kit.values.faults import Fault
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from licensing.policies.policy_tests import run_tests
 from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT, ServiceForm
+from operators.policies.descriptions import with_rule_names
 from operators.policies.examples import AS_LIST, ExamplesField
-from operators.policies.in_words import with_rule_names
 from operators.policies.rule_rows import row_rule
 from operators.policies.rules_field import RulesField, rows_shown
 
@@ -65,9 +65,9 @@ class PolicyForm(ServiceForm):
             raise forms.ValidationError("Must have at most 2,000 characters.")
         return description or None
 
-    def clean_rules(self) -> list[Rule]:
+    def clean_rules(self) -> list[RuleJson]:
         """Check the size of the rules unless they are unchanged, because older policies may exceed it."""
-        rules: list[Rule] = self.cleaned_data["rules"]
+        rules: list[RuleJson] = self.cleaned_data["rules"]
         if "rules" in self.changed_data:
             try:
                 check_size(rules)

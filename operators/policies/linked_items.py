@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.utils.html import format_html
 
 from licensing.content.models import Content
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import list_url
 
@@ -38,22 +38,22 @@ def items_linked(policy: Policy, number: int) -> str:
 MOST_POLICIES = 1_000  # newest policies to read, which bounds the cost
 
 
-def known_rules(account_ids: Iterable[str]) -> Iterator[Rule]:
+def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
     """Yield the rules of the newest MOST_POLICIES."""
     policies = Policy.objects.filter(account__in=account_ids, deleted_at=None)
     for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MOST_POLICIES]:
         yield from rules
 
 
-def asked_for(rule: Rule, condition: str) -> list[str]:
+def asked_for(rule: RuleJson, condition: str) -> list[str]:
     """Return the values of a condition in a rule; empty without it."""
-    wanted = rule["conditions"].get(condition, [])
-    return list(map(str, wanted if isinstance(wanted, list) else [wanted]))
+    values = rule["conditions"].get(condition, [])
+    return list(map(str, values if isinstance(values, list) else [values]))
 
 
 def known_permissions(account_ids: Iterable[str]) -> set[str]:
     """Return permissions that rules grant or require, without `full_access`, which nobody requests."""
-    found: set[str] = set()
+    names: set[str] = set()
     for rule in known_rules(account_ids):
-        found.update(rule.get("permissions") or (), asked_for(rule, "permission"))
-    return found - {"full_access"}
+        names.update(rule.get("permissions") or (), asked_for(rule, "permission"))
+    return names - {"full_access"}

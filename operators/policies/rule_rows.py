@@ -13,7 +13,7 @@ from django.http import QueryDict
 from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, as_list, condition_names
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import MAX_PRIORITY
 from operators.base.fields import lines, one_line
 
@@ -28,7 +28,7 @@ def place(priority: int | None, action: str, index: int) -> Place:
     return priority is None, priority or 0, action != "deny", index
 
 
-def in_evaluation_order(rules: Sequence[Rule]) -> list[tuple[int, Rule]]:
+def in_evaluation_order(rules: Sequence[RuleJson]) -> list[tuple[int, RuleJson]]:
     """Return the rules in evaluation order, each with its index in the list."""
     return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
 
@@ -101,7 +101,7 @@ RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
-def rule_row(rule: Rule) -> RuleRow:
+def rule_row(rule: RuleJson) -> RuleRow:
     """Return the row of a valid rule."""
     conditions, limit, price = rule["conditions"], rule.get("rateLimit"), rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
@@ -149,8 +149,8 @@ def row_rule(row: RuleRow) -> dict[str, object]:
         conditions["default"] = True
     conditions |= {name: row[name] == "yes" for name in FLAGS if row[name]}
     for name in LISTS:
-        if wanted := lines(row[name]):
-            conditions[name] = wanted if len(wanted) > 1 else wanted[0]
+        if values := lines(row[name]):
+            conditions[name] = values if len(values) > 1 else values[0]
     conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
     conditions |= {name: read_object(name, row[name]) for name in OBJECTS if row[name].strip()}
     rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
@@ -187,7 +187,7 @@ def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
     """
     try:
         former: dict[str, object] = orjson.loads(original)
-        shown = rule_row(cast(Rule, former))
+        shown = rule_row(cast(RuleJson, former))
         said = meaning(row_rule({**shown, "message": one_line(shown["message"]), "original": ""}))
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
         return rule
@@ -201,7 +201,7 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
     conditions = rule["conditions"]
     if not isinstance(conditions, dict):
         raise TypeError("A rule's conditions must be an object.")
-    return {**rule, "conditions": {name: as_list(wanted) for name, wanted in conditions.items()}}
+    return {**rule, "conditions": {name: as_list(value) for name, value in conditions.items()}}
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ from datetime import date, timedelta
 from django.utils import timezone
 from msgspec import Struct
 
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_rule, rule_row
 
 EMBARGO = timedelta(days=30)
-DENY_ALL: Rule = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
-LICENSED: Rule = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+DENY_ALL: RuleJson = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
+LICENSED: RuleJson = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
 
 class RuleTemplate(Struct, frozen=True):
@@ -20,7 +20,7 @@ class RuleTemplate(Struct, frozen=True):
     name: str
     title: str
     told: str
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleJson, ...]
 
 
 def templates(today: date) -> tuple[RuleTemplate, ...]:
@@ -115,7 +115,7 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     return rows
 
 
-def with_rules(rows: list[RuleRow], added: Sequence[Rule]) -> list[RuleRow]:
+def with_rules(rows: list[RuleRow], added: Sequence[RuleJson]) -> list[RuleRow]:
     """Add a template's rules: specific denials first, catch-alls last and only once.
 
     Skips rules equivalent to an existing row.

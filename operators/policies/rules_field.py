@@ -15,11 +15,11 @@ from kit.values.faults import Fault
 from kit.values.json_values import is_same
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, condition_names
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.in_words import describe_row
+from operators.policies.descriptions import describe_row
 from operators.policies.rule_rows import (
     FLAGS,
     MOMENTS,
@@ -44,7 +44,7 @@ FURTHER = [name for name in condition_names(Kind.VALUES, Kind.NETWORKS) if name 
 RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
 
 
-def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
+def rows_shown(rules: Sequence[RuleJson]) -> list[RuleRow]:
     """Return the rows of valid rules in evaluation order."""
     return [rule_row(rule) for _, rule in in_evaluation_order(rules)]
 
@@ -71,7 +71,7 @@ class RulesWidget(CompositeWidget):
         return in_order(apply_step(submitted_rows(data), step)), None
 
     def get_context(
-        self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
+        self, name: str, value: RulesValue | list[RuleJson] | None, attrs: dict[str, object] | None
     ) -> dict[str, object]:
         rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
         context: dict[str, object] = super().get_context(name, None, attrs)
@@ -102,13 +102,13 @@ class RulesWidget(CompositeWidget):
             known = CONDITIONS[name]
             return field(name, known.label, hint=known.hint, **more)
 
-        told = describe_row(row)
+        description = describe_row(row)
         return {
             "index": index,
             "number": index + 1 if isinstance(index, int) else "",
-            "sentence": told.sentence,
-            "place": told.place,
-            "open": not told.is_complete or any(place == index for place, _ in self.errors),
+            "sentence": description.sentence,
+            "place": description.place,
+            "open": not description.is_complete or any(place == index for place, _ in self.errors),
             "error": self.errors.get((index, "")) if isinstance(index, int) else None,
             "action": field("action", "Action", choices=ACTIONS),
             "priority": field("priority", "Priority"),
@@ -146,7 +146,7 @@ class RulesField(forms.Field):
     def __init__(self) -> None:
         super().__init__(required=False)
 
-    def clean(self, value: RulesValue) -> list[Rule]:
+    def clean(self, value: RulesValue) -> list[RuleJson]:
         rules = self.given(value)
         try:
             check_values(rules, "", 0)
@@ -178,7 +178,7 @@ class RulesField(forms.Field):
         except ApiError as error:
             raise forms.ValidationError(error.message) from None
 
-    def has_changed(self, initial: Sequence[Rule] | None, data: RulesValue | None) -> bool:
+    def has_changed(self, initial: Sequence[RuleJson] | None, data: RulesValue | None) -> bool:
         rows, text = data or (None, None)
         shown = [rule for _, rule in in_evaluation_order(initial or [])]
         try:

@@ -26,7 +26,7 @@ from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import Simulation, compile_draft, resolve_window, simulate
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.in_words import Rule
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
@@ -61,7 +61,7 @@ class ReplayOfNewForm(ReplayForm):
 class DraftFields(TypedDict, total=False):
     """The draft's fields that differ from the saved policy; empty for the policy itself."""
 
-    rules: list[Rule]
+    rules: list[RuleJson]
     default_action: str
 
 
@@ -105,8 +105,8 @@ class PolicySimulator(ServiceAdmin[Policy]):
         doing = request.POST.get("do")
         sent = request.POST.dict()
         trial = TrialForm(request.POST if doing == "trial" else None, sent, account_id=policy.account_id)
-        asked = request.POST if doing == "replay" else None
-        replay = ReplayOfNewForm(policy.account_id, asked, sent) if is_new else ReplayForm(asked, initial=sent)
+        data = request.POST if doing == "replay" else None
+        replay = ReplayOfNewForm(policy.account_id, data, sent) if is_new else ReplayForm(data, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
         context: dict[str, object] = {
             "trial": trial,
@@ -135,12 +135,14 @@ class PolicySimulator(ServiceAdmin[Policy]):
             draft, reading = compile_draft(policy, {**fields}), Reading()
 
             def backtest() -> tuple[Simulation, dict[str, object]]:
-                found = simulate(decided_by, draft, start, end)
-                return found, present_simulation(decided_by, found)
+                simulation = simulate(decided_by, draft, start, end)
+                return simulation, present_simulation(decided_by, simulation)
 
-            found, context["result"] = reading.read(backtest)
+            simulation, context["result"] = reading.read(backtest)
             context["as_of"] = reading.as_of
-            context["at_stake"] = [in_full(amount, currency) for currency, amount in sorted(found.at_stake.items())]
+            context["at_stake"] = [
+                in_full(amount, currency) for currency, amount in sorted(simulation.at_stake.items())
+            ]
         title = f"Simulator: {policy.name or 'a new policy'}"
         original = None if is_new else policy
         return page(
@@ -166,7 +168,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
 
 def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[Side]:
     """Decide a check with the saved policy and with the draft, if they exist, each with its trace in words."""
-    both: list[tuple[str, CompiledPolicy, list[Rule]]] = []
+    both: list[tuple[str, CompiledPolicy, list[RuleJson]]] = []
     if not policy._state.adding:
         both.append((f"Saved (version {policy.version})", compile_draft(policy, {}), policy.rules))
     if fields:

@@ -14,8 +14,8 @@ from licensing.access.bodies import parse_check
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer
 from licensing.access.in_words import DecisionInWords, in_words
+from licensing.policies.describe_rule import RuleJson
 from licensing.policies.facts import ASKED, Fact, Recorded
-from licensing.policies.in_words import Rule
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
@@ -124,5 +124,5 @@ class Side(DecisionInWords):
     title: str
 
 
-def build_side(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
+def build_side(title: str, answer: Answer, rules: Sequence[RuleJson]) -> Side:
     return {"title": title, **in_words(answer, rules)}

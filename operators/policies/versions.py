@@ -13,7 +13,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
-from operators.policies.in_words import Line, describe_with_place, differences, rule_name
+from operators.policies.descriptions import Line, describe_with_place, differences, rule_name
 from operators.policies.linked_items import items_sentence, linked_items
 
 PAGE = 20

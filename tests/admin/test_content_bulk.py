@@ -137,7 +137,7 @@ def test_a_change_whose_end_was_not_noted_can_be_undone(admin, items, monkeypatc
     save, saved = Upload.save, []
 
     def fail_once(upload):
-        if upload.about["forth"]["done"] and not saved:
+        if upload.metadata["forth"]["done"] and not saved:
             saved.append(upload)
             raise OSError("the process ends")
         save(upload)

@@ -59,7 +59,7 @@ def test_an_import_that_fails_says_so(admin, bring, monkeypatch, reason):
     def fail(*_, **__):
         raise InvalidRequest(reason) if reason else RuntimeError
 
-    monkeypatch.setattr(content_import, "carry_out", fail)
+    monkeypatch.setattr(content_import, "run_plan", fail)
     if reason:
         assert admin.post(address, {"import": "1"}).status_code == 302
     else:

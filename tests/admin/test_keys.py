@@ -162,6 +162,13 @@ def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
     assert timedelta(minutes=59) < key.expires_at - timezone.now() <= timedelta(hours=1)
 
 
+def test_whoever_rotates_the_key_of_a_proxy_is_reminded_of_the_proxys_file(admin, account):
+    for permission, is_reminded in (("access:check", True), ("content:read", False)):
+        key, _ = factories.api_key(account, permissions=[permission])
+        page = act(admin, key, "rotate", overlap_seconds="3600").content.decode()
+        assert ("enter the new one in the proxy’s file" in page) is is_reminded
+
+
 @pytest.mark.parametrize(("term", "days"), [("fresh", 90), ("same", 1), ("never", None)])
 def test_a_key_that_ends_tomorrow_is_followed_by_one_that_lasts_as_chosen(admin, account, term, days):
     key, _ = factories.api_key(account)

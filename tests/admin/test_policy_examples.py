@@ -3,7 +3,7 @@ import pytest
 
 from licensing.policies.models import Policy
 from operators.base.links import change_url
-from operators.policies.in_words import describe_test
+from operators.policies.descriptions import describe_test
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.admin.policy_forms import ADD, html_of, press, save

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from licensing.policies import services as policy_services
-from licensing.policies.in_words import describe
+from licensing.policies.describe_rule import describe
 from licensing.policies.models import Policy
-from operators.policies.in_words import rule_differences
+from operators.policies.descriptions import rule_differences
 from tests import factories, largest
 from tests.admin.forms import form_values, submit
 from tests.admin.racing import meeting

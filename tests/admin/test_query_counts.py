@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent, ExchangeRate, LedgerEntry, Statement
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -58,7 +58,7 @@ def address(model, page, *args):
 
 
 def queries(client, path):
-    remembered.current()  # a process asks for the archive's horizon every ten seconds
+    horizon_cache.current()  # a process asks for the archive's horizon every ten seconds
     with CaptureQueriesContext(connection) as asked:
         assert client.get(path).status_code == 200
     return len(asked)

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from licensing.policies.compiled import precedence
 from licensing.policies.models import Policy
-from licensing.policies.rules import MAX_PRIORITY, parse_rules
+from licensing.policies.rules import MAX_PRIORITY, Rule, parse_rules
 from operators.base.links import change_url
 from operators.policies.rule_rows import NEW_ROW, in_order, row_rule, rule_row
 from operators.policies.rule_steps import apply_step
@@ -26,7 +25,7 @@ def told(rules):
 
 def tried(rules):
     """Return the rules' subjects in evaluation order."""
-    return told([rules[rule.index] for rule in sorted(parse_rules(rules), key=precedence)])
+    return told([rules[rule.index] for rule in sorted(parse_rules(rules), key=Rule.precedence)])
 
 
 def shown(html):

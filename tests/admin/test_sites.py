@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.uses import Use, note
+from accounts.keys.callers import Use, note
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
@@ -43,14 +43,14 @@ def test_a_site_is_added_with_its_rules(admin, account):
     [site] = Site.objects.all()
     assert (site.host, site.mode, site.unknown) == ("pub.example", "observe", "deny")
     rules = [{"pattern": "/premium/*", "policyId": policy.pk}, {"pattern": "/premium/free/*", "policyId": None}]
-    assert site.shown_rules == rules
+    assert site.rendered_rules == rules
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
 
 
 def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, account):
     site = factories.site(account, {"/premium/*": factories.policy(account), "/free/*": None})
     html = admin.get(page_of(site)).content.decode()
-    assert f"/premium/* {site.shown_rules[0]['policyId']}" in html
+    assert f"/premium/* {site.rendered_rules[0]['policyId']}" in html
     assert "Search engines need a licence for /premium/*" in html
     assert submit(admin, page_of(site)).status_code == 302
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
@@ -58,14 +58,17 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
 
 def test_rules_and_mode_of_a_site_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe")
-    assert submit(admin, page_of(site), mode="enforce").status_code == 302
+    for fields, is_changed in (({"name": "Pub"}, False), ({"mode": "enforce"}, True)):
+        assert submit(admin, page_of(site), **fields).status_code == 302
+        shown = admin.get(page_of(site)).content.decode()
+        assert (fields, "Download the proxy’s file again" in shown) == (fields, is_changed)
     site.refresh_from_db()
-    assert (site.mode, site.shown_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
+    assert (site.mode, site.rendered_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
 
     site = factories.site(account, {"/a/*": None, "/b/*": None})
     assert submit(admin, page_of(site), rules="/a/*\n/c/*").status_code == 302
     site.refresh_from_db()
-    assert [rule["pattern"] for rule in site.shown_rules] == ["/a/*", "/c/*"]
+    assert [rule["pattern"] for rule in site.rendered_rules] == ["/a/*", "/c/*"]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,7 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     assert "Would have been refused in 30 days" in html
     assert "Download the proxy’s file again afterwards" in html
     assert submit(admin, address).status_code == 302
+    assert "Download the proxy’s file again" in admin.get(page_of(site)).content.decode()
     site.refresh_from_db()
     assert site.mode == "enforce"
 
@@ -139,10 +143,10 @@ def test_enforcing_says_which_hosts_no_site_covers(admin, account):
 def test_aliases_and_whom_proxies_ask_about_are_set(admin, account):
     assert add(admin, account, aliases="WWW.pub.example\nm.pub.example", ask="everyone").status_code == 302
     [site] = Site.objects.all()
-    assert (site.shown_aliases, site.ask) == (["www.pub.example", "m.pub.example"], "everyone")
+    assert (site.ordered_aliases, site.ask) == (["www.pub.example", "m.pub.example"], "everyone")
     assert submit(admin, page_of(site), aliases="m.pub.example", ask="crawlers").status_code == 302
     site = Site.objects.get()
-    assert (site.shown_aliases, site.ask) == (["m.pub.example"], "crawlers")
+    assert (site.ordered_aliases, site.ask) == (["m.pub.example"], "crawlers")
     reply = add(admin, account, host="other.example", aliases="m.pub.example")
     assert f"The site {site.pk} has the host m.pub.example already." in reply.content.decode()
 
@@ -257,10 +261,37 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
     assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
 
 
+def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, account, clock):
+    site, other = (factories.site(account, host=f"{name}.example") for name in ("pub", "other"))
+    text = factories.key_text(account, name="Rotated", allowed_hosts=["pub.example"])
+    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    fields = {"account": account, "requester": factories.requester(account), "allowed": True}
+
+    def ask(about, **facts):
+        facts = {"siteId": about.pk, **facts}
+        AccessEvent.objects.create(**fields, content=about.pages, facts=facts, created=clock.now)
+
+    def texts():
+        return [html_as_text(admin.get(address)) for address in (page_of(site), "/admin/")]
+
+    clock.advance(minutes=3)
+    ask(other)
+    ask(site, imported=True)
+    assert all("Rotated" in page and "refused at the edge since 2026-03-04 05:06" in page for page in texts())
+    assert not any("has asked with" in page for page in texts())
+    clock.advance(minutes=1)
+    ask(site)
+    clock.advance(minutes=5)
+    ask(site)
+    of_site, overview = texts()
+    assert "revoked. A proxy has asked with a valid key since 2026-03-04 05:10." in of_site
+    assert "Rotated" not in overview
+
+
 def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):
     site = factories.site(account, host="pub.example")
     visitors = [factories.requester(account) for _ in range(3)]
-    warning = "Nearly all of the latest 60 visits came from 198.51.100.0, 198.51.100.7. If that is a CDN"
+    warning = "Nearly all of the latest 60 visits came from the networks of 198.51.100.0, 2001:db8:1::. If that"
 
     def visit(address, visitor):
         facts = {"siteId": site.pk, "ip": address}
@@ -273,5 +304,5 @@ def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admi
     assert "Nearly all" not in html_as_text(admin.get(page_of(site)))
     AccessEvent.objects.all().delete()
     for number in range(60):
-        visit(f"198.51.100.{number % 3 // 2 * 7}", visitors[number % 2])
+        visit(["198.51.100.0", "198.51.100.7", "2001:db8:1:2::9"][number % 3], visitors[number % 2])
     assert warning in html_as_text(admin.get(page_of(site)))

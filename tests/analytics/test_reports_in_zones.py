@@ -59,7 +59,7 @@ def test_usage_by_the_days_of_a_zone_is_the_sum_of_its_decisions(account, group_
         window = USAGE.parse({"period": "30d", "groupBy": group_by, "timeZone": zone}, NOW, lambda: None)
         report = usage_report([account.pk], window)
         inside = [moment for moment in moments if window.start <= moment < window.end]
-        expected = Counter(window.label(window.bucket_of(moment)) for moment in inside)
+        expected = Counter(window.label(window.bucket_start(moment)) for moment in inside)
         assert {row["date"]: row["requests"] for row in report["timeSeries"] if row["requests"]} == expected, zone
         assert report["summary"]["totalRequests"] == len(inside), zone
         if group_by != "hour":

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.events.partitions import month_after, month_of
+from analytics.events.partitions import month_after, month_start
 from analytics.ledger.entries import add_entries
 from analytics.ledger.services import adjust
 from analytics.models import (
@@ -227,7 +227,7 @@ def test_a_month_closes_after_commits_that_come_hours_late(monkeypatch):
     account, now = factories.account(), datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    end = month_after(month_of(now))
+    end = month_after(month_start(now))
     for its_clock in ("kit.storage.reading.database_time", "django.utils.timezone.now"):
         monkeypatch.setattr(its_clock, lambda: end + timedelta(hours=5))
     with late_copy(LedgerEntry.objects.get()) as session:
@@ -243,7 +243,7 @@ def test_a_machine_whose_clock_is_ahead_closes_no_month_before_its_end(account):
     now = datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    assert close_due(month_after(month_of(now)) + timedelta(hours=5)) == 0
+    assert close_due(month_after(month_start(now)) + timedelta(hours=5)) == 0
 
 
 def test_amounts_beyond_the_database_keep_no_other_account_from_refills_and_closed_months(

@@ -17,7 +17,9 @@ app.set("trust proxy", true);
 app.use(expressGate({
   url, key, host, failOpen: byPath(visit.failOpen), skipAssets, requester: async (request) => request.get("x-session"),
 }));
-app.use((request, response) => response.send(`Page ${JSON.stringify(request.headers)}`));
+app.use((request, response) => {
+  response.set("Cache-Control", "public, max-age=60").send(`Page ${JSON.stringify(request.headers)}`);
+});
 
 const headers = [...visit.headers, ["x-forwarded-proto", scheme], ["x-forwarded-for", address], ["connection", "close"]];
 const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), "", ""];

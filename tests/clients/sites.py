@@ -1,6 +1,6 @@
 """A publisher's site behind the middleware of each client, as visitors reach it.
 
-The site replies to every page with the decision headers that it received.
+The site replies to every page with the decision headers that it received. Everybody may cache its pages, as it says.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from fastapi import FastAPI
 from fastapi import Request as FastApiRequest
 from fastapi import Response as FastApiResponse
 from flask import Flask
+from flask import Response as FlaskResponse
 from flask import request as flask_request
 from werkzeug.test import run_wsgi_app
 
@@ -34,6 +35,7 @@ from tests.clients.generate import ROOT
 from tests.openapi.node import FOLDER, run
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
+CACHE = "public, max-age=60"
 PATHS = ("/about", "/premium/a")  # selected by tests through a function
 
 
@@ -101,6 +103,14 @@ def page(seen: dict[str, str]) -> bytes:
     return b"Page " + json.dumps({name: value for name, value in seen.items() if name != "host"}).encode()
 
 
+def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the headers by name in lower case. Several of one name are joined."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        values.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(several) for name, several in values.items()}
+
+
 Answer = Callable[[Visit], Reply]
 Options = dict[str, Any]  # url, key, fail_open, skip_assets and host
 
@@ -116,14 +126,14 @@ async def replied(app: Any, visit: Visit) -> Reply:
         sent.append(message)
 
     await app(visit.scope, receive, send)
-    headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-    return Reply(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+    headers = [(name.decode(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+    return Reply(sent[0]["status"], joined(headers), b"".join(one.get("body", b"") for one in sent[1:]))
 
 
 def asgi(options: Options) -> Answer:
     async def site(scope: Any, receive: Any, send: Any) -> None:
         seen = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"cache-control", CACHE.encode())]})
         await send({"type": "http.response.body", "body": page(seen)})
 
     async def requester(scope: Any) -> str | None:
@@ -139,7 +149,7 @@ def asgi(options: Options) -> Answer:
 def wsgi(options: Options) -> Answer:
     def site(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         seen = {name[5:].lower().replace("_", "-"): environ[name] for name in environ if name.startswith("HTTP_")}
-        start_response("200 OK", [])
+        start_response("200 OK", [("Cache-Control", CACHE)])
         return [page(seen)]
 
     return run_in_wsgi(guarded(site, options))
@@ -153,7 +163,7 @@ def guarded(site: Any, options: Options) -> WsgiMiddleware:
 def run_in_wsgi(app: Any) -> Answer:
     def answer(visit: Visit) -> Reply:
         body, status, headers = run_wsgi_app(app, visit.environ)
-        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, b"".join(body))
+        return Reply(int(status[:3]), joined(headers), b"".join(body))
 
     return answer
 
@@ -162,8 +172,9 @@ def flask(options: Options) -> Answer:
     site = Flask("site", static_folder=None)
 
     @site.route("/<path:path>")
-    def show(path: str) -> bytes:
-        return page({name.lower(): value for name, value in flask_request.headers})
+    def show(path: str) -> FlaskResponse:
+        shown = page({name.lower(): value for name, value in flask_request.headers})
+        return FlaskResponse(shown, headers={"Cache-Control": CACHE})
 
     site.wsgi_app = guarded(site.wsgi_app, options)  # type: ignore[method-assign]
     return run_in_wsgi(site)
@@ -178,7 +189,7 @@ def fastapi(options: Options) -> Answer:
 
         @site.api_route("/{path:path}", methods=["GET", "HEAD"])
         def show(request: FastApiRequest) -> FastApiResponse:
-            return FastApiResponse(page(dict(request.headers)))
+            return FastApiResponse(page(dict(request.headers)), headers={"Cache-Control": CACHE})
 
         async with httpx.AsyncClient(trust_env=False) as http:
             site.add_middleware(AsgiMiddleware, requester=requester, http=http, **options)
@@ -199,7 +210,8 @@ def licensed(options: Options) -> type[DjangoMiddleware]:
 
 
 def view(request: Any) -> HttpResponse:
-    return HttpResponse(page({name.lower(): value for name, value in request.headers.items()}))
+    shown = page({name.lower(): value for name, value in request.headers.items()})
+    return HttpResponse(shown, headers={"Cache-Control": CACHE})
 
 
 async def view_async(request: Any) -> HttpResponse:
@@ -207,7 +219,7 @@ async def view_async(request: Any) -> HttpResponse:
 
 
 def reply_of(response: HttpResponse) -> Reply:
-    return Reply(response.status_code, {name.lower(): value for name, value in response.items()}, response.content)
+    return Reply(response.status_code, joined(response.items()), response.content)
 
 
 def django(options: Options) -> Answer:

@@ -18,7 +18,7 @@ from django.http import HttpResponse
 
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ASSET_TYPES
 from tests.clients.generate import ROOT
-from tests.clients.sites import HOST, WAYS, Answer, Reply, Visit
+from tests.clients.sites import CACHE, HOST, WAYS, Answer, Reply, Visit
 from tests.openapi.node import needs_node
 from tests.served import Service
 from tests.services import free_port
@@ -78,6 +78,12 @@ def test_a_subscriber_reads_what_others_are_offered_until_the_licence_is_revoked
     assert site("/premium/a", who="org_globex").status == 402
 
 
+def test_a_page_that_opens_by_a_licence_is_private_and_others_are_cached_as_the_site_says(site: Site):
+    assert site("/premium/a", who="org_globex").headers["cache-control"] == "private"
+    for visit in ({}, {"who": "org_globex"}):
+        assert site("/about", **visit).headers["cache-control"] == CACHE
+
+
 def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[..., Answer]):
     options = {"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": False}
     skipping = way({**options, "skip_assets": True})
@@ -89,6 +95,16 @@ def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[...
     others = ("/premium/a.css", "/assets/report.pdf", "/assets/..;/premium/a.css", "/assets/%2e%2e/premium/a.css")
     for target in others:
         assert skipping(Visit(target)).status == 503
+
+
+def test_people_get_a_page_and_programs_text_while_the_service_is_down(way: Callable[..., Answer]):
+    answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": False})
+    kinds = ("text/html,*/*;q=0.8", "text/html", b"<!doctype"), ("*/*", "text/plain", b"Access")
+    for accept, kind, beginning in kinds:
+        reply = answer(Visit("/premium/a", headers={"Accept": accept}))
+        assert (reply.status, reply.headers["content-type"]) == (503, f"{kind}; charset=utf-8")
+        assert reply.body.startswith(beginning)
+        assert b"Please try again in a few seconds." in reply.body
 
 
 def test_assets_are_those_of_the_files_for_proxies():

@@ -31,7 +31,7 @@ def decide(api, account):
 
 def test_the_coming_months_have_their_partitions_after_the_command(db):
     call_command("make_partitions")
-    this_month = partitions.month_of(datetime.now(UTC))
+    this_month = partitions.month_start(datetime.now(UTC))
     months = {partitions.Span.of_month(partitions.month_after(this_month, n)).name for n in range(4)}
     assert not ON_POSTGRESQL or months <= partitions.list_partitions()
     call_command("make_partitions")
@@ -50,7 +50,7 @@ def test_retention_deletes_whole_months_and_keeps_the_totals(api, decide):
     decide()
     call_command("make_partitions")
     AccessEvent.objects.update(created=datetime(2020, 1, 15, tzinfo=UTC))
-    this_month = partitions.month_of(datetime.now(UTC))
+    this_month = partitions.month_start(datetime.now(UTC))
     purge_events(this_month)
     assert AccessEvent.objects.count() == (1 if ON_POSTGRESQL else 0)  # by the month of recording, or of the decision
     purge_events(partitions.month_after(this_month))
@@ -100,7 +100,7 @@ def names_of(month):
     return sorted(name for name in partitions.list_partitions() if partitions.Span.of_month(month).overlaps(name))
 
 
-THIS_MONTH = partitions.month_of(datetime.now(UTC))
+THIS_MONTH = partitions.month_start(datetime.now(UTC))
 NEXT_MONTH = partitions.month_after(THIS_MONTH)
 DAYS = [day.name for day in partitions.Span.of_month(NEXT_MONTH).days()]
 

@@ -21,13 +21,16 @@ from launcher.testing import Phase
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
-    ALTERNATING,
     BOTH_DATABASES,
     DATABASES,
-    MOST_CASES,
+    EVERY_SAMPLE,
+    EVERY_SECOND_SAMPLE,
     ON_POSTGRESQL_ALONE,
     ON_SQLITE_ALONE,
     ONLY_IN_ALL,
+    PARTS_OF_CASES,
+    PARTS_OF_FILES,
+    SPLIT_BETWEEN_DATABASES,
     TESTS,
     is_left_out,
     is_listed,
@@ -281,7 +284,7 @@ def test_an_interruption_ends_all_phases():
     assert not [number for number in numbers if Path("/proc", number).exists()]
 
 
-def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():
+def test_four_samples_of_the_gate_have_each_file_on_each_of_its_databases():
     alone = {"sqlite": ON_POSTGRESQL_ALONE, "postgresql": ON_SQLITE_ALONE}  # what the other one has alone
     for path in TESTS.rglob("test_*.py"):
         if "node_modules" in path.parts:
@@ -289,16 +292,26 @@ def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():
         for vendor in DATABASES:
             parts = [part for part in ("in-process", "servers") if not is_left_out(path, part, None, vendor)]
             assert len(parts) == (not is_listed(path, alone[vendor])), path
-            samples = [sample for sample in (6, 7) if not is_left_out(path, None, sample, vendor)]
+            samples = [sample for sample in range(6, 10) if not is_left_out(path, None, sample, vendor)]
             assert bool(samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path
 
 
 def test_the_tables_of_the_selection_name_files_that_exist():
-    tables = [ALTERNATING, BOTH_DATABASES, ONLY_IN_ALL, ON_POSTGRESQL_ALONE, ON_SQLITE_ALONE]
+    tables = [
+        BOTH_DATABASES,
+        EVERY_SAMPLE,
+        EVERY_SECOND_SAMPLE[0],
+        EVERY_SECOND_SAMPLE[1],
+        ONLY_IN_ALL,
+        ON_POSTGRESQL_ALONE,
+        ON_SQLITE_ALONE,
+        SPLIT_BETWEEN_DATABASES,
+    ]
     listed = [(folder, names) for table in tables for folder, names in table.items()]
     assert [folder for folder, _ in listed if not (TESTS / folder).is_dir()] == []
     assert [name for folder, names in listed for name in names if not (TESTS / folder / f"{name}.py").exists()] == []
-    assert [name for name in MOST_CASES if not ((TESTS / f"{name}.py").exists() or (TESTS / name).is_dir())] == []
+    in_parts = [*PARTS_OF_CASES, *PARTS_OF_FILES]
+    assert [name for name in in_parts if not ((TESTS / f"{name}.py").exists() or (TESTS / name).is_dir())] == []
 
 
 class Case(NamedTuple):
@@ -317,11 +330,14 @@ def names(cases: list[Case]) -> str:
 def test_cases_are_chosen_evenly_and_in_turn():
     for most, chosen in ((1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")):
         assert names(some_cases(cases_of("commands/test_run.py"), most)) == chosen
-    cases = cases_of("conventions/test_openapi_fuzz.py")
-    seen = "".join(names(sampled_cases(cases, sample)) for sample in range(3))
-    assert (len(seen), set(seen)) == (12, set("abcdefghij"))
+    cases = cases_of("faults/proxies/test_hosts.py")
+    assert [names(sampled_cases(cases, sample, "sqlite")) for sample in range(4)] == ["adgj", "beh", "cfi", "adgj"]
+    few = cases_of("conventions/test_openapi_fuzz.py")[:2]  # more parts than cases
+    assert [names(sampled_cases(few, sample, "sqlite")) for sample in range(3)] == ["a", "b", "a"]
+    split = cases_of("conventions/test_lists.py")
+    assert [names(sampled_cases(split, 4, vendor)) for vendor in DATABASES] == ["acegi", "bdfhj"]
     whole = cases_of("conventions/test_permissions.py")
-    assert sampled_cases(whole, 1) == whole
+    assert sampled_cases(whole, 1, "sqlite") == whole
 
 
 @pytest.mark.parametrize("cause", [RunError("no network"), KeyboardInterrupt(), SystemExit(143)])

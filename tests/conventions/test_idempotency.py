@@ -3,7 +3,7 @@ from unittest.mock import Mock
 import pytest
 
 from accounts.models import IdempotencyRecord
-from accounts.retries.idempotency import PURPOSE, open_record
+from accounts.retries.idempotency import PURPOSE, decrypt_reply
 from accounts.sealing import sealer
 from analytics.models import LedgerEntry, WalletEntry
 from kit.http.errors import IdempotencyConflict
@@ -176,7 +176,7 @@ def test_a_reply_stored_under_another_secret_is_not_replayed(api, settings):
     settings.API_KEY_PEPPER = b"another"
     record = IdempotencyRecord.objects.get()
     with pytest.raises(IdempotencyConflict):
-        open_record(record, bytes(record.fingerprint))
+        decrypt_reply(record, bytes(record.fingerprint))
 
 
 def test_a_replay_checks_key_permission_and_limit_first(api, account, clock):

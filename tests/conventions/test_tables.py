@@ -17,7 +17,7 @@ from licensing.policies import schemas
 from licensing.policies.condition_values import Kind as ConditionKind
 from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
-from licensing.policies.in_words import describe
+from licensing.policies.describe_rule import describe
 from licensing.policies.rules import parse_rule
 from operators.policies.rule_rows import row_rule, rule_row
 from operators.policies.rules_field import RulesWidget

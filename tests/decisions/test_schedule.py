@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kit.values.faults import Fault
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.matching.schedule_text import clause_of_schedule, read_schedule, text_of_schedule
-from licensing.policies.matching.schedules import DAYS, WANTED_RULE, parse_schedule
+from licensing.policies.matching.schedules import CONDITION_RULE, DAYS, parse_schedule
 from licensing.policies.rules import parse_rules
 from tests.decisions import naive
 from tests.examples import examples
@@ -167,9 +167,9 @@ def test_longer_hours_cover_shorter_ones_of_the_same_zone():
 
 HOUR_RULE = "Must be a time from 00:00 to 23:59, as 09:00."
 WRONG = [
-    ("mon", "", WANTED_RULE),
+    ("mon", "", CONDITION_RULE),
     ({}, ".timeZone", "This field is required."),
-    (BERLIN, "", WANTED_RULE),
+    (BERLIN, "", CONDITION_RULE),
     ({**WORK, "day": "mon"}, ".day", "There is no such field. Did you mean `days`?"),
     ({**WORK, "days": []}, ".days", "Must have 1 to 500 values."),
     ({**WORK, "days": ["mon", "Tue"]}, ".days[1]", "Must be one of: mon, tue, wed, thu, fri, sat, sun."),

@@ -172,6 +172,21 @@ def test_enforcing_a_site_names_the_hosts_that_it_does_not_cover(ask, account, a
     assert read.headers["ETag"] == changed.headers["ETag"]
 
 
+def test_a_change_says_whether_the_proxys_file_has_to_be_fetched_again(account, api_of):
+    api: ApiClient = api_of(account)
+    site = f"/v1/sites/{factories.site(account, host='pub.example', mode='observe').pk}"
+    for fields, is_changed in (
+        ({"mode": "enforce"}, True),
+        ({"mode": "enforce", "name": "Pub", "robotsTxt": "User-agent: *"}, False),
+        ({"aliases": [ALIAS]}, True),
+        ({"aliases": [ALIAS], "ask": "everyone"}, True),
+        ({"rules": [{"pattern": "/a", "policyId": None}]}, True),
+        ({"rules": [{"pattern": "/a", "policyId": None}]}, False),
+    ):
+        assert (fields, api.patch(site, fields).body.get("proxyFileChanged", False)) == (fields, is_changed)
+    assert "proxyFileChanged" not in api.get(site).body
+
+
 def test_whom_proxies_ask_about_is_a_setting_of_the_site(account, api_of):
     api: ApiClient = api_of(account)
     made = api.post("/v1/sites", {"host": "pub.example"})

@@ -68,8 +68,8 @@ def test_the_worker_passes_the_visitor_and_denials_on(tmp_path):
         reply = worked(tmp_path, status, denied)
         assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
         assert "x-access-id" not in reply["headers"]
-    charged = {"x-access-decision": "allow", "crawler-charged": "USD 0.01"}
-    assert worked(tmp_path, 200, charged)["headers"]["cache-control"] == "private"
+    licensed = {"x-access-decision": "allow", "x-access-cache": "private"}
+    assert worked(tmp_path, 200, licensed)["headers"]["cache-control"] == "private"
     assert "cache-control" not in worked(tmp_path, 200, {"x-access-decision": "allow"})["headers"]
     assert worked(tmp_path, 402, {"x-access-decision": "deny"})["headers"]["cache-control"] == "no-store"
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from config import upkeep
 from licensing.visits import former
 from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
-from licensing.visits.pages import digest_of
+from licensing.visits.pages import url_digest
 from tests import factories
 from tests.edge.asking import READERS, count_all
 
@@ -53,7 +53,7 @@ def former_page(row, scheme):
     """Return the row's page, or the http page that earlier versions counted it under."""
     url = row.page.url.replace("https:", scheme)
     page, _ = Page.objects.get_or_create(
-        account_id=row.account_id, digest=digest_of(url), defaults={"url": url, "site_id": row.page.site_id}
+        account_id=row.account_id, digest=url_digest(url), defaults={"url": url, "site_id": row.page.site_id}
     )
     return page
 
@@ -133,7 +133,7 @@ def test_another_accounts_counts_are_moved_apart(ask, api, other_api, account, o
     before = reports(api)
     count_all()
     count_as_the_version_before()
-    page = Page.objects.create(account=other_account, digest=digest_of(f"{HOST}/open/a"), url=f"{HOST}/open/a")
+    page = Page.objects.create(account=other_account, digest=url_digest(f"{HOST}/open/a"), url=f"{HOST}/open/a")
     now = timezone.now()
     counts = {
         "account": other_account,

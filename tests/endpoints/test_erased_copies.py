@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 
 from accounts.models import AuditEntry, SavedFilter
 from accounts.webhooks.models import WebhookEndpoint
-from analytics.events import summaries
+from analytics.events import access_summaries
 from analytics.models import AccessEvent
 from tests import factories
 from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
@@ -48,7 +48,7 @@ def test_names_that_checks_gave_leave_replies_and_access_summaries(api, account)
         endpoint, created = WebhookEndpoint.objects.get(), AccessEvent.objects.latest("created").created
         begin = created.replace(second=0, microsecond=0)
         WebhookEndpoint.objects.update(access_told_until=begin)
-        assert summaries.tell_minute(endpoint, begin) == 1
+        assert access_summaries.write_minute(endpoint, begin) == 1
     api.delete(PATH)
     assert tables_with_traces((*TRACES, "Countess")) == set()
 

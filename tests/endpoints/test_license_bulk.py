@@ -113,7 +113,7 @@ def test_each_row_that_changes_something_leaves_an_audit_entry_and_an_event(api)
 
 def test_the_bounds_of_a_requester_hold_from_row_to_row(api, monkeypatch):
     monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 3)
-    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 4)
+    monkeypatch.setattr("licensing.licenses.services.MAX_SCOPE_ENTRIES", 4)
     held = api.post("/v1/licenses", {**NEW, "tags": ["a", "b"]})["id"]
     rows = [{**NEW, "tags": list(tags)} for tags in ("cde", "cd", "e")]
     rows += [
@@ -148,7 +148,7 @@ def test_a_requester_whom_a_check_creates_meanwhile_is_taken_as_he_is(api, accou
 
 def test_the_rows_of_a_body_have_a_bounded_number_of_names(api, monkeypatch):
     held = [api.post("/v1/licenses", {**NEW, "tags": ["a", "b"]})["id"] for _ in range(3)]
-    monkeypatch.setattr(bulk, "MAX_NAMES", 5)
+    monkeypatch.setattr(bulk, "MAX_SCOPE_ENTRIES", 5)
     assert send(api, *({"id": one, "tags": []} for one in held)).error["param"] == "items"
     assert statuses(send(api, *({"id": one, "tags": []} for one in held[:2]))) == [200, 200]
 

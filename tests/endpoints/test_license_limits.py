@@ -6,7 +6,7 @@ from tests import factories
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
     monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 3)
-    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 10)
+    monkeypatch.setattr("licensing.licenses.services.MAX_SCOPE_ENTRIES", 10)
 
 
 @pytest.fixture
@@ -47,5 +47,5 @@ def test_a_licence_cannot_grow_past_it_but_shrink(api, issue, monkeypatch):
     held = issue(tags=tags(9))["id"]
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(11)}).status == 422
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(10)}).status == 200
-    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 5)
+    monkeypatch.setattr("licensing.licenses.services.MAX_SCOPE_ENTRIES", 5)
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(9), "requesterName": "Acme"}).status == 200

@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from config.server.framing import MAX_HEAD_BYTES
+from config.server.requests import MAX_HEAD_BYTES
 from licensing.access.event_loop.application import respond
 from tests.gateway.wire import Echo, chunked, exchanged, post, read_all, served, settled, statuses
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import orjson
 import pytest
 
-from config.server.framing import MAX_HEAD_BYTES
+from config.server.requests import MAX_HEAD_BYTES
 from kit.http.bodies import read_body
 from licensing.access.event_loop.application import respond
 from tests.gateway.wire import Echo, exchanged, post, served, settled, statuses, until

@@ -4,7 +4,7 @@ from threading import Semaphore
 
 import pytest
 
-from config.server.threads import MOST_BYTES, Threads
+from config.server.thread_pools import MOST_BYTES, Threads
 from kit.http.bodies import Disconnected
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 

@@ -16,6 +16,7 @@ export interface ExpressResponse {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
   appendHeader(name: string, value: string): unknown;
+  writeHead(statusCode: number, ...rest: unknown[]): unknown;
   end(body?: Uint8Array): unknown;
 }
 
@@ -52,6 +53,9 @@ export function expressGate<R extends ExpressRequest>(options: ExpressOptions<R>
       response.end(new Uint8Array(await refusal.arrayBuffer()));
       return;
     }
+    const cache = replyHeaders.get("cache-control");
+    if (cache !== null) replaceCacheControl(response, cache);
+    replyHeaders.delete("cache-control");
     replyHeaders.forEach((value, name) => response.appendHeader(name, value));
     showDecision(request, requestHeaders);
     next();
@@ -62,6 +66,21 @@ function headersOf(raw: string[]): Headers {
   const headers = new Headers();
   for (let at = 0; at + 1 < raw.length; at += 2) headers.append(raw[at]!, raw[at + 1]!);
   return headers;
+}
+
+/** Replaces what the site says about caching, when it sends the head of its reply. */
+function replaceCacheControl(response: ExpressResponse, value: string): void {
+  const writeHead = response.writeHead.bind(response);
+  const isOther = ([name]: [string, unknown]) => name.toLowerCase() !== "cache-control";
+  response.writeHead = (statusCode, ...rest) => {
+    response.setHeader("cache-control", value);
+    const own = rest.map((part) =>
+      typeof part === "object" && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).filter(isOther))
+        : part,
+    );
+    return writeHead(statusCode, ...own);
+  };
 }
 
 /** Removes the visitor's forgeries from the request that the site sees, and adds the decision. */

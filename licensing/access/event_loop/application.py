@@ -34,7 +34,7 @@ from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.head import FOR_OTHER_ORIGINS, Head, header_lines, is_served, list_deprecations
-from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request
+from licensing.access.event_loop.metrics import CHECK, count_checks, count_request
 from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
@@ -128,9 +128,6 @@ class CheckApplication:
         self.gateway = gateway or Gateway()
         self.proxies = TrustedProxies()
         self.logs_access = settings.ACCESS_LOG
-
-    def serves(self, scope: Scope) -> bool:
-        return scope["type"] == "http" and scope["path"] in (CHECK, BATCH) and scope["method"] == "POST"
 
     @traced(role="request on the loop")
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

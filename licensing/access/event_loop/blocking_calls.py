@@ -9,7 +9,7 @@ from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
-from accounts.keys.uses import Use, note
+from accounts.keys.callers import Use, note
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from kit.http.admission import run_blocking
 from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames

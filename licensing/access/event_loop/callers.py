@@ -9,8 +9,8 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, name_in_cache
-from accounts.keys.uses import Use, is_to_note
+from accounts.keys.authentication import Grant, bearer_token, check_well_formed, name_in_cache
+from accounts.keys.callers import GrantSteps, Use, is_to_note, known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
@@ -50,12 +50,14 @@ class Callers:
         A malformed key costs no query.
         """
         text, name = bearer_token(header), name_in_cache(header)
-        check_well_formed(text)
+        if name not in known_grants.by_name:
+            check_well_formed(text)
         found = await self.keys.submit(text)
         if isinstance(found, InvalidApiKey):
-            self.snapshot.drop_grant(name)
+            known_grants.drop(name)
             raise found
-        self.snapshot.put_grant(name, found)
+        self.snapshot.note(found.account_id, found.epoch)
+        known_grants.put(name, found)
         return found
 
     def consume(

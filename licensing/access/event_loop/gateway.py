@@ -11,8 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from accounts.keys.callers import Caller
-from accounts.keys.uses import Use
+from accounts.keys.callers import Caller, Use, known_grants
 from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome, Unstored, too_late
@@ -221,7 +220,7 @@ class Gateway:
         """Set the gauges of waiting and cached entries."""
         queues = {self.commits.records, self.commits.spending}
         metrics.waiting.values[0] = sum(len(records.waiting) for records in queues)
-        metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
+        metrics.entries.values[0] = len(self.snapshot.entries) + len(known_grants.by_name)
 
 
 async def result_of(calls: MicroBatch[Work, Exception | None], act: Callable[[], R]) -> R:

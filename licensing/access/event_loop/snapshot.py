@@ -1,4 +1,4 @@
-"""Per-process cache of items, requesters and grants: bounded in memory, valid up to each account's epoch."""
+"""Per-process cache of items and requesters: bounded in memory, valid up to each account's epoch."""
 
 from collections.abc import Iterable
 from typing import overload
@@ -6,12 +6,13 @@ from typing import overload
 from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
+from accounts.keys.callers import known_grants
 from accounts.plans.epochs import EVERYTHING, Changes
 from licensing.access.lookup.pages import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
-# In KiB, approximately: an item takes 540 bytes or more, a requester 360, a grant with many addresses more.
+# In KiB, approximately: an item takes 540 bytes or more, a requester 360.
 MAX_WEIGHT = 200_000
 MAX_CHANGES = 100_000  # names of changed objects, over all accounts; each takes about 200 bytes
 
@@ -60,9 +61,8 @@ class Snapshot:
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.accounts: dict[str, Epochs] = {}
         self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
-        self.grants: dict[bytes, Grant] = {}  # by accounts.keys.authentication.name_in_cache
         self.max_weight = max_weight
-        self.weight = self.grants_weight = self.changes = 0
+        self.weight = self.changes = 0
         self.dropped = dropped_elsewhere()
 
     # --- Epochs ------------------------------------------------------------------------------------------------------
@@ -107,8 +107,8 @@ class Snapshot:
         """Forget everything, epochs too."""
         self.accounts.clear()
         self.entries.clear()
-        self.grants.clear()
-        self.weight = self.grants_weight = self.changes = 0
+        known_grants.clear()
+        self.weight = self.changes = 0
 
     # --- Items and requesters ----------------------------------------------------------------------------------------
 
@@ -152,14 +152,16 @@ class Snapshot:
 
     def grant(self, name: bytes) -> Grant | None:
         """Return the key's cached grant, or None if it is missing or out of date."""
-        grant = self.grants.get(name)
+        grant = known_grants.by_name.get(name)
         if grant is None:
             return None
-        epochs = self.accounts[grant.account_id]
+        epochs = self.accounts.get(grant.account_id)
+        if epochs is None:
+            return None
         if grant.epoch < epochs.epoch:
             if not epochs.holds(grant.epoch, grant.depends_on):
                 return None
-            grant = self.grants[name] = replace(grant, epoch=epochs.epoch)
+            grant = known_grants.by_name[name] = replace(grant, epoch=epochs.epoch)
         return grant
 
     def vouches(self, grant: Grant, epoch: int) -> bool:
@@ -170,19 +172,6 @@ class Snapshot:
         if epochs is None or not grant.epoch < epoch <= epochs.epoch:
             return False
         return epochs.holds(grant.epoch, grant.depends_on)
-
-    def put_grant(self, name: bytes, grant: Grant) -> None:
-        self.note(grant.account_id, grant.epoch)
-        self.drop_grant(name)
-        self.grants[name] = grant
-        self.grants_weight += grant.weight
-        while self.grants_weight > self.max_weight:
-            self.drop_grant(next(iter(self.grants)))
-
-    def drop_grant(self, name: bytes) -> None:
-        former = self.grants.pop(name, None)
-        if former is not None:
-            self.grants_weight -= former.weight
 
 
 def dropped_elsewhere() -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from operator import ge, gt, le, lt
+from typing import NamedTuple
 
 from kit.openapi.components import COMPONENT
 from kit.values.faults import Faults
@@ -38,14 +39,20 @@ ORDER: dict[str, tuple[Callable[[Decimal, Decimal], bool], str, str]] = {
     "lt": (lt, "<", "less than"),
 }
 OPERATORS = (*ORDER, "exists")
-WANTED_RULE = 'Must be an object such as {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": false}.'
+CONDITION_RULE = 'Must be an object such as {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": false}.'
 COMPARISON_RULE = f"Known comparisons: {', '.join(OPERATORS)}."
 
-Wanted = frozenset[tuple[bool, Value]]
-Bound = tuple[Decimal, bool]
+ValueSet = frozenset[tuple[bool, Value]]
 
 
-def kept_apart(value: Value) -> tuple[bool, Value]:
+class Bound(NamedTuple):
+    """A bound on numbers. Of bounds with the same value, `rank` sorts ">= 5" before "> 5", "< 5" before "<= 5"."""
+
+    value: Decimal
+    rank: int
+
+
+def typed_key(value: Value) -> tuple[bool, Value]:
     """Return the value as a set member that distinguishes True from 1."""
     return isinstance(value, bool), value
 
@@ -53,22 +60,22 @@ def kept_apart(value: Value) -> tuple[bool, Value]:
 class Comparison:
     """The condition on one attribute: one of several values, or within bounds, or known at all."""
 
-    __slots__ = ("among", "bounds", "exists", "least", "most")
+    __slots__ = ("allowed_values", "bounds", "exists", "lower", "upper")
 
-    def __init__(self, wanted: object, path: str) -> None:
-        """Raises Fault if `wanted` is invalid."""
-        self.among: Wanted | None = None
+    def __init__(self, condition: object, path: str) -> None:
+        """Raises Fault if `condition` is invalid."""
+        self.allowed_values: ValueSet | None = None
         self.bounds: dict[str, Decimal] = {}
         self.exists = True
-        self.least: Bound | None = None  # the highest lower bound, and whether it is exclusive
-        self.most: Bound | None = None  # the lowest upper bound, and whether it is inclusive
-        if not isinstance(wanted, Mapping):
-            self.among = frozenset(map(kept_apart, one_or_more(wanted, path, parse_value)))
+        self.lower: Bound | None = None
+        self.upper: Bound | None = None
+        if not isinstance(condition, Mapping):
+            self.allowed_values = frozenset(map(typed_key, one_or_more(condition, path, parse_value)))
             return
-        expect(bool(wanted), path, f"Must name a comparison. {COMPARISON_RULE}")
-        for name in wanted:
+        expect(bool(condition), path, f"Must name a comparison. {COMPARISON_RULE}")
+        for name in condition:
             expect(name in OPERATORS, f"{path}.{name}", f"There is no such comparison. {COMPARISON_RULE}")
-        fields = Fields(wanted, path, OPERATORS, (), COMPARISON_RULE)
+        fields = Fields(condition, path, OPERATORS, (), COMPARISON_RULE)
         for name in ORDER:
             if (bound := fields.read(name, parse_number, None)) is not None:
                 self.bounds[name] = bound
@@ -76,16 +83,19 @@ class Comparison:
         fields.faults.expect(self.exists or not self.bounds, f"{path}.exists", "Must stand alone if it is false.")
         fields.faults.raise_first()
         if self.bounds:
-            lower = [(self.bounds[name], name == "gt") for name in ("gte", "gt") if name in self.bounds]
-            upper = [(self.bounds[name], name == "lte") for name in ("lte", "lt") if name in self.bounds]
-            self.least, self.most = max(lower, default=None), min(upper, default=None)
+            self.lower = max(self.ranked_bounds(("gte", "gt")), default=None)
+            self.upper = min(self.ranked_bounds(("lt", "lte")), default=None)
+
+    def ranked_bounds(self, names: tuple[str, str]) -> list[Bound]:
+        """Return the given bounds of these comparisons, which are in the order of their rank."""
+        return [Bound(self.bounds[name], names.index(name)) for name in names if name in self.bounds]
 
     def holds(self, value: Value | None) -> bool:
         """Test a value; None means that the attribute is unknown."""
         if value is None:
             return not self.exists
-        if self.among is not None:
-            return kept_apart(value) in self.among
+        if self.allowed_values is not None:
+            return typed_key(value) in self.allowed_values
         if not self.bounds:
             return self.exists
         return isinstance(value, Decimal) and all(ORDER[name][0](value, bound) for name, bound in self.bounds.items())
@@ -93,55 +103,52 @@ class Comparison:
     @property
     def never_holds(self) -> bool:
         """Whether no number lies between the bounds."""
-        return self.least is not None and self.most is not None and self.least >= self.most
+        return self.lower is not None and self.upper is not None and self.lower >= self.upper
 
     def covers(self, other: "Comparison") -> bool:
         """Return whether this holds for every value the other holds for."""
         if not (self.exists and other.exists):
             return self.exists is other.exists
-        if other.among is not None:
-            return all(self.holds(value) for _, value in other.among)
-        if self.among is not None:
+        if other.allowed_values is not None:
+            return all(self.holds(value) for _, value in other.allowed_values)
+        if self.allowed_values is not None:
             return False
         if not self.bounds:
             return True
-        reaches_down = self.least is None or (other.least is not None and self.least <= other.least)
-        reaches_up = self.most is None or (other.most is not None and self.most >= other.most)
+        reaches_down = self.lower is None or (other.lower is not None and self.lower <= other.lower)
+        reaches_up = self.upper is None or (other.upper is not None and self.upper >= other.upper)
         return bool(other.bounds) and reaches_down and reaches_up
 
 
 Comparisons = dict[str, Comparison]
 
 
-def parse_comparisons(value: object, path: str) -> Comparisons:
+def parse_comparisons(value: object, path: str = "") -> Comparisons:
     """Parse the condition. Raises Fault with everything that is invalid."""
-    wanted = parse_size(value, path, WANTED_RULE)
-    expect(bool(wanted), path, "Must name an attribute.")
+    condition = parse_size(value, path, CONDITION_RULE)
+    expect(bool(condition), path, "Must name an attribute.")
     faults, comparisons = Faults(), {}
-    for name, one in wanted.items():
+    for name, comparison in condition.items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
-            comparisons[name] = Comparison(one, f"{path}.{name}")
+            comparisons[name] = Comparison(comparison, f"{path}.{name}")
     faults.raise_first()
     return comparisons
 
 
-def comparable_attributes(wanted: object) -> Comparisons:
-    return parse_comparisons(wanted, "")
-
-
-def covers_attributes(own: Comparisons, its: Comparisons) -> bool:
+def covers_attributes(condition: Comparisons, other: Comparisons) -> bool:
     """Return whether the first condition holds wherever the second does."""
-    return all(name in its and one.covers(its[name]) for name, one in own.items())
+    return all(name in other and comparison.covers(other[name]) for name, comparison in condition.items())
 
 
-def never_attributes(wanted: object) -> str:
+def never_attributes(condition: object) -> str:
     """Explain why no attributes can match; empty if some can."""
-    names = [name for name, one in parse_comparisons(wanted, "").items() if one.never_holds]
+    comparisons = parse_comparisons(condition)
+    names = [name for name, comparison in comparisons.items() if comparison.never_holds]
     return f"No number lies between the bounds of {', '.join(names)}." if names else ""
 
 
-WANTED_SCHEMA: Schema = {
+CONDITION_SCHEMA: Schema = {
     "type": "object",
     "minProperties": 1,
     **KEYS,
@@ -179,31 +186,33 @@ WANTED_SCHEMA: Schema = {
 # --- In words --------------------------------------------------------------------------------------------------------
 
 
-def clause_of_attributes(wanted: object) -> str:
+def clause_of_attributes(condition: object) -> str:
     """Describe the condition, as in "the customer's country is DE or AT and seats is at least 10".
 
     Attributes are sorted by name, because databases do not keep their order.
     """
-    clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in attribute_phrases(name, one)]
+    clauses: list[str] = []
+    for name, comparison in sorted(as_json(condition).items()):
+        clauses += attribute_phrases(name, comparison)
     return f"the customer's {' and '.join(clauses)}"
 
 
-def attribute_phrases(name: str, wanted: object) -> Iterable[str]:
-    if not isinstance(wanted, dict):
-        yield f"{name} is {join_alternatives([text_of_scalar(one) for one in listed(wanted)])}"
+def attribute_phrases(name: str, comparison: object) -> Iterable[str]:
+    if not isinstance(comparison, dict):
+        yield f"{name} is {join_alternatives([text_of_scalar(value) for value in value_list(comparison)])}"
         return
     for operator in OPERATORS:
-        if operator not in wanted:
+        if operator not in comparison:
             continue
-        value = wanted[operator]
+        value = comparison[operator]
         if operator == "exists":
             yield f"{name} is {'known' if value else 'not known'}"
         else:
             yield f"{name} is {ORDER[operator][2]} {text_of_scalar(value)}"
 
 
-def listed(wanted: object) -> list[object]:
-    return wanted if isinstance(wanted, list) else [wanted]
+def value_list(values: object) -> list[object]:
+    return values if isinstance(values, list) else [values]
 
 
 def as_json(value: object) -> Json:
@@ -212,22 +221,25 @@ def as_json(value: object) -> Json:
 
 # --- As lines of a form ----------------------------------------------------------------------------------------------
 
-LINE = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
-LINE_ON_EXISTENCE = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
+match_comparison_line = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
+match_existence_line = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
 FORM_RULE = "Write a line for each attribute: country = DE, AT or seats >= 10 or plan exists or plan missing."
 BY_SIGN = {sign: name for name, (_, sign, _) in ORDER.items()}
 
 
-def lines_of_condition(wanted: object) -> str:
+def lines_of_condition(condition: object) -> str:
     """Format the condition for a form, one comparison per line."""
-    return "\n".join(line for name, one in as_json(wanted).items() for line in attribute_lines(name, one))
+    lines: list[str] = []
+    for name, comparison in as_json(condition).items():
+        lines += attribute_lines(name, comparison)
+    return "\n".join(lines)
 
 
-def attribute_lines(name: str, wanted: object) -> Iterable[str]:
-    if not isinstance(wanted, dict):
-        yield f"{name} = {', '.join(map(text_of_scalar, listed(wanted)))}"
+def attribute_lines(name: str, comparison: object) -> Iterable[str]:
+    if not isinstance(comparison, dict):
+        yield f"{name} = {', '.join(map(text_of_scalar, value_list(comparison)))}"
         return
-    for operator, value in wanted.items():
+    for operator, value in comparison.items():
         if operator == "exists":
             yield f"{name} {'exists' if value else 'missing'}"
         else:
@@ -236,26 +248,26 @@ def attribute_lines(name: str, wanted: object) -> Iterable[str]:
 
 def read_condition(text: str) -> object:
     """Parse the lines of a form. Returns malformed text unchanged, for validation to reject."""
-    wanted: Json = {}
+    condition: Json = {}
     for line in filter(None, map(str.strip, re.split(r"[\r\n]", text))):
         try:
-            name, said = read_line(line)
+            name, comparison = read_line(line)
         except ValueError:
             return text
-        before = wanted.get(name)
-        if isinstance(said, dict) and isinstance(before, dict) and not said.keys() & before.keys():
-            wanted[name] = {**before, **said}
-        elif name in wanted:
+        earlier = condition.get(name)
+        if isinstance(comparison, dict) and isinstance(earlier, dict) and not comparison.keys() & earlier.keys():
+            condition[name] = {**earlier, **comparison}
+        elif name in condition:
             return text
         else:
-            wanted[name] = said
-    return wanted
+            condition[name] = comparison
+    return condition
 
 
 def read_line(line: str) -> tuple[str, object]:
-    if match := LINE_ON_EXISTENCE(line):
+    if match := match_existence_line(line):
         return match[1], {"exists": match[2] == "exists"}
-    if (match := LINE(line)) is None:
+    if (match := match_comparison_line(line)) is None:
         raise ValueError(line)
     name, sign, rest = match.groups()
     if sign != "=":

@@ -6,84 +6,89 @@ from itertools import takewhile
 
 from licensing.policies.matching.schedules import DAYS, parse_days
 
-RUN = 3  # minimum consecutive days that are shortened to "mon-wed"
+MIN_RUN = 3  # minimum consecutive days that are shortened to "mon-wed"
 FORM_RULE = "Write days, hours and a time zone: mon-fri 09:00-18:00 Europe/Berlin."
+match_days = re.compile(r"[a-z][a-z, \-–]*", re.IGNORECASE).fullmatch
+match_clock = re.compile(r"[\d:]+").fullmatch
+match_day_range = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
 
 
-def clause_of_schedule(wanted: object) -> str:
+def clause_of_schedule(schedule: object) -> str:
     """Describe the schedule, as in "it is mon-fri 09:00-18:00 in Europe/Berlin"."""
-    return f"it is {' in '.join(format_schedule(wanted))}"
+    return f"it is {' in '.join(format_schedule(schedule))}"
 
 
-def text_of_schedule(wanted: object) -> str:
-    return " ".join(format_schedule(wanted))
+def text_of_schedule(schedule: object) -> str:
+    return " ".join(format_schedule(schedule))
 
 
-def format_schedule(wanted: object) -> tuple[str, str]:
+def format_schedule(schedule: object) -> tuple[str, str]:
     """Format a valid schedule as (days and hours, time zone)."""
-    known: Mapping[str, object] = wanted if isinstance(wanted, Mapping) else {}
-    hours = f"{known['from']}-{known['to']}" if "from" in known else ""
-    days = text_of_days(parse_days(known["days"], "")) if "days" in known else ""
-    return " ".join(filter(None, (days, hours))), str(known["timeZone"])
+    fields: Mapping[str, object] = schedule if isinstance(schedule, Mapping) else {}
+    hours = f"{fields['from']}-{fields['to']}" if "from" in fields else ""
+    days = format_days(parse_days(fields["days"], "")) if "days" in fields else ""
+    return " ".join(filter(None, (days, hours))), str(fields["timeZone"])
 
 
-def text_of_days(days: frozenset[int]) -> str:
+def format_days(days: frozenset[int]) -> str:
     runs: list[list[int]] = []
     for day in sorted(days):
         if runs and runs[-1][-1] == day - 1:
             runs[-1].append(day)
         else:
             runs.append([day])
-    return ", ".join(
-        f"{DAYS[run[0]]}-{DAYS[run[-1]]}" if len(run) >= RUN else ", ".join(DAYS[day] for day in run) for run in runs
-    )
+    return ", ".join(map(format_run, runs))
 
 
-ARE_DAYS = re.compile(r"[a-z][a-z, \-–]*", re.IGNORECASE).fullmatch
-IS_TYPED_CLOCK = re.compile(r"[\d:]+").fullmatch
-DAYS_IN_TEXT = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
+def format_run(days: list[int]) -> str:
+    """Format consecutive days, as in "mon-wed" or "sat, sun"."""
+    if len(days) >= MIN_RUN:
+        return f"{DAYS[days[0]]}-{DAYS[days[-1]]}"
+    return ", ".join(DAYS[day] for day in days)
 
 
 def read_schedule(text: str) -> object:
     """Parse the text of a form. Returns malformed text unchanged, for validation to reject."""
     *words, zone = text.split() or [""]
-    of_days = list(takewhile(has_no_digit, words))
-    hours = " ".join(words[len(of_days) :])
-    wanted: dict[str, object] = {}
+    day_words = list(takewhile(has_no_digit, words))
+    hours = " ".join(words[len(day_words) :])
+    schedule: dict[str, object] = {}
     try:
-        if of_days:
-            wanted["days"] = read_list_of_days(" ".join(of_days))
+        if day_words:
+            schedule["days"] = parse_days_text(" ".join(day_words))
         if hours:
-            wanted |= read_hours(hours)
+            schedule |= parse_hours(hours)
     except ValueError:
         return text.strip()
-    return {**wanted, "timeZone": zone} if zone else ""
+    return {**schedule, "timeZone": zone} if zone else ""
 
 
 def has_no_digit(word: str) -> bool:
     return not word[0].isdigit()
 
 
-def read_hours(text: str) -> dict[str, str]:
+def parse_hours(text: str) -> dict[str, str]:
     """Return the hours of "09:00-18:00". Raises ValueError if malformed."""
-    start, _, end = text.replace("–", "-").partition("-")
-    start, end = start.strip(), end.strip()
-    if not (IS_TYPED_CLOCK(start) and IS_TYPED_CLOCK(end)):
+    start, _, end = map(str.strip, text.replace("–", "-").partition("-"))
+    if not (match_clock(start) and match_clock(end)):
         raise ValueError(text)
     return {"from": start, "to": end}
 
 
-def read_list_of_days(text: str) -> list[str]:
+def parse_days_text(text: str) -> list[str]:
     """Return the days of "mon-wed, fri". Raises ValueError if malformed."""
-    if ARE_DAYS(text) is None:
+    if match_days(text) is None:
         raise ValueError(text)
-    return [name for part in text.lower().split(",") for name in read_days(part.strip())]
+    return [name for part in text.lower().split(",") for name in parse_day_range(part.strip())]
 
 
-def read_days(text: str) -> list[str]:
+def parse_day_range(text: str) -> list[str]:
     """Return the days of "mon" or "mon-fri". Raises ValueError if malformed."""
-    match = DAYS_IN_TEXT(text)
+    match = match_day_range(text)
     if match is None:
         raise ValueError(text)
-    first, last = DAYS.index(match[1]), DAYS.index(match[2] or match[1])
-    return [DAYS[number % 7] for number in range(first, last + (1 if first <= last else 8))]
+    first = DAYS.index(match[1])
+    last = DAYS.index(match[2] or match[1])
+    if last < first:
+        last += len(DAYS)  # past the end of the week
+    return [DAYS[number % len(DAYS)] for number in range(first, last + 1)]

@@ -23,7 +23,7 @@ MIDNIGHT, DAY = 0, 24 * 60  # minutes
 WEEK = 7 * DAY
 WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
-WANTED_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
+CONDITION_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
 IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
 WEEKS = 15  # days to search; hours skipped by a clock change recur within them
@@ -116,14 +116,14 @@ class CurrentSchedule:
 def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
     """Return the sorted moments of a UTC day at which the schedule begins or ceases to hold."""
     begin = datetime.combine(day, time(), UTC)
-    found = set()
+    moments = set()
     for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
         fixed = timezone(schedule.zone.utcoffset(first.astimezone(schedule.zone)) or timedelta())
         today = datetime.combine(first.astimezone(fixed).date(), time(), fixed)
         marks = (today + timedelta(days=number, minutes=minute)
                  for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
-        found |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
-    return tuple(sorted(one for one in found if schedule.holds(one) is not schedule.holds(one - INSTANT)))
+        moments |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
+    return tuple(sorted(one for one in moments if schedule.holds(one) is not schedule.holds(one - INSTANT)))
 
 
 def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
@@ -177,14 +177,14 @@ def parse_days(value: object, path: str) -> frozenset[int]:
 
 def parse_schedule(value: object, path: str) -> Schedule:
     """Parse the condition. Raises Fault with everything that is invalid."""
-    fields = Fields(value, path, ("days", "from", "to", "timeZone"), ("timeZone",), WANTED_RULE)
+    fields = Fields(value, path, ("days", "from", "to", "timeZone"), ("timeZone",), CONDITION_RULE)
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
     start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
     given, faults = fields.given, fields.faults
     for name, other in (("from", "to"), ("to", "from")):
         faults.expect(name in given or other not in given, f"{path}.{name}", f"Give both {other} and {name}, or none.")
-    faults.expect("days" in given or {"from", "to"} & given.keys() != set(), path, WANTED_RULE)
+    faults.expect("days" in given or {"from", "to"} & given.keys() != set(), path, CONDITION_RULE)
     faults.expect(start is None or start != end, f"{path}.to", "Must not be from: for whole days leave out both.")
     faults.raise_first()
     if zone is None:
@@ -211,7 +211,7 @@ def covers_schedule(own: Hours, its: Hours) -> bool:
 
 CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}
 DAY_SCHEMA: Schema = {COMPONENT: "Weekday", "type": "string", "enum": list(DAYS)}
-WANTED_SCHEMA: Schema = {
+CONDITION_SCHEMA: Schema = {
     COMPONENT: "Schedule",
     "type": "object",
     "required": ["timeZone"],

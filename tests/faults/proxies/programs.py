@@ -166,6 +166,8 @@ def envoy(at: Place) -> list[str]:
         ("address: licensing, port_value: 8000", f"address: 127.0.0.1, port_value: {at.licensing}"),
         ("address: origin, port_value: 8080", f"address: 127.0.0.1, port_value: {at.origin}"),
         (KEY, at.key),
+        # Envoy waits a second before it closes a connection, which every test would wait for.
+        ("stat_prefix: site\n", f"stat_prefix: site\n{16 * ' '}delayed_close_timeout: 0.02s\n"),
     )
     text = at.opened(text, "- match: {safe_regex", 6)
     if at.behind_cdn:

@@ -1,6 +1,5 @@
 """Proxies send the service exactly the headers it needs, whatever visitors send."""
 
-import json
 from collections.abc import Iterator
 
 import httpx
@@ -51,13 +50,19 @@ def listener() -> Iterator[int]:
         yield port
 
 
-@pytest.fixture
-def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
+@pytest.fixture(scope="module")
+def proxy_port(proxy, listener, origin, tmp_path_factory) -> Iterator[int]:
     """The port of a proxy that uses the listener as its service."""
-    at = Place("svc_sk_of_the_edge", listener, origin, free_port(), tmp_path)
+    at = Place("svc_sk_of_the_edge", listener, origin, free_port(), tmp_path_factory.mktemp(proxy.name))
     with running(proxy, at):
-        Listener.questions.clear()
         yield at.port
+
+
+@pytest.fixture
+def asking(proxy_port: int) -> int:
+    """The port of the proxy, which has asked nothing yet."""
+    Listener.questions.clear()
+    return proxy_port
 
 
 def test_the_service_gets_the_headers_it_needs_and_no_others(asking, proxy):
@@ -87,22 +92,22 @@ def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
         assert b'"page": "of the origin"' in reply or reply.startswith((b"http/1.1 400", b"http/1.1 431"))
 
 
-@pytest.mark.parametrize("name", ["accept", "user-agent", "referer"])
-def test_a_value_with_control_characters_is_not_passed_on(asking, name):
+def test_a_value_with_control_characters_is_not_passed_on(asking):
     """The service would refuse the question as invalid HTTP."""
-    line = f"{name}: a\x01b\r\n"
-    reply = exchange(asking, f"GET /open/a HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{line}\r\n".encode())
-    if not Listener.questions:  # the proxy refuses it itself
-        assert reply.startswith(b"http/1.1 400")
-        return
-    [question] = Listener.questions
-    assert question.get(name, "") == ""
-    assert b'"page": "of the origin"' in reply
+    for name in ("accept", "user-agent", "referer"):
+        Listener.questions.clear()
+        line = f"{name}: a\x01b\r\n"
+        reply = exchange(asking, f"GET /open/a HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{line}\r\n".encode())
+        if not Listener.questions:  # the proxy refuses it itself
+            assert reply.startswith(b"http/1.1 400"), name
+            continue
+        [question] = Listener.questions
+        assert question.get(name, "") == "", name
+        assert b'"page": "of the origin"' in reply, name
 
 
 def test_headers_of_the_question_that_no_visitor_sent_are_empty(asking):
     httpx.get(f"http://127.0.0.1:{asking}/open/a", headers={"Host": HOST, "User-Agent": "A", "Accept": ""})
     [question] = Listener.questions
-    assert json.dumps({name: question.get(name, "") for name in sorted(NEEDED) if "x-" not in name}) == json.dumps(
-        {name: "A" if name == "user-agent" else "" for name in sorted(NEEDED) if "x-" not in name}
-    )
+    of_visitors = [name for name in NEEDED if "x-" not in name]
+    assert {name: question[name] for name in of_visitors if question.get(name)} == {"user-agent": "A"}

@@ -9,11 +9,11 @@ from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
 from tests.services import free_port
 
-CHARGED, REFUSED, DOWN = "/charged", "/refused", "/down"
+LICENSED, REFUSED, DOWN = "/licensed", "/refused", "/down"
 ADDRESS, FORGED_ADDRESS = "203.0.113.7", "198.51.100.9"
 NOT_STORED = {"Cache-Control": "no-store", "Vary": "Accept"}
 ANSWERS = {
-    CHARGED: (200, {"X-Access-Decision": "allow", "crawler-charged": "USD 0.01"}),
+    LICENSED: (200, {"X-Access-Decision": "allow", "X-Access-Cache": "private"}),
     REFUSED: (403, {"X-Access-Decision": "deny", "X-Access-Status": "402", **NOT_STORED}),
     DOWN: (503, {}),
 }
@@ -32,13 +32,14 @@ class Service(Quiet):
 
 
 class Cacheable(Origin):
-    """An origin whose pages may be cached, and that keeps the names of the protocols which visitors want."""
+    """An origin whose pages may be cached, by two headers. Keeps the names of the protocols which visitors want."""
 
     upgrades: list[str | None]
 
     def end_headers(self) -> None:
         self.upgrades.append(self.headers.get("Upgrade"))
-        self.send_header("Cache-Control", "public, max-age=60")
+        self.send_header("Cache-Control", "public")
+        self.send_header("Cache-Control", "max-age=60")
         super().end_headers()
 
 
@@ -66,17 +67,27 @@ def visit(port: int, path: str, **headers: str) -> bytes:
     return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{lines}\r\n".encode(), 6)
 
 
-def test_headers_behind_a_cdn_of_refusals_of_paid_pages_and_of_websockets(port, proxy, service, cacheable):
+def cache_controls(reply: bytes) -> set[str]:
+    """Return the directives of all Cache-Control headers."""
+    lines = reply.decode("latin-1").partition("\r\n\r\n")[0].split("\r\n")
+    values = [line.partition(":")[2] for line in lines if line.startswith("cache-control:")]
+    return {directive.strip() for value in values for directive in value.split(",")}
+
+
+def test_headers_behind_a_cdn_of_pages_of_refusals_and_of_websockets(port, proxy, service, cacheable):
     addresses = {"X_Forwarded_For": f"{FORGED_ADDRESS}, {ADDRESS}", "CF_Connecting_IP": ADDRESS}
     service.addresses.clear()
-    assert FROM_THE_ORIGIN in visit(port, "/", **addresses, Connection="close")
+    page = visit(port, "/", **addresses, Connection="close")
+    assert FROM_THE_ORIGIN in page
+    assert cache_controls(page) == ({"public", "max-age=60"} if proxy.shows_headers else {"private"})
     [address] = service.addresses
     # Traefik adds the address of the CDN, which is in the service's TRUSTED_PROXIES.
     assert address.removesuffix(", 127.0.0.1").endswith(ADDRESS)
 
-    charged = visit(port, CHARGED, Connection="close")
-    assert FROM_THE_ORIGIN in charged
-    assert b"cache-control: private" in charged
+    licensed = visit(port, LICENSED, Connection="close")
+    assert FROM_THE_ORIGIN in licensed
+    assert cache_controls(licensed) - {"no-cache"} == {"private"}
+    assert b"x-access-cache" not in licensed.partition(b"\r\n\r\n")[0]
 
     refused = visit(port, REFUSED, Connection="close")
     assert FROM_THE_ORIGIN not in refused

@@ -1,8 +1,5 @@
 """The service answers, but with an error: 5xx keeps open pages open for everybody, and no error opens another one."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from run import ROOT
@@ -36,20 +33,6 @@ class Service(Quiet):
         self.answer(self.status)
 
 
-@pytest.fixture
-def service() -> type[Service]:
-    return type("Answering", (Service,), {})
-
-
-@pytest.fixture
-def at(proxy, service, origin, tmp_path) -> Iterator[Place]:
-    """A proxy that keeps /about and /open/ open."""
-    with serving(service) as port:
-        place = Place(EDGE_KEY, port, origin, free_port(), tmp_path, keeps_open=True)
-        with running(proxy, place, decides=False):
-            yield place
-
-
 def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> list[str]:
     return [path for path in paths if is_served(at.port, path, agent)]
 
@@ -57,30 +40,30 @@ def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> lis
 NEVER = (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)
 
 
-def test_only_open_pages_stay_open_while_the_service_cannot_decide(at, service):
-    for service.status in UNAVAILABLE:
-        assert served(at, OPEN) == list(OPEN)
-        assert served(at, OPEN, CRAWLER) == list(OPEN)
-        assert served(at, PUBLIC) == list(PUBLIC)
-        assert served(at, NEVER) == []
-    service.status = 503
-    assert {status_at(at, path) for path in ("/licensed/a", "/open/a%2Fb", "/elsewhere")} == {503}
-
-
-def test_no_error_opens_a_page(at, service):
-    for service.status in ERRORS:
-        assert served(at, OPEN) == list(OPEN)  # people are not asked about
-        assert served(at, OPEN, CRAWLER) == []
-        assert served(at, NEVER) == []
-
-
-def test_forged_headers_reach_no_origin_while_the_service_cannot_decide(at):
-    forged = "".join(f"{name}: {value}\r\n" for name, value in FORGED.items())
-    for path in (*OPEN, *PUBLIC):
-        reply = exchange(at.port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{forged}Connection: close\r\n\r\n".encode())
-        assert FROM_THE_ORIGIN in reply
-        assert b"forged" not in reply
-        assert EDGE_KEY.encode() not in reply
+def test_while_the_service_answers_with_errors_only_5xx_keep_open_pages_open(proxy, origin, tmp_path):
+    """The proxy keeps /about and /open/ open, and passes on neither forged headers nor its key."""
+    service = type("Answering", (Service,), {})
+    with serving(service) as port:
+        at = Place(EDGE_KEY, port, origin, free_port(), tmp_path, keeps_open=True)
+        with running(proxy, at, decides=False):
+            for service.status in ERRORS:
+                assert served(at, OPEN) == list(OPEN)  # people are not asked about
+                assert served(at, OPEN, CRAWLER) == []
+                assert served(at, NEVER) == []
+            for service.status in UNAVAILABLE:  # proxies do not ask for some seconds afterwards
+                assert served(at, OPEN) == list(OPEN)
+                assert served(at, OPEN, CRAWLER) == list(OPEN)
+                assert served(at, PUBLIC) == list(PUBLIC)
+                assert served(at, NEVER) == []
+            service.status = 503
+            assert {status_at(at, path) for path in ("/licensed/a", "/open/a%2Fb", "/elsewhere")} == {503}
+            forged = "".join(f"{name}: {value}\r\n" for name, value in FORGED.items())
+            for path in (*OPEN, *PUBLIC):
+                head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{forged}Connection: close\r\n\r\n"
+                reply = exchange(at.port, head.encode())
+                assert FROM_THE_ORIGIN in reply
+                assert b"forged" not in reply
+                assert EDGE_KEY.encode() not in reply
 
 
 def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publisher, origin, tmp_path):
@@ -110,22 +93,21 @@ def with_second_server(options: str = "") -> str:
     return text.replace("server 127.0.0.1:8000 max_fails=3 fail_timeout=10s;", two)
 
 
-@pytest.mark.parametrize("option", ["", " max_fails=0"], ids=["default", "max_fails=0"])
-def test_named_pages_stay_open_while_all_servers_of_the_upstream_are_down(nginx, origin, tmp_path: Path, option: str):
-    two = with_second_server(option)
-    at = Place("svc_sk_of_the_edge", free_port(), origin, free_port(), tmp_path, generated=two)
+ALL_STAY = [*OPEN, *PUBLIC, *OPEN]
+
+
+@pytest.mark.parametrize("options", ["", " max_fails=0"], ids=["default", "max_fails=0"])
+def test_named_pages_stay_open_while_all_servers_of_the_upstream_are_down(nginx, origin, tmp_path, options):
+    at = Place(EDGE_KEY, free_port(), origin, free_port(), tmp_path, generated=with_second_server(options))
     with running(nginx, at, decides=False):
-        assert served(at, (*OPEN, *PUBLIC, *OPEN)) == [*OPEN, *PUBLIC, *OPEN]
+        assert served(at, (*OPEN, *PUBLIC, *OPEN)) == ALL_STAY
         assert served(at, NEVER) == []
 
 
-@pytest.mark.parametrize(
-    ("status", "opened"), [(503, [*OPEN, *PUBLIC, *OPEN]), (500, [*OPEN, *PUBLIC, *OPEN]), (400, [*OPEN, *OPEN])]
-)
-def test_the_last_server_asked_decides_what_stays_open(nginx, origin, tmp_path: Path, status: int, opened: list[str]):
+@pytest.mark.parametrize(("status", "opened"), [(503, ALL_STAY), (500, ALL_STAY), (400, [*OPEN, *OPEN])])
+def test_the_last_server_asked_decides_what_stays_open(nginx, origin, tmp_path, status, opened):
     with serving(type("Answering", (Service,), {"status": status})) as service:
-        two = with_second_server(" max_fails=0")
-        at = Place("svc_sk_of_the_edge", service, origin, free_port(), tmp_path, generated=two)
+        at = Place(EDGE_KEY, service, origin, free_port(), tmp_path, generated=with_second_server(" max_fails=0"))
         with running(nginx, at, decides=False):
             assert served(at, (*OPEN, *PUBLIC, *OPEN)) == opened
             assert served(at, NEVER) == []

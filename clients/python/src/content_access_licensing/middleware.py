@@ -12,7 +12,17 @@ from typing import Any
 import httpx
 
 from content_access_licensing import deadline
-from content_access_licensing.paywall import FORGEABLE, PATH, READ, TIMEOUT, PathChoice, Paywall, Verdict, Visit
+from content_access_licensing.paywall import (
+    FORGEABLE,
+    PATH,
+    READ,
+    TIMEOUT,
+    Headers,
+    PathChoice,
+    Paywall,
+    Verdict,
+    Visit,
+)
 
 Scope = MutableMapping[str, Any]
 Environ = dict[str, Any]
@@ -89,7 +99,7 @@ class AsgiMiddleware:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         else:
-            headers = [*latin(verdict), (b"content-length", str(len(verdict.body)).encode())]
+            headers = latin([*verdict.headers, ("content-length", str(len(verdict.body)))])
             await send({"type": "http.response.start", "status": verdict.status, "headers": headers})
             await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else verdict.body})
 
@@ -111,8 +121,19 @@ class AsgiMiddleware:
         )
 
 
-def latin(verdict: Verdict) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode("latin-1")) for name, value in verdict.headers]
+def latin(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+def combined(own: Headers, verdict: Verdict) -> Headers:
+    """Return the headers of a page: the site's own, and those of the verdict that it does not have.
+
+    Links and cookies are added beside the site's own. The verdict's Cache-Control replaces the site's.
+    """
+    replaced = {name for name, _ in verdict.headers} & {"cache-control"}
+    kept = [(name, value) for name, value in own if name.lower() not in replaced]
+    names = {name.lower() for name, _ in kept} - {"set-cookie", "link"}
+    return [*kept, *((name, value) for name, value in verdict.headers if name not in names)]
 
 
 def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
@@ -122,16 +143,12 @@ def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
 
 
 def replying(send: Any, verdict: Verdict) -> Any:
-    """Add the verdict's headers to a reply, except those it already has.
-
-    Links, cookies and `private` are added beside the site's own.
-    """
+    """Add the verdict's headers to a reply, as `combined` does."""
 
     async def reply(message: Any) -> None:
         if message["type"] == "http.response.start":
-            own = list(message.get("headers", []))
-            names = {name.lower() for name, _ in own} - {b"set-cookie", b"link", b"cache-control"}
-            message = {**message, "headers": [*own, *(line for line in latin(verdict) if line[0] not in names)]}
+            own = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", [])]
+            message = {**message, "headers": latin(combined(own, verdict))}
         await send(message)
 
     return reply
@@ -167,9 +184,7 @@ class WsgiMiddleware:
         if verdict.status is None:
 
             def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-                names = {name.lower() for name, _ in headers} - {"set-cookie", "link", "cache-control"}
-                added = [(name, value) for name, value in verdict.headers if name not in names]
-                return start_response(status, [*headers, *added], *exc_info)
+                return start_response(status, combined(headers, verdict), *exc_info)
 
             return self.app(seen_by_wsgi(environ, verdict), start)
         reason = HTTPStatus(verdict.status).phrase
@@ -283,7 +298,9 @@ class DjangoMiddleware:
 
     def served(self, response: Any, verdict: Verdict) -> Any:
         for name, value in verdict.headers:
-            if name in ("link", "cache-control") and name in response.headers:
+            if name == "cache-control":
+                response.headers[name] = value
+            elif name == "link" and name in response.headers:
                 response.headers[name] += f", {value}"
             else:
                 response.headers.setdefault(name, value)

@@ -10,18 +10,15 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from threading import Event
-from time import thread_time
-from typing import BinaryIO, ParamSpec, TypeVar
+from typing import BinaryIO
 from wsgiref.types import WSGIApplication
 
 from config.server.bridge import Exchange
 from kit.http.bodies import Disconnected, Receive, Scope, Send
 from kit.http.errors import ApiError, RateLimitExceeded, ServiceUnavailable
 from kit.telemetry.metrics import Counter as CountedPlaces
-
-P = ParamSpec("P")
-ReturnT = TypeVar("ReturnT")
 
 MOST_WAITING = 500  # waiting requests per caller
 MOST_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
@@ -102,13 +99,16 @@ class Threads:
         `prepare` is awaited at the request's turn, and returns the scope for the application.
         """
         await self.turn(caller, size, left)
-        turn = Turn(self, caller)
         try:
-            scope = await prepare(scope)
-            exchange = Exchange(self.wsgi, scope, body, send)
-            reply = await asyncio.wrap_future(turn.submit(copy_context().run, exchange.run))
-        finally:
-            turn.end()
+            exchange = Exchange(self.wsgi, await prepare(scope), body, send)
+            work = self.executor.submit(copy_context().run, exchange.run)
+        except BaseException:
+            self.leave(caller)
+            raise
+        # The turn ends with the thread's work, not when the client has read the reply.
+        end_turn = partial(self.end_turn, caller, exchange)
+        work.add_done_callback(partial(exchange.loop.call_soon_threadsafe, end_turn))
+        reply = await asyncio.wrap_future(work)
         if reply is not None:
             await exchange.answer(reply)
 
@@ -149,13 +149,20 @@ class Threads:
         if not self.waiting[caller]:
             del self.waiting[caller], self.bytes_waiting[caller]
 
+    def end_turn(self, caller: str, exchange: Exchange, work: Future[bytes | None]) -> None:
+        """Return the thread of a request after its rest."""
+        rest = self.rest * max(exchange.used - QUICK, 0)
+        exchange.loop.call_later(min(rest, LONGEST_REST), self.leave, caller)
+
     def leave(self, caller: str) -> None:
         """Return a thread and pass it to the next waiting caller below its share."""
         self.running[caller] -= 1
         if not self.running[caller]:
             del self.running[caller]
-        following = next((one for one in self.waiting if self.has_room(one)), None)
-        if following is None:
+        for following in self.waiting:
+            if self.has_room(following):
+                break
+        else:
             return
         self.waiting.move_to_end(following)
         waiting = self.waiting[following].popleft()
@@ -176,35 +183,3 @@ class Threads:
             f"As many {kind} as this service answers at a time are under way. Try again in {RETRY_AFTER} seconds.",
             retry_after=RETRY_AFTER,
         )
-
-
-class Turn:
-    """The thread of one request. The turn ends with the thread's work, not when the client has read the reply."""
-
-    def __init__(self, threads: Threads, caller: str) -> None:
-        self.threads, self.caller = threads, caller
-        self.loop = asyncio.get_running_loop()
-        self.begun = False
-        self.used = 0.0  # CPU seconds
-
-    def submit(self, work: Callable[P, ReturnT], *args: P.args, **kwargs: P.kwargs) -> Future[ReturnT]:
-        def timed() -> ReturnT:
-            began = thread_time()
-            try:
-                return work(*args, **kwargs)
-            finally:
-                self.used = thread_time() - began
-
-        self.begun = True
-        future = self.threads.executor.submit(timed)
-        future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.end_after_rest))
-        return future
-
-    def end_after_rest(self) -> None:
-        rest = self.threads.rest * max(self.used - QUICK, 0)
-        self.loop.call_later(min(rest, LONGEST_REST), self.threads.leave, self.caller)
-
-    def end(self) -> None:
-        """End the turn of a request that failed before it had a thread."""
-        if not self.begun:
-            self.threads.leave(self.caller)

@@ -14,8 +14,8 @@ import orjson
 from msgspec import Struct
 
 from kit.values.faults import Fault
+from licensing.policies.describe_rule import RuleJson, describe
 from licensing.policies.facts import DEFAULTS
-from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
 from licensing.policies.rules import parse_rule, parse_rules
@@ -31,15 +31,15 @@ def rule_name(index: int) -> str:
 
 def with_rule_names(text: str) -> str:
     """Replace the API's paths in a sentence: `rules[0]` by "rule 1"."""
-    return IN_API.sub(lambda found: f"rule {int(found[1]) + 1}", text)
+    return IN_API.sub(lambda match: f"rule {int(match[1]) + 1}", text)
 
 
 def place_in_words(path: str) -> str:
     """Return what a path names: "Rule 1, conditions.tags" for `rules[0].conditions.tags`; other paths as they are."""
-    found = IN_API.fullmatch(path)
-    if found is None:
+    match = IN_API.fullmatch(path)
+    if match is None:
         return path
-    return ", ".join(filter(None, (rule_name(int(found[1])), found[2])))
+    return ", ".join(filter(None, (rule_name(int(match[1])), match[2])))
 
 
 def describe_test(test: PolicyTest) -> str:
@@ -66,7 +66,7 @@ def describe_requester(requester: RequesterOfTest) -> str:
     return f"{requester['id']}, who names a licence{kind}," if kind else f"{requester['id']}, without a licence,"
 
 
-def place(rule: Rule) -> str:
+def place(rule: RuleJson) -> str:
     return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
 
 
@@ -80,7 +80,7 @@ class Line:
     after: str = ""
 
 
-def describe_with_place(rule: Rule) -> str:
+def describe_with_place(rule: RuleJson) -> str:
     return f"{describe(rule)} ({place(rule)})"
 
 
@@ -91,7 +91,7 @@ class State(Protocol):
     description: str | None
     mode: str
     default_action: str
-    rules: list[Rule]
+    rules: list[RuleJson]
     tests: list[PolicyTest]
 
 
@@ -116,11 +116,11 @@ def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest
     return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
 
 
-def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
+def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> list[Line]:
     """Compare rule by rule in evaluation order, including unchanged rules."""
     before, after = ([rule for _, rule in in_evaluation_order(rules)] for rules in (before, after))
 
-    def keys(rules: Sequence[Rule]) -> list[bytes]:
+    def keys(rules: Sequence[RuleJson]) -> list[bytes]:
         return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]
 
     lines = []
@@ -157,20 +157,20 @@ def describe_row(row: RuleRow) -> RuleInWords:
             "",
             False,
         )
-    valid = cast(Rule, rule)
+    valid = cast(RuleJson, rule)
     return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
 
 
 def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
     """Return each row's lint findings, as it would be saved; none while any rule is incomplete."""
-    told: list[list[str]] = [[] for _ in rows]
+    messages: list[list[str]] = [[] for _ in rows]
     arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
     try:
         rules = parse_rules([row_rule(row) for row in arranged])
     except Fault:
-        return told
+        return messages
     for finding in lint(rules, default_action, now):
         for index, row in enumerate(arranged):
             if f"{finding.path}.".startswith((f"rules[{index}].",)):
-                told[int(row["row"])].append(with_rule_names(finding.message))
-    return told
+                messages[int(row["row"])].append(with_rule_names(finding.message))
+    return messages
