@@ -31,7 +31,8 @@ class AccountViewSet(ApiViewSet[M]):
         self.account_id = self.grant.account_id
         if self.grant.networks:
             self.grant.check_address(get_client_address(request._request))
-        use, now = Use(self.grant), timezone.now()
+        use = Use(self.grant)
+        now = timezone.now()
         if is_to_note(use, now):
             note(use, now)
 
@@ -49,7 +50,8 @@ class AccountViewSet(ApiViewSet[M]):
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        key, grant = self.idempotency_key, self.grant
+        key = self.idempotency_key
+        grant = self.grant
 
         def act_for_account(*_: object, **__: object) -> HttpResponse:
             if not epochs.keep(self.account_id):  # deleted since authentication

@@ -86,7 +86,8 @@ def entry(action: str, resource: AuditedModel, before: Fields, after: Fields | N
     changed = changes(before, after)
     if not changed:
         return None
-    actor, request = current_actor.get(), request_id.get()
+    actor = current_actor.get()
+    request = request_id.get()
     kind = action.partition(".")[0]
     made = AuditEntry(
         account_id=resource.pk if kind == "account" else getattr(resource, "account_id", None),

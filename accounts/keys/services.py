@@ -99,7 +99,8 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
 
     Raises ValidationFailed, or InsufficientPermissions if it exceeds `creator`.
     """
-    type_, named = fields["type"], fields.get("permissions")
+    type_ = fields["type"]
+    named = fields.get("permissions")
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
     unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
@@ -177,7 +178,8 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     """
     if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
-    before, was = key.audited(), key_bounds(key)
+    before = key.audited()
+    was = key_bounds(key)
     for name in ("type", "permissions"):
         if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
@@ -196,7 +198,8 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
         check_may_change(changer, key, now)
     key.name = fields.get("name", key.name)
     key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
-    key.rate_limit, key.expires_at = now["rate_limit"], end
+    key.rate_limit = now["rate_limit"]
+    key.expires_at = end
     return audit.entry("api_key.updated", key, before)
 
 

@@ -199,7 +199,8 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
 
 def find_records(names: Sequence[Name]) -> list[IdempotencyRecord | None]:
     """Return the record of each account's key, unless it has expired or the key is free."""
-    now, keys = timezone.now(), list(set(names))
+    now = timezone.now()
+    keys = list(set(names))
     stored = {(record.account_id, record.key): record for record in IdempotencyRecord.objects.filter(pk__in=keys)}
     current = {name: record for name, record in stored.items() if not record.has_expired(now)}
     return [current.get(name) for name in names]
@@ -220,7 +221,8 @@ def answer_once(
     that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
     `resume` and calls `act` again.
     """
-    account_id, digest = get_grant(request).account_id, request_fingerprint(request, has_rows=has_rows)
+    account_id = get_grant(request).account_id
+    digest = request_fingerprint(request, has_rows=has_rows)
     record = claim(account_id, key, digest)
     if record is None:
         response = act()
@@ -241,7 +243,8 @@ def keep_response(account_id: str, key: str, response: HttpResponse, *, is_part:
     """Store the response for the claimed key. A part's has no limit, because other parts are committed already."""
     if not isinstance(response, Response):
         raise TypeError("Only a reply in JSON can be kept.")
-    sealer, reply = reply_sealer(PURPOSE), render_json(response.data)
+    sealer = reply_sealer(PURPOSE)
+    reply = render_json(response.data)
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
     sealed = sealer.encrypt(reply) if is_part else seal_reply(reply)
     keep_reply(account_id, key, sealed, sealer.encrypt(render_json(headers)), response.status_code)

@@ -39,7 +39,8 @@ def build_request(event: Event, valid: list[secrets.Secret], now: datetime) -> t
 
 async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
     """Send the event and wait up to 15 seconds for the reply."""
-    began, clock = timezone.now(), perf_counter()
+    began = timezone.now()
+    clock = perf_counter()
 
     def result(**outcome: Unpack[Outcome]) -> Result:
         return Result(claimed, began, int((perf_counter() - clock) * 1000), **outcome)

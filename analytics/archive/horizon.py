@@ -31,7 +31,8 @@ class Remembered(Struct):
 
     def current(self) -> datetime | None:
         if monotonic() >= self.valid_until:
-            self.begin, self.valid_until = stored_horizon(), monotonic() + REMEMBERED
+            self.begin = stored_horizon()
+            self.valid_until = monotonic() + REMEMBERED
         return self.begin
 
     def forget(self) -> None:

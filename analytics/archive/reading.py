@@ -88,7 +88,8 @@ class Stretch(Struct, frozen=True):
 
         Raises ServiceUnavailable if it takes longer than a statement may, and ClientGone.
         """
-        began, rows = monotonic(), list[Values]()
+        began = monotonic()
+        rows = list[Values]()
         for group in self.groups(descending=descending, after=after):
             check_time(began)
             places = self.places(group, descending=descending, after=after)
@@ -115,7 +116,8 @@ class Stretch(Struct, frozen=True):
 
     def tally(self, column: str) -> Counter[object]:
         """Count the decisions by a column's value."""
-        began, counts = monotonic(), Counter[object]()
+        began = monotonic()
+        counts = Counter[object]()
         for group in self.groups():
             check_time(began)
             if places := list(self.places(group)):
@@ -124,7 +126,10 @@ class Stretch(Struct, frozen=True):
 
     def count(self, seconds: float) -> Total:
         """Count the decisions; estimate those that are not counted within `seconds` by the others."""
-        end, number, seen, unseen = monotonic() + seconds, 0, 0, 0
+        end = monotonic() + seconds
+        number = 0
+        seen = 0
+        unseen = 0
         for group in self.groups():
             check_client_connected()
             if monotonic() < end:
@@ -193,10 +198,13 @@ class Group:
     """A group of rows of a file."""
 
     def __init__(self, file: MonthFile, number: int) -> None:
-        self.file, self.number = file, number
+        self.file = file
+        self.number = number
         metadata = file.footer.row_group(number)
         statistics = metadata.column(list(COLUMNS).index("created")).statistics
-        self.size, self.first, self.last = metadata.num_rows, statistics.min, statistics.max
+        self.size = metadata.num_rows
+        self.first = statistics.min
+        self.last = statistics.max
 
     def load(self, names: Sequence[str]) -> pa.Table:
         return self.file.read(self.number, names)

@@ -206,7 +206,8 @@ class DecisionTable:
         """
         folder = f"{table_uri()}/metadata"
         number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
-        named, hint = f"{folder}/v{number}.metadata.json", f"{folder}/version-hint.text"
+        named = f"{folder}/v{number}.metadata.json"
+        hint = f"{folder}/version-hint.text"
         with table.io.new_input(table.metadata_location).open() as file:
             metadata = file.read()
         for uri, content in ((named, metadata), (hint, str(number).encode())):

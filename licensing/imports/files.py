@@ -43,7 +43,9 @@ class RowFile:
     larger = "Split it."  # advice for files with more rows
 
     def __init__(self, file: Readable, format: str, read_as: str | None = None) -> None:  # noqa: A002 - the option's name
-        self.file, self.kind, self.read_as = file, format, read_as
+        self.file = file
+        self.kind = format
+        self.read_as = read_as
         self.is_csv = format == "csv"
 
     @staticmethod
@@ -73,7 +75,8 @@ class RowFile:
 
     def pages(self) -> Iterator[ImportRow]:
         self.file.seek(0)
-        sitemap, raw = Sitemap(), b" "
+        sitemap = Sitemap()
+        raw = b" "
         while raw:
             with readable():
                 raw = self.file.read(CHUNK)

@@ -123,7 +123,8 @@ class Together(OneByOne):
         return issued
 
     def change(self, held: License, fields: Validated) -> License:
-        changed, before = copy(held), held.audited()
+        changed = copy(held)
+        before = held.audited()
         if changed.next_fee_at is not None or fields.get("fee_amount") is not None:
             changed.account = self.account
         fees = take_due_fees(changed, self.now)
@@ -176,5 +177,7 @@ class Together(OneByOne):
             for stored in stored_requesters:
                 made = new[stored.requester_id]
                 # Another request may have created the requester meanwhile, with a name.
-                made.pk, made.name, made.created = stored.pk, stored.name or made.name, stored.created
+                made.pk = stored.pk
+                made.name = stored.name or made.name
+                made.created = stored.created
         renew_all(of_written.values(), [one for one in of_written.values() if one.requester_id in self.newly_named])

@@ -107,7 +107,10 @@ def update_license(held: License, fields: Validated) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
-    now, before, booked, names = stored_now(), locked.audited(), build_ledger_entry(locked), count_scope(locked)
+    now = stored_now()
+    before = locked.audited()
+    booked = build_ledger_entry(locked)
+    names = count_scope(locked)
     fees = take_due_fees(locked, now)  # by the former terms
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]), now)
     name_unnamed(locked.requester, fields.get("requester_name"))
@@ -146,7 +149,8 @@ def change_terms(held: License, fields: Validated, owned: Owned, now: datetime) 
         raise Revoked("This licence is revoked, which is final. Issue another one.")
     if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
         raise ValidationFailed("`requesterId` cannot be changed. Issue another licence.", param="requesterId")
-    start, schedule = held.starts_at, Schedule.from_license(held)
+    start = held.starts_at
+    schedule = Schedule.from_license(held)
     for attribute, value in check_scopes(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):
             setattr(held, attribute, merge_metadata(held.metadata, value) if attribute == "metadata" else value)
@@ -162,7 +166,8 @@ def revoke_license(held: License) -> License:
     """Revoke the licence immediately and permanently. Idempotent. Its ledger entries remain; no further fee is due."""
     locked = lock(held)
     if locked.status != LicenseStatus.REVOKED:
-        before, now = locked.audited(), stored_now()
+        before = locked.audited()
+        now = stored_now()
         fees = take_due_fees(locked, now)
         locked.status = LicenseStatus.REVOKED
         locked.revoked_at = locked.updated = now

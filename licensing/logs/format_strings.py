@@ -71,7 +71,8 @@ class FormatString:
     """Parses lines of a format string. More fields may follow those of the format."""
 
     def __init__(self, literals: Sequence[str], fields: Sequence[Field]) -> None:
-        self.literals, self.fields = literals, fields
+        self.literals = literals
+        self.fields = fields
         self.match = re.compile(build_expression(literals, fields)).match
 
     def __call__(self, line: str) -> Visit:
@@ -117,7 +118,9 @@ class FormatString:
 def compile_format(text: str) -> FormatString:
     """Compile a format string. Raises InvalidRequest."""
     text = text.replace('\\"', '"').replace("\\t", "\t")
-    literals, fields, end = [""], list[Field](), 0
+    literals = [""]
+    fields = list[Field]()
+    end = 0
     for directive in DIRECTIVE.finditer(text):
         literals[-1] += text[end : directive.start()]
         end = directive.end()
@@ -197,7 +200,9 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")
     for place, field in enumerate(fields):
-        before, behind, follower = literals[place], literals[place + 1], fields[place + 1 : place + 2]
+        before = literals[place]
+        behind = literals[place + 1]
+        follower = fields[place + 1 : place + 2]
         if follower and not behind and field.role != "is_args" and follower[0].role not in ADJACENT:
             raise InvalidRequest(f"The format has no text between {field.name} and {follower[0].name}.")
         if field.role == "agent" and behind.startswith(" ") and not before.endswith('"'):
@@ -215,7 +220,8 @@ def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
 
 def value_pattern(literals: Sequence[str], fields: Sequence[Field], place: int) -> str:
     """Return the expression of a field's value."""
-    field, behind = fields[place], literals[place + 1]
+    field = fields[place]
+    behind = literals[place + 1]
     if literals[place].endswith('"') and behind.startswith('"'):
         return r'[^"\\]*+(?:\\.[^"\\]*+)*+'
     if field.role == "is_args":

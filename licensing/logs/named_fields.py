@@ -139,7 +139,8 @@ class Columns:
                     places[role].append(known)
             if not places[role] and not names.endswith("?"):
                 raise Malformed(f"#Fields names no {first_name(names)}. Add it to the fields that are logged.")
-        self.places, self.width = places, len(columns)
+        self.places = places
+        self.width = len(columns)
 
     def recognises(self, line: str) -> bool:
         line = line.removeprefix(BOM)

@@ -84,7 +84,8 @@ class SiteViewSet(AccountViewSet[Site]):
         """
         site = self.get_object_to_change()
         fields = self.validated_change(site)
-        enforces, former = fields.get("mode") == Mode.ENFORCE != site.mode, services.proxy_file_facts(site)
+        enforces = fields.get("mode") == Mode.ENFORCE != site.mode
+        former = services.proxy_file_facts(site)
         changed = services.update_site(site, fields)
         once: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
         if services.proxy_file_facts(changed) != former:

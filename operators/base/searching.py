@@ -77,7 +77,8 @@ class CustomerSearch(AdminMixin[ModelT]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
     ) -> tuple[QuerySet[ModelT], bool]:
-        term, prefix = search_term.strip(), ids.id_prefix(self.model)
+        term = search_term.strip()
+        prefix = ids.id_prefix(self.model)
         if not term or term.startswith(f"{prefix}_"):
             return find_by_id(queryset, prefix, term), False
         return of_requesters(queryset, request_scope(request), term), False

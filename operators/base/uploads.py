@@ -51,7 +51,9 @@ class Upload(Generic[AboutT]):
     """An uploaded file. `about` is its metadata, stored by `save`."""
 
     def __init__(self, token: str, owner: int, about: AboutT) -> None:
-        self.token, self.owner, self.about = token, owner, about
+        self.token = token
+        self.owner = owner
+        self.about = about
 
     @classmethod
     def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: AboutT) -> "Upload[AboutT]":

@@ -136,7 +136,8 @@ class BulkChange:
 
         Former values are written before the commit, so after a crash some may be unchanged ones.
         """
-        field, value = self.about["field"], self.about["value"]
+        field = self.about["field"]
+        value = self.about["value"]
         rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
         former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
         changed = change_items(account, items, {field: value})
@@ -148,7 +149,8 @@ class BulkChange:
     @transaction.atomic
     def change_back(self, account: str, items: list[str], former: Value) -> int:
         """Restore some items, except those that someone changed since, or whose former policy is gone."""
-        field, value = self.about["field"], self.about["value"]
+        field = self.about["field"]
+        value = self.about["value"]
         rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
         try:
             return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})

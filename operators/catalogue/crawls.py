@@ -84,7 +84,8 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
     lines = [[*COUNTS, *(MONEY if with_money else [])]]
     for row in operator_rows(report):
-        taker, ratio = row.taker, row.taker.crawls_per_referral
+        taker = row.taker
+        ratio = row.taker.crawls_per_referral
         counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
         money = [row.revenue, row.at_stake] if with_money else []
         lines.append([cell(one) for one in (row.name, *counts, None if ratio is None else str(ratio), *money)])

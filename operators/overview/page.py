@@ -111,7 +111,8 @@ class KeyRow(Struct, frozen=True):
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
-    now, user = timezone.now(), request.user
+    now = timezone.now()
+    user = request.user
     choice = read_choice(request)
     sees = {
         "usage": user.has_perm("analytics.view_accessevent"),
@@ -214,7 +215,8 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
     rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
-    refused, others = [], []
+    refused = []
+    others = []
     for key in rows[:MOST_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):

@@ -111,7 +111,8 @@ def notice_of_sites(request: HttpRequest, pages: Counter[str], decisions: str) -
     number = pages.total()
     denied = "request was denied" if number == 1 else "requests were denied"
     site = Site.objects.filter(pk=next(iter(pages))).first() if len(pages) == 1 else None
-    where, link = f"{len(pages):,} sites deny", list_url(Site)
+    where = f"{len(pages):,} sites deny"
+    link = list_url(Site)
     if len(pages) == 1:
         where, link = ("a site denies", decisions) if site is None else (f"{site.host} denies", change_url(site))
     text = f"{number:,} {denied} because {where} unknown pages. Change its setting, or add a pattern with a policy."

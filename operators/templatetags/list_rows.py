@@ -87,7 +87,8 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     shown, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
     if column.leads_on:
-        tag, shown = "th", format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
+        tag = "th"
+        shown = format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
     attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
     css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, shown, tag)

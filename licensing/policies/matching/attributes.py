@@ -58,7 +58,8 @@ def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, o
 
 def parse_attributes(value: object, path: str) -> Attributes:
     """Parse attributes. Raises Fault with every invalid key and value."""
-    faults, parsed = Faults(), {}
+    faults = Faults()
+    parsed = {}
     for name, one in parse_size(value, path).items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
@@ -142,7 +143,8 @@ def split_list(text: str) -> list[str]:
 
     Raises ValueError if a quote is not closed.
     """
-    parts, begin = [], 0
+    parts = []
+    begin = 0
     is_quoted = is_escaped = False
     for place, character in enumerate(text):
         if is_escaped:

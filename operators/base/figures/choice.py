@@ -198,7 +198,8 @@ class BarRow(Struct, frozen=True):
 
 def chosen_window(choice: Choice, now: datetime) -> Window:
     """Return the chosen calendar period, or days of the accounts' time zone that end today."""
-    months, period = choice.months, choice.calendar_period
+    months = choice.months
+    period = choice.calendar_period
     if period is not None:
         return Window(*period.bounds(months), GROUPS_OF_MONTHS[period.months], months.zone)
     end = end_of_day(now, months.zone)
