@@ -43,7 +43,9 @@ class AccountViewSet(ApiViewSet[M]):
 
     def hidden_fields(self) -> frozenset[str]:
         """Return the fields of `serializer_class` that its `for_secret_keys` keeps from a public key."""
-        return getattr(self.serializer_class, "for_secret_keys", frozenset()) if self.grant.is_public else frozenset()
+        if self.grant.is_public:
+            return getattr(self.serializer_class, "for_secret_keys", frozenset())
+        return frozenset()
 
     def get_queryset(self) -> QuerySet[M]:
         """Return the rows of `queryset` that the account owns."""
@@ -82,4 +84,6 @@ class ReadingViewSet(AccountViewSet[M]):
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         response = handler(request, *args, **kwargs)
-        return response if self.idempotency_key is None else super().write(lambda *_, **__: response, request)
+        if self.idempotency_key is None:
+            return response
+        return super().write(lambda *_, **__: response, request)

@@ -95,7 +95,9 @@ class Window:
 
     def label(self, bucket: datetime) -> str | None:
         """Return a bucket's `date`: `YYYY-MM-DD`, or a timestamp for an hour."""
-        return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket.astimezone(self.zone):%Y-%m-%d}"
+        if self.group_by == "hour":
+            return render_timestamp(bucket)
+        return f"{bucket.astimezone(self.zone):%Y-%m-%d}"
 
     def count_buckets(self) -> int:
         """Return the number of buckets without building them."""

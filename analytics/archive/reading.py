@@ -47,7 +47,9 @@ class Comparison(Struct, frozen=True):
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         column = rows[self.column]
         if self.operator == "exists":
-            return pc.is_valid(column) if self.value else pc.is_null(column)
+            if self.value:
+                return pc.is_valid(column)
+            return pc.is_null(column)
         if self.operator in COMPARISONS:
             return pc.fill_null(COMPARISONS[self.operator](column, pa.scalar(self.value, column.type)), False)
         values = self.value if isinstance(self.value, list) else [self.value]

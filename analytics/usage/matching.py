@@ -66,7 +66,9 @@ class Selection(Struct, frozen=True):
 
     def cut(self, moment: datetime) -> datetime:
         """Return the start of such a period."""
-        return floor_hour(moment) if self.keys is None else midnight(moment)
+        if self.keys is None:
+            return floor_hour(moment)
+        return midnight(moment)
 
     def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
         """Return the selection without the parts of periods at its ends that are before `moment`, and these parts.

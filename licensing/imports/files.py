@@ -71,7 +71,9 @@ class RowFile:
     def all_rows(self) -> Iterator[ImportRow]:
         if self.kind == "sitemap":
             return self.pages()
-        return csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
+        if self.is_csv:
+            return csv_rows(self.lines())
+        return json_rows(self.lines())
 
     def pages(self) -> Iterator[ImportRow]:
         self.file.seek(0)

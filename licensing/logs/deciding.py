@@ -257,7 +257,9 @@ class Decider:
 def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
     held = requester.licenses
-    return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
+    if held is None:
+        return requester
+    return dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
 def observed_page(item: Item) -> LoggedPage:

@@ -64,7 +64,9 @@ class Field(NamedTuple):
     @property
     def blanks(self) -> int:
         """The number of blanks within the value."""
-        return self.time_format.count(" ") if self.time_format else int(self.name in ("%t", "$time_local"))
+        if self.time_format:
+            return self.time_format.count(" ")
+        return int(self.name in ("%t", "$time_local"))
 
 
 class FormatString:
@@ -103,7 +105,9 @@ class FormatString:
 
     def parse_moment(self, text: str) -> datetime:
         own = next((field.time_format for field in self.fields if field.role == "time"), "")
-        return parse_own_time(text[: LONGEST + 1], own) if own and text else parse_time(text)
+        if own and text:
+            return parse_own_time(text[: LONGEST + 1], own)
+        return parse_time(text)
 
     def describe_end(self, count: int) -> str:
         """Say where a line ends to be as the format has it, after that many fields."""
@@ -186,7 +190,9 @@ def parse_own_time(text: str, time_format: str) -> datetime:
     """Parse a time by a strptime format. Raises Malformed."""
     try:
         parsed = datetime.strptime(text, time_format)  # noqa: DTZ007 - without an offset it is in UTC
-        return parsed.astimezone(UTC) if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+        if parsed.tzinfo is not None:
+            return parsed.astimezone(UTC)
+        return parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise Malformed(NOT_A_TIME.format(shown(text))) from None
 
@@ -236,4 +242,6 @@ def value_pattern(literals: Sequence[str], fields: Sequence[Field], place: int) 
     if field.blanks and behind.startswith(" "):
         return rf"(?:[^ ]*+ ){{{field.blanks}}}[^ ]*+"
     end = f"(?!{re.escape(behind)})." if len(behind) > 1 else f"[^{re.escape(behind)}]"
-    return rf"(?:, |{end})*+" if field.role == "address" and behind.startswith(" ") else rf"(?:{end})*+"
+    if field.role == "address" and behind.startswith(" "):
+        return rf"(?:, |{end})*+"
+    return rf"(?:{end})*+"

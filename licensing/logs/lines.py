@@ -136,7 +136,9 @@ class Occurrences:
             self.previous = self.current
             self.current = {}
         self.current[digest] = number + 1
-        return digest if not number else blake2b(digest + number.to_bytes(8), digest_size=16).digest()
+        if not number:
+            return digest
+        return blake2b(digest + number.to_bytes(8), digest_size=16).digest()
 
 
 def decision_key(moment: datetime, digest: bytes) -> bytes:

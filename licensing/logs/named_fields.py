@@ -150,7 +150,9 @@ class Columns:
 def split_columns(line: str) -> list[str]:
     if "\t" in line:
         return line.split("\t")
-    return [quoted or plain for quoted, plain in COLUMN(line)] if '"' in line else line.split()
+    if '"' in line:
+        return [quoted or plain for quoted, plain in COLUMN(line)]
+    return line.split()
 
 
 def joined(parts: list[str]) -> str:

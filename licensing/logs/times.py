@@ -32,7 +32,9 @@ def parsed_time(text: str) -> datetime:
             return logged_time(text)
         if text[4:5] == "-" and len(text) >= LEAST_ISO:
             parsed = datetime.fromisoformat(text)
-            return parsed.astimezone(UTC) if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+            if parsed.tzinfo is not None:
+                return parsed.astimezone(UTC)
+            return parsed.replace(tzinfo=UTC)
         return unix_time(int(text) if text.isdigit() else float(text))
     except (ValueError, KeyError, IndexError, OverflowError, OSError):
         raise Malformed(NOT_A_TIME.format(shown(text))) from None

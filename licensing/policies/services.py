@@ -69,7 +69,9 @@ def update_policy(policy: Policy, fields: Fields) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     change_terms(locked, fields)
-    return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+    if audit.changes(before, locked.audited()):
+        return write_version(locked, before, "policy.updated")
+    return locked
 
 
 def change_terms(policy: Policy, fields: Fields) -> None:

@@ -227,7 +227,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Status", label=STATUS_COLOURS)
     def health(self, endpoint: WebhookEndpoint) -> tuple[str, str]:
         failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
-        return ("failing", "failing") if failing else (str(endpoint.status), endpoint.get_status_display())
+        if failing:
+            return ("failing", "failing")
+        return (str(endpoint.status), endpoint.get_status_display())
 
     @display(description="Header names", empty_value="none")
     def sent_headers(self, endpoint: WebhookEndpoint) -> str:

@@ -147,4 +147,6 @@ class StatementPeriodFilter(PeriodFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
         period = parse_period(self.value() or "", listed_months(request), timezone.now())
-        return queryset if period is None else queryset.filter(month__gte=period.first, month__lt=period.after)
+        if period is None:
+            return queryset
+        return queryset.filter(month__gte=period.first, month__lt=period.after)

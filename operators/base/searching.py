@@ -66,7 +66,9 @@ def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[Model
     term = term.strip()
     if not term:
         return rows
-    return rows.filter(pk=term) if ids.decode(prefix, term) is not None else rows.none()
+    if ids.decode(prefix, term) is not None:
+        return rows.filter(pk=term)
+    return rows.none()
 
 
 class CustomerSearch(AdminMixin[ModelT]):

@@ -233,7 +233,9 @@ class LicenseAdmin(
 
     @display(description="Next fee")
     def next_fee(self, held: License) -> str:
-        return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}" if held.next_fee_at else fee(held)
+        if held.next_fee_at:
+            return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
+        return fee(held)
 
     @display(description="In the ledger")
     def in_ledger(self, held: License) -> str:

@@ -63,7 +63,9 @@ def describe_requester(requester: RequesterOfTest) -> str:
     kind = f" of type {requester['licenseType']}" if requester.get("licenseType") else ""
     if requester.get("hasValidLicense"):
         return f"{requester['id']}, with a valid licence{kind},"
-    return f"{requester['id']}, who names a licence{kind}," if kind else f"{requester['id']}, without a licence,"
+    if kind:
+        return f"{requester['id']}, who names a licence{kind},"
+    return f"{requester['id']}, without a licence,"
 
 
 def place(rule: RuleJson) -> str:

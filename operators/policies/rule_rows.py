@@ -233,4 +233,6 @@ def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     text = conditions.get(name) if isinstance(conditions, Mapping) else None
     if not isinstance(text, str):
         return fault.message
-    return CONDITIONS[name].form_rule if len(text) <= MOST_TYPED else f"Must have at most {MOST_TYPED:,} characters."
+    if len(text) <= MOST_TYPED:
+        return CONDITIONS[name].form_rule
+    return f"Must have at most {MOST_TYPED:,} characters."

@@ -140,4 +140,6 @@ def summary(tally: ImportTotals, dry_run: bool) -> str:
     )
     if tally.superseded:
         said += f", {tally.superseded:,} superseded by later ones with the same externalId"
-    return f"Dry run, nothing written: {said}." if dry_run else f"{said}."
+    if dry_run:
+        return f"Dry run, nothing written: {said}."
+    return f"{said}."

@@ -47,7 +47,9 @@ def parse_number(value: object, path: str, message: str = "Must be a number.") -
 
 
 def exact(value: float | Decimal) -> Decimal:
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    return Decimal(value)
 
 
 def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
@@ -79,7 +81,9 @@ def dump_attributes(attributes: Attributes) -> Json:
 
 def plain_number(value: Decimal) -> int | float:
     is_integer = -(2**63) <= value < 2**63 and value == value.to_integral_value()
-    return int(value) if is_integer else float(value)
+    if is_integer:
+        return int(value)
+    return float(value)
 
 
 # --- As text in a form -----------------------------------------------------------------------------------------------
@@ -105,7 +109,9 @@ def parse_scalar(text: str) -> object:
     if text.startswith('"'):
         return json.loads(text)
     if match := NUMBER(text):
-        return float(text) if match[2] or match[3] else int(text)
+        if match[2] or match[3]:
+            return float(text)
+        return int(text)
     return text
 
 
