@@ -85,7 +85,10 @@ class Selection(Struct, frozen=True):
                 edges.append((begin, first))
             begin = first
         if end is not None and end < moment:
-            after = self.cut(end) if begin is None else max(self.cut(end), min(begin, end))
+            if begin is None:
+                after = self.cut(end)
+            else:
+                after = max(self.cut(end), min(begin, end))
             if after < end:
                 edges.append((after, end))
             end = after

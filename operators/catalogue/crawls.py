@@ -114,7 +114,10 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     if not totals:
         return None
     ranked = sorted(totals, key=lambda name: (-totals[name], name))
-    names = [one for one in CLASSES if one in totals] if by == By.CLASS else ranked[: len(KINDS)]
+    if by == By.CLASS:
+        names = [one for one in CLASSES if one in totals]
+    else:
+        names = ranked[: len(KINDS)]
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))

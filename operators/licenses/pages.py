@@ -130,7 +130,10 @@ class LicenseAdmin(
         )
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: License | None) -> License | None:
-        entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
+        if obj:
+            entries = LedgerEntry.objects.filter(license=obj)
+        else:
+            entries = LedgerEntry.objects.none()
         admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().try_saving(request, form, obj)
 

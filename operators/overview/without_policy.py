@@ -35,7 +35,10 @@ def newest_decisions(
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     own = events.filter(account_id__in=list(account_ids))
-    in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
+    if len(account_ids) == 1:
+        in_order = own.order_by("-created", "-pk")
+    else:
+        in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
     oldest = in_order[limit - 1 : limit]
     since: Expression | Subquery = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)

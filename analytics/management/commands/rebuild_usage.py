@@ -38,7 +38,10 @@ class Command(ServiceCommand):
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         everybody = Account.objects.order_by("pk")
-        accounts = [find(everybody, account).pk] if account else [one.pk for one in everybody]
+        if account:
+            accounts = [find(everybody, account).pk]
+        else:
+            accounts = [one.pk for one in everybody]
         try:
             first = parse_timestamp(f"{since}-01") if since else None
         except ValueError:
