@@ -20,6 +20,8 @@ from rest_framework.response import Response
 
 from accounts.auditing import audit
 from accounts.plans import epochs
+from accounts.retries.idempotency import is_partial
+from accounts.retries.models import IdempotencyRecord
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
@@ -147,7 +149,7 @@ class AccountBulk(Bulk[M]):
 
     def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:
         """Keep the change, to be written with its audit entry; return False if nothing changes."""
-        entry = audit.entry(f"{self.kind}.{'updated' if former else 'created'}", written, before)
+        entry = audit.build_change(f"{self.kind}.{'updated' if former else 'created'}", written, before)
         if entry is not None:
             self.changes.append(entry)
             self.written.append((former, cast("M", written)))
@@ -215,7 +217,7 @@ class BulkViewSet(AccountViewSet[M]):
         part = rows[len(done) :][: PART_ROWS if is_parted else None]
         outcomes = self.bulk_class.write_rows(self.account_id, part, index_written_resources(done, self.bulk_name))
         done = [*done, *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(done))]
-        return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else HTTPStatus.PROCESSING)
+        return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else IdempotencyRecord.PARTIAL)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         if self.action != "bulk" or connection.vendor != "sqlite":
@@ -226,7 +228,7 @@ class BulkViewSet(AccountViewSet[M]):
         except (ApiError, ValidationError):  # raised again in its turn, after the checks of the key
             return super().write(handler, request, *args, **kwargs)
         response = super().write(handler, request, *args, **kwargs)
-        while isinstance(response, Response) and response.status_code == HTTPStatus.PROCESSING:
+        while isinstance(response, Response) and is_partial(response):
             let_others_write()
             self.done = response.data["data"]
             response = super().write(handler, request, *args, **kwargs)

@@ -99,8 +99,7 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
 
     Raises ValidationFailed, or InsufficientPermissions if it exceeds `creator`.
     """
-    type_ = fields["type"]
-    named = fields.get("permissions")
+    type_, named = fields["type"], fields.get("permissions")
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
     unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
@@ -178,8 +177,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     """
     if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
-    before = key.audited()
-    was = key_bounds(key)
+    before, was = key.audited(), key_bounds(key)
     for name in ("type", "permissions"):
         if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
@@ -198,9 +196,8 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
         check_may_change(changer, key, now)
     key.name = fields.get("name", key.name)
     key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
-    key.rate_limit = now["rate_limit"]
-    key.expires_at = end
-    return audit.entry("api_key.updated", key, before)
+    key.rate_limit, key.expires_at = now["rate_limit"], end
+    return audit.build_change("api_key.updated", key, before)
 
 
 @transaction.atomic

@@ -51,7 +51,7 @@ class WebhookEndpoint(models.Model):
         return any(covers(pattern, event_type) for pattern in self.events)
 
     @property
-    def hears_of_access(self) -> bool:
+    def subscribes_to_access(self) -> bool:
         return any(self.subscribes_to(name) for name in TO_BE_NAMED)
 
     def audited(self) -> dict[str, object]:

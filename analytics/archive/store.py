@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
-from analytics.archive.layout import NAMESPACE, is_remote, root, table_uri
+from analytics.archive.layout import NAMESPACE, archive_uri, is_remote, table_uri
 from kit.private_files import close_to_everybody, private_directory
 
 # Seconds to connect, seconds without a byte, and attempts. A request fails within 7 seconds if S3 does not answer.
@@ -65,7 +65,7 @@ def prepare() -> None:
         if not is_remote():
             private_directory(Path(settings.ARCHIVE_DIR))
             return
-        bucket = path_from_uri(root()).partition("/")[0]
+        bucket = path_from_uri(archive_uri()).partition("/")[0]
         if file_system().get_file_info(bucket).type == FileType.NotFound:
             raise ArchiveError(f"The bucket {bucket} of ARCHIVE_DIR does not exist.")
     except OSError as error:
@@ -73,7 +73,7 @@ def prepare() -> None:
 
 
 def unusable(error: Exception) -> ArchiveError:
-    return ArchiveError(f"The archive in {root()} cannot be read or written: {error}")
+    return ArchiveError(f"The archive in {archive_uri()} cannot be read or written: {error}")
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def files() -> set[str]:
 
 def files_below_root() -> set[str]:
     """Return the URIs of all files in ARCHIVE_DIR, also of those that are not where they belong."""
-    return files_below(root())
+    return files_below(archive_uri())
 
 
 def files_below(uri: str) -> set[str]:
@@ -109,7 +109,7 @@ def close_files() -> None:
     """Remove everybody's permissions from the files of earlier versions. A group's, and ACLs, stay."""
     if is_remote():
         return
-    folder = Path(path_from_uri(root()), NAMESPACE)
+    folder = Path(path_from_uri(archive_uri()), NAMESPACE)
     for path in (folder, *folder.rglob("*")):
         close_to_everybody(path)
 

@@ -38,7 +38,7 @@ from pyiceberg.types import (
 from sqlalchemy import URL
 
 from analytics.archive import store
-from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_own_file, is_remote, root, table_uri
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, archive_uri, is_own_file, is_remote, table_uri
 from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
 from kit.private_files import private_database, private_directory
@@ -98,7 +98,7 @@ class DecisionTable:
 
     def __init__(self) -> None:
         store.prepare()
-        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=root(), **store.properties())
+        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=archive_uri(), **store.properties())
         self.catalogue.create_namespace_if_not_exists(NAMESPACE)
 
     def __enter__(self) -> Self:

@@ -7,7 +7,7 @@ import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, quote_from_bytes, unquote, urlsplit
 
-from kit.values.hosts import encoded_label, map_name
+from kit.values.hosts import encode_label, map_name
 
 URL_SCHEMA: dict[str, object] = {
     "type": "string",
@@ -70,7 +70,7 @@ def ascii_label(label: str) -> str:
     """Return one label of a name as DNS has it; percent-encoded if it is too long or not a valid label."""
     if label.isascii() or len(label) > MAX_LABEL:
         return quote(label, safe=SUB_DELIMITERS)
-    return encoded_label(label)
+    return encode_label(label)
 
 
 def normalised_path(path: str) -> str:

@@ -59,7 +59,7 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
     """
     if policy_id is None:
         return None
-    policy: Policy | None = Policy.objects.one(account_id, policy_id, keep=True)
+    policy: Policy | None = Policy.objects.find(account_id, policy_id, keep=True)
     if policy is not None:
         return policy
     raise unknown_policy(policy_id)
@@ -110,7 +110,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
     apply_content(item, fields)
     if not is_new:
-        if not audit.changes(before, item.audited()):
+        if not audit.diff(before, item.audited()):
             return item
         item.updated = timezone.now()
     spread_page_keys([item])
@@ -130,7 +130,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     return item
 
 
-def of_a_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
+def prepare_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a new item is created with: null means the default."""
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -16,7 +16,7 @@ from licensing.content.services import (
     epoch_names,
     external_id_conflict,
     keep_policies,
-    of_a_new_item,
+    prepare_new_item,
     unknown_policy,
     write_items,
 )
@@ -52,7 +52,7 @@ class ContentBulk(AccountBulk[Content]):
 
     def create(self, fields: Validated) -> Content:
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
-        apply_content(made, of_a_new_item(fields))
+        apply_content(made, prepare_new_item(fields))
         self.note(None, made, {})
         return made
 

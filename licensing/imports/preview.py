@@ -109,7 +109,7 @@ def read_columns(path: Path, kind: str) -> tuple[list[str], str | None]:
         return list(columns), file.read_as
 
 
-def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
+def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Import the file, or only preview it with `dry_run`. Writes the rejected rows to `bad_rows` as CSV."""
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}

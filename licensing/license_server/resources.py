@@ -74,7 +74,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     site = named.prefetch_related("rules__policy", "aliases").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
-    hosts = site.hosts_to_speak_for
+    hosts = site.token_hosts
     if host not in hosts:
         raise HostUnverified
     port = PORT.search(parts.netloc)

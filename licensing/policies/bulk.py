@@ -86,7 +86,7 @@ class PolicyBulk(AccountBulk[Policy]):
         changed = copy(policy)
         before = policy.audited()
         services.change_terms(changed, fields)
-        if not audit.changes(before, changed.audited()):
+        if not audit.diff(before, changed.audited()):
             return policy
         services.next_version(changed, self.now)
         self.note(policy, changed, before)

@@ -12,7 +12,6 @@ from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.rest.metadata import merge_metadata
 from kit.rest.resources import find
 from kit.values import ids
-from kit.values.numbers import count_text
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import PolicyTest, Result, run_tests
 from licensing.policies.rules import parse_rules
@@ -69,9 +68,7 @@ def update_policy(policy: Policy, fields: Fields) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     change_terms(locked, fields)
-    if audit.changes(before, locked.audited()):
-        return write_version(locked, before, "policy.updated")
-    return locked
+    return write_version(locked, before, "policy.updated") if audit.diff(before, locked.audited()) else locked
 
 
 def change_terms(policy: Policy, fields: Fields) -> None:
@@ -157,11 +154,8 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")
     locked = lock(policy)
     before = locked.audited()
-    locked.name = revision.name
-    locked.description = revision.description
-    locked.rules = revision.rules
-    locked.default_action = revision.default_action
-    locked.mode = revision.mode
+    locked.name, locked.description = revision.name, revision.description
+    locked.rules, locked.default_action, locked.mode = revision.rules, revision.default_action, revision.mode
     locked.tests = revision.tests
     return write_version(locked, before, "policy.rolled_back")
 
@@ -174,8 +168,9 @@ def delete_policy(policy: Policy) -> None:
         return
     links = locked.content.of(locked.account_id).count()
     if links:
-        linked = count_text(links, "content item still links", "content items still link")
-        raise InUse(f"{linked} to this policy.")
+        raise InUse(
+            f"{links} content item{'s' if links > 1 else ''} still link{'' if links > 1 else 's'} to this policy."
+        )
     site = locked.site_rules.values_list("site__host", flat=True).first()
     if site is not None:
         raise InUse(f"The site {site} still has rules with this policy.")

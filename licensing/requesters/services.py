@@ -72,7 +72,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
-    if audit.changes(before, locked.audited()):
+    if audit.diff(before, locked.audited()):
         if locked.merged_into is not None:
             former, current = locked.requester_id[:100], locked.merged_into.requester_id[:100]
             raise InUse(f"{former!r} was merged into {current!r}. Change {current!r} instead.")

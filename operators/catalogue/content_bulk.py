@@ -21,7 +21,6 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from accounts.models import Account
 from kit.http.errors import ApiError
 from kit.rest.heavy import heavy
-from kit.values.numbers import count_text
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
 from operators.base.mixins import EDIT, AdminMixin
@@ -95,6 +94,10 @@ class Selection(Struct, frozen=True):
 
 def selected_rows(queryset: QuerySet[Content]) -> Iterator[tuple[str, str]]:
     return queryset.order_by("pk").values_list("pk", "account_id").iterator(10_000)
+
+
+def items_text(number: int) -> str:
+    return "1 item" if number == 1 else f"{number:,} items"
 
 
 class BulkChanges(AdminMixin[Content]):
@@ -173,10 +176,10 @@ class BulkChanges(AdminMixin[Content]):
             request,
             self,
             "operators/confirm.html",
-            title=f"{verb} {count_text(chosen.total, 'item')}?",
-            facts=[(names[account], count_text(number, "item")) for account, number in chosen.counts.items()],
+            title=f"{verb} {items_text(chosen.total)}?",
+            facts=[(names[account], items_text(number)) for account, number in chosen.counts.items()],
             effects=[*effects, *kept],
-            button=f"{verb} {count_text(chosen.total, 'item')}",
+            button=f"{verb} {items_text(chosen.total)}",
             form=form,
             back=request.get_full_path(),
         )
@@ -188,7 +191,7 @@ class BulkChanges(AdminMixin[Content]):
         if not self.has_change_permission(request):
             raise PermissionDenied
         scope = request_scope(request)
-        if change is None or not all(map(scope.includes, change.about["accounts"])):
+        if change is None or not all(map(scope.includes, change.metadata["accounts"])):
             raise Http404
         if request.method == "POST":
             if "undo" in request.POST:
@@ -197,12 +200,12 @@ class BulkChanges(AdminMixin[Content]):
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
-        title = f"{change.about['verb']} {count_text(change.about['forth']['total'], 'item')}"
+        title = f"{change.metadata['verb']} {items_text(change.metadata['forth']['total'])}"
         return page(
             request,
             self,
             "operators/catalogue/bulk_progress.html",
-            title=f"Undo: {title}" if change.about["back"] else title,
+            title=f"Undo: {title}" if change.is_undoing else title,
             change=change,
             progress=progress,
             outcome=describe_outcome(change) if change.is_over else "",
@@ -213,14 +216,18 @@ class BulkChanges(AdminMixin[Content]):
 def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
     progress = change.progress
-    changed = f"{count_text(progress['changed'], 'item')} changed"
     rest = progress["done"] - progress["changed"]
-    others = count_text(rest, "item")
-    if change.about["back"]:
-        also = f" {others} had been changed since, or lost the former policy, and stayed." if rest else ""
-        return format_html("{} back.{}", changed, also)
-    also = f" {others} had it already." if rest else ""
+    if change.is_undoing:
+        text = f"{items_text(progress['changed'])} changed back."
+        also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
+        return format_html("{}{}", text, also)
+    also = f" {items_text(rest)} had it already." if rest else ""
     if not change.can_be_undone:
-        return format_html("{}.{}", changed, also)
+        return format_html("{}{}", f"{items_text(progress['changed'])} changed.", also)
     address = reverse("admin:licensing_content_bulk", args=[change.upload.token])
-    return format_html('{}.{} <a class="underline" href="{}">Undo …</a>', changed, also, address)
+    return format_html(
+        '{}{} <a class="underline" href="{}">Undo …</a>',
+        f"{items_text(progress['changed'])} changed.",
+        also,
+        address,
+    )

@@ -20,7 +20,7 @@ from licensing.imports.files import detect_format
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.scope import Scope
-from operators.base.uploads import MOST_BYTES
+from operators.base.uploads import MAX_UPLOAD_BYTES
 from operators.catalogue.content_bulk import newest_policies
 
 MOST_COLUMNS = 500  # to choose from
@@ -32,7 +32,8 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
-        help_text=f"CSV with a header, JSON or a sitemap, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+        help_text="CSV with a header, JSON or a sitemap, plain or gzipped, "
+        f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}",
     )
 
     def __init__(
@@ -53,8 +54,8 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MOST_BYTES:
-            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
+        if (file.size or 0) > MAX_UPLOAD_BYTES:
+            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}")
         try:
             self.cleaned_data["format"] = detect_format(file.name or "")
         except InvalidRequest:

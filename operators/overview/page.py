@@ -85,7 +85,7 @@ def link_to(request: HttpRequest, page: str, permission: str) -> str:
     return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""
 
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 
 
 class AccountRow(Struct, frozen=True):
@@ -111,8 +111,7 @@ class KeyRow(Struct, frozen=True):
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
-    now = timezone.now()
-    user = request.user
+    now, user = timezone.now(), request.user
     choice = read_choice(request)
     sees = {
         "usage": user.has_perm("analytics.view_accessevent"),
@@ -143,10 +142,10 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         book_due(choice.account.pk if choice.account else None)
     reading = Reading()
     with in_memory():
-        result = reading.read(lambda: figures(request, choice, sees, window, now))
-        context |= {**result.context, "as_of": reading.as_of}
-        context |= to_look_after(request, choice, sees, result.days, now)
-        context["notices"] = notices(request, choice, window, context, result.denials)
+        found = reading.read(lambda: figures(request, choice, sees, window, now))
+        context |= {**found.context, "as_of": reading.as_of}
+        context |= attention_context(request, choice, sees, found.days, now)
+        context["notices"] = notices(request, choice, window, context, found.denials)
     return context
 
 
@@ -185,7 +184,7 @@ def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window:
     return Figures(context, days, denials)
 
 
-def to_look_after(
+def attention_context(
     request: HttpRequest, choice: Choice, sees: dict[str, bool], days: dict[str, Days], now: datetime
 ) -> dict[str, object]:
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
@@ -193,9 +192,9 @@ def to_look_after(
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:
-        context |= keys_to_look_after(choice, now)
+        context |= keys_needing_attention(choice, now)
     if sees["webhooks"]:
-        context["webhooks"] = webhooks_to_look_after(choice)
+        context["webhooks"] = failing_webhooks(choice)
     if sees["accounts"]:
         rows = active_accounts(choice, days)
         context |= {
@@ -206,7 +205,7 @@ def to_look_after(
     return context
 
 
-def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
+def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS.
 
     Refusals that are over are left out.
@@ -214,10 +213,9 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
-    rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
-    refused = []
-    others = []
-    for key in rows[:MOST_ROWS]:
+    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
+    refused, others = [], []
+    for key in found[:MAX_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):
             continue
@@ -228,18 +226,18 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     return {
         "refused_keys": refused,
         "keys": others,
-        "more_keys": len(rows) > MOST_ROWS,
+        "more_keys": len(found) > MAX_ROWS,
         "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }
 
 
-def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
+def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
-    endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
-    return [(change_url(one), one.url, describe_trouble(one)) for one in endpoints]
+    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
+    return [(change_url(one), one.url, describe_trouble(one)) for one in found]
 
 
 def describe_trouble(endpoint: WebhookEndpoint) -> str:
@@ -264,4 +262,4 @@ def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
         if (used := use[account.pk]).day.count or used.edge_day.count or days.get(account.pk, Days()).today
     ]
     rows.sort(key=lambda row: (not row.use.is_near, -max(row.days.today, row.use.day.count), row.account.pk))
-    return rows[:MOST_ROWS]
+    return rows[:MAX_ROWS]

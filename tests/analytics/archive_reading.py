@@ -8,7 +8,7 @@ import pytest
 from analytics.archive import dropping
 from analytics.archive.copying import archive
 from analytics.archive.dropping import drop_archived
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.events.partitions import ensure_partitions, month_after, month_start
 from analytics.models import AccessEvent
 from licensing.policies.decision import Reason
@@ -43,9 +43,9 @@ def pages(api, query, limit):
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
     monkeypatch.setattr(dropping, "GRACE", 0)
-    remembered.forget()
+    horizon_cache.clear()
     yield
-    remembered.forget()
+    horizon_cache.clear()
 
 
 @pytest.fixture
