@@ -218,8 +218,8 @@ ONLY_IN_ALL = {
     "release": ["test_archive", "test_image"],
 }
 
-# In the gate, each database has half of the cases of each of these tests; every second sample swaps the halves. They are
-# enumerations of endpoints.
+# In the gate, each database has half of the cases of each of these tests. Every second sample swaps the halves. They
+# are enumerations of endpoints.
 SPLIT_BETWEEN_DATABASES = {
     "conventions": [
         "test_content_filters",
