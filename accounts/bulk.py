@@ -20,6 +20,8 @@ from rest_framework.response import Response
 
 from accounts.auditing import audit
 from accounts.plans import epochs
+from accounts.retries.idempotency import is_partial
+from accounts.retries.models import IdempotencyRecord
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
@@ -86,9 +88,9 @@ class AccountBulk(Bulk[M]):
 
     def remember(self, resource: M) -> None:
         """Let later rows find the resource as this row leaves it."""
-        former, external_id = self.by_id.get(resource.pk), external_id_of(resource)
+        former, external_id = self.by_id.get(resource.pk), get_external_id(resource)
         if former is not None:
-            self.by_external_id.pop(external_id_of(former) or "", None)
+            self.by_external_id.pop(get_external_id(former) or "", None)
         self.by_id[resource.pk] = resource
         if external_id is not None:
             self.by_external_id[external_id] = resource
@@ -117,10 +119,10 @@ class AccountBulk(Bulk[M]):
         elif resource is not None:
             self.check_first(resource, "externalId")
         if holder is not None and holder is not resource:
-            raise self.taken(str(external_id), holder.pk)
+            raise self.conflict(str(external_id), holder.pk)
         return resource
 
-    def taken(self, external_id: str, holder: str) -> ApiError:
+    def conflict(self, external_id: str, holder: str) -> ApiError:
         """Return the error for an externalId that the resource `holder` has."""
         raise NotImplementedError
 
@@ -143,7 +145,7 @@ class AccountBulk(Bulk[M]):
 
     def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:
         """Keep the change, to be written with its audit entry; return False if nothing changes."""
-        entry = audit.entry(f"{self.kind}.{'updated' if former else 'created'}", written, before)
+        entry = audit.build_change(f"{self.kind}.{'updated' if former else 'created'}", written, before)
         if entry is not None:
             self.changes.append(entry)
             self.written.append((former, cast("M", written)))
@@ -164,7 +166,7 @@ class AccountBulk(Bulk[M]):
         released = [
             former.pk
             for former, resource in self.written
-            if former and external_id_of(former) not in (None, external_id_of(resource))
+            if former and get_external_id(former) not in (None, get_external_id(resource))
         ]
         if released:
             type(self.written[0][1])._default_manager.filter(pk__in=released).update(external_id=None)
@@ -181,7 +183,7 @@ class AccountBulk(Bulk[M]):
         """Let PostgreSQL analyze a table that was empty before."""
 
 
-def external_id_of(resource: Any) -> str | None:
+def get_external_id(resource: Any) -> str | None:
     external_id: str | None = resource.external_id
     return external_id
 
@@ -209,9 +211,9 @@ class BulkViewSet(AccountViewSet[M]):
         if not done:
             self.bulk_class.check(self.account_id, rows)
         part = rows[len(done) :][: PART_ROWS if is_parted else None]
-        outcomes = self.bulk_class.write_rows(self.account_id, part, resources_of(done, self.bulk_name))
+        outcomes = self.bulk_class.write_rows(self.account_id, part, index_written_resources(done, self.bulk_name))
         done = [*done, *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(done))]
-        return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else HTTPStatus.PROCESSING)
+        return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else IdempotencyRecord.PARTIAL)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         if self.action != "bulk" or connection.vendor != "sqlite":
@@ -221,7 +223,7 @@ class BulkViewSet(AccountViewSet[M]):
         except (ApiError, ValidationError):  # raised again in its turn, after the checks of the key
             return super().write(handler, request, *args, **kwargs)
         response = super().write(handler, request, *args, **kwargs)
-        while isinstance(response, Response) and response.status_code == HTTPStatus.PROCESSING:
+        while isinstance(response, Response) and is_partial(response):
             let_others_write()
             self.done = response.data["data"]
             response = super().write(handler, request, *args, **kwargs)
@@ -231,7 +233,7 @@ class BulkViewSet(AccountViewSet[M]):
         self.done = orjson.loads(reply)["data"]
 
 
-def resources_of(done: Sequence[Rendered], name: str) -> dict[object, int]:
+def index_written_resources(done: Sequence[Rendered], name: str) -> dict[object, int]:
     """Return the ids of the resources that rows have written, with the rows' indexes."""
     written = [outcome for outcome in done if outcome[name] is not None]
     return {cast("Rendered", outcome[name])["id"]: cast("int", outcome["index"]) for outcome in written}

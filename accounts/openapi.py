@@ -20,7 +20,7 @@ class BearerAuthentication(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "An API key: svc_sk_… or svc_pk_…"}
 
 
-def example_of(one: EventType) -> dict[str, object]:
+def build_example(one: EventType) -> dict[str, object]:
     """Return an example event of the type, as sent."""
     example: dict[str, object] = {
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
@@ -60,7 +60,7 @@ def add_webhooks(
                     "content": {
                         "application/json": {
                             "schema": {"$ref": "#/components/schemas/SentEvent"},
-                            "example": example_of(one),
+                            "example": build_example(one),
                         }
                     },
                 },

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.core.checks import Warning as Weakness
+from django.core.checks import Warning as CheckWarning
 from django.urls import Resolver404, resolve
 
 from accounts.limits.redis_servers import RedisAddress
@@ -68,12 +68,12 @@ def replica_needs_postgresql(app_configs: object, **kwargs: object) -> list[Chec
 def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     if REPLICA not in settings.DATABASES or replica_needs_postgresql(app_configs):
         return []
-    found = measure()
-    if not found.fault:
+    state = measure()
+    if not state.fault:
         return []
     return [
-        Weakness(
-            f"Reports are read from the primary: {found.detail}",
+        CheckWarning(
+            f"Reports are read from the primary: {state.detail}",
             hint="See docs/guides/deployment.md, A replica for reports.",
             id="accounts.W007",
         )
@@ -83,7 +83,7 @@ def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]
 @register()
 def settings_are_spelt_right(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     return [
-        Weakness(
+        CheckWarning(
             f"The environment variable {name} is not a setting.", hint=f"Did you mean {meant}?", id="accounts.W006"
         )
         for name in sorted(os.environ.keys() - known_names)
@@ -143,7 +143,7 @@ def secrets_are_long(app_configs: object, **kwargs: object) -> list[CheckMessage
     pepper = settings.API_KEY_PEPPER_TEXT
     if pepper != settings.SECRET_KEY and is_weak(pepper):  # Django checks SECRET_KEY itself
         warnings.append(
-            Weakness(
+            CheckWarning(
                 f"API_KEY_PEPPER has fewer than {SECRET_CHARACTERS} characters, or fewer than {DIFFERENT_CHARACTERS} "
                 "different ones: who has the database could find it out, and seal and open what it protects.",
                 hint="docs/guides/deployment.md, Changing the pepper, says how to set another one.",
@@ -152,7 +152,7 @@ def secrets_are_long(app_configs: object, **kwargs: object) -> list[CheckMessage
         )
     if 0 < len(settings.METRICS_TOKEN) < TOKEN_CHARACTERS:
         warnings.append(
-            Weakness(
+            CheckWarning(
                 f"METRICS_TOKEN has fewer than {TOKEN_CHARACTERS} characters and could be guessed.", id="accounts.W002"
             )
         )
@@ -168,7 +168,7 @@ def hosts_are_named(app_configs: object, **kwargs: object) -> list[CheckMessage]
     if "*" not in settings.ALLOWED_HOSTS:
         return []
     return [
-        Weakness(
+        CheckWarning(
             "ALLOWED_HOSTS=* serves the admin and the API under any name that a request gives.",
             hint="Name the hosts under which the service is reached.",
             id="accounts.W003",
@@ -181,7 +181,7 @@ def data_outlive_the_code(app_configs: object, **kwargs: object) -> list[CheckMe
     if not settings.DATA_DIR.is_relative_to(settings.BASE_DIR):
         return []
     return [
-        Weakness(
+        CheckWarning(
             f"DATA_DIR, {settings.DATA_DIR}, is in the folder of the code, which the next version does not have.",
             hint="Set DATA_DIR to a folder of its own, and move the data there.",
             id="accounts.W005",
@@ -196,7 +196,7 @@ def data_are_private(app_configs: object, **kwargs: object) -> list[CheckMessage
     if database["ENGINE"].endswith("sqlite3"):
         paths += files_of_database(Path(database["NAME"]))
     return [
-        Weakness(
+        CheckWarning(
             f"{path} is open to other accounts of this machine.",
             hint="Only the service's own account needs it: chmod go= and the path.",
             id="accounts.W004",

@@ -7,12 +7,12 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from accounts.auditing.audit import address_of
+from accounts.auditing.audit import client_address_text
 from accounts.auditing.models import ActorType
-from accounts.keys.authentication import Grant, grant_of, unknown_key
+from accounts.keys.authentication import Grant, get_grant, unknown_key
 from accounts.keys.callers import Use, is_to_note, note
 from accounts.plans import epochs
-from accounts.retries.idempotency import HEADER, answer_once, check_key
+from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
 from kit.http.middleware import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
@@ -27,7 +27,7 @@ class AccountViewSet(ApiViewSet[M]):
     def perform_authentication(self, request: Request) -> None:
         """Verify the key and its allowlist, and record its use."""
         super().perform_authentication(request)
-        self.grant = grant_of(request)
+        self.grant = get_grant(request)
         self.account_id = self.grant.account_id
         if self.grant.networks:
             self.grant.check_address(get_client_address(request._request))
@@ -57,9 +57,9 @@ class AccountViewSet(ApiViewSet[M]):
             if key is None:
                 return handler(request, *args, **kwargs)
             act = partial(handler, request, *args, **kwargs)
-            return answer_once(request, key, act, self.check_replay, resume=self.resume, has_rows=self.has_rows)
+            return run_once(request, key, act, self.check_replay, resume=self.resume, has_rows=self.has_rows)
 
-        with acting_as(Actor(ActorType.KEY, grant.key_id, grant.key_name, address_of(request._request))):
+        with acting_as(Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))):
             return super().write(act_for_account, request)
 
     def resume(self, reply: bytes) -> None:

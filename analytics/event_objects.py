@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.events import clock, deadlines
 from accounts.events.recording import register, register_plain
 from accounts.plans.services import zone_followers
-from analytics.events import summaries
+from analytics.events import access_summaries
 from analytics.events.retention import late_readers
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
@@ -50,6 +50,6 @@ deadlines.register(
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
 register("payment", PaymentSerializer(), PAYMENT)
-register_plain("access_summary", summaries.EXAMPLE)
-clock.register(summaries.tell, summaries.EVERY)
-late_readers.append(summaries.tell_before)
+register_plain("access_summary", access_summaries.EXAMPLE)
+clock.register(access_summaries.write_due_summaries, access_summaries.RUN_INTERVAL)
+late_readers.append(access_summaries.write_summaries_before)

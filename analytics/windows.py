@@ -90,7 +90,7 @@ class Window:
             buckets.append(following)
         return buckets
 
-    def bucket_of(self, moment: datetime) -> datetime:
+    def bucket_start(self, moment: datetime) -> datetime:
         return floor(moment, self.group_by, self.zone)
 
     def label(self, bucket: datetime) -> str | None:
@@ -99,7 +99,7 @@ class Window:
 
     def count_buckets(self) -> int:
         """Return the number of buckets without building them."""
-        first, last = self.bucket_of(self.start), self.bucket_of(self.end - MICROSECOND)
+        first, last = self.bucket_start(self.start), self.bucket_start(self.end - MICROSECOND)
         if self.group_by == "hour":
             return (last - first) // timedelta(hours=1) + 1
         begin, end = first.astimezone(self.zone).date(), last.astimezone(self.zone).date()

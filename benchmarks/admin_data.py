@@ -15,7 +15,7 @@ from accounts.models import Account, ApiKey, AuditEntry, WebhookEndpoint
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.statements.closing import close_due
-from benchmarks.admin_seed import Sizes
+from benchmarks.admin_pages import Sizes
 from kit.values import ids
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content

@@ -19,7 +19,6 @@ from typing import Any
 import httpx
 import psutil
 
-from benchmarks import computing_attacks  # noqa: F401 - adds its attacks
 from benchmarks.attacking import ATTACKS, BATCH, Target, attack
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed

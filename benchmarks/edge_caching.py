@@ -4,26 +4,41 @@
 
 Each side has its own nginx in front of one origin, a further nginx. Two sides use the site's file for nginx, as the
 service writes it, and ask an installation with EDGE_CACHE_SECONDS at 0 or 60. A third nginx has no licensing at all.
-The visits are those of benchmarks.edge: 2,000 different ones, so after the warm-up the cache has nearly all answers.
-All connections come from 127.0.0.1; nginx takes the visitors' addresses from a header, as behind a load balancer.
+1,000 pages with Zipf-distributed popularity are free, for licensees, or closed to AI. The 2,000 different visits are
+by browsers, crawlers and clients without a User-Agent, so after the warm-up the cache has nearly all answers. All
+connections come from 127.0.0.1; nginx takes the visitors' addresses from a header, as behind a load balancer.
 """
 
+import random
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from getpass import getuser
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 import httpx
 
-from benchmarks.edge import EdgeSide, Visit, key_of, path_of, register, visits
 from benchmarks.harness import ServerProcess, expect, workplace
-from benchmarks.load import DONE, Run, measure, processor_seconds
-from benchmarks.ours import Installation, installed
+from benchmarks.load import DONE, Run, Side, measure, processor_seconds
+from benchmarks.ours import DENY_ALL, Installation, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
+from benchmarks.traffic import ITEMS, QUESTIONS, zipf
 from tests.faults.proxies.programs import HOST, KEY, PROXIES
 from tests.services import free_port
 
+FREE: list[dict[str, Any]] = [{"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}]
+LICENSEES: list[dict[str, Any]] = [
+    {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
+    DENY_ALL,
+]
+NO_AI: list[dict[str, Any]] = [
+    {"action": "deny", "priority": 1, "conditions": {"permission": ["ai_training", "ai_input"]}},
+    *FREE,
+]
+SECTIONS = (("free", FREE), ("free", FREE), ("premium", LICENSEES), ("no-ai", NO_AI))
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:{}.0) Gecko/20100101 Firefox/{}.0"
+CRAWLERS = ("GPTBot/1.2", "ClaudeBot/1.0")
 ADDRESS = "X-Visitor-Address"
 PAGE = "a page of the origin " * 100
 ORIGIN = f"server {{ listen 127.0.0.1:%d; location / {{ default_type text/html; return 200 '{PAGE}'; }} }}"
@@ -36,6 +51,49 @@ FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 SECONDS = 60
 
 
+class Visit(NamedTuple):
+    page: int
+    address: str
+    agent: str | None
+
+
+def path_of(page: int) -> str:
+    return f"/{SECTIONS[page % len(SECTIONS)][0]}/{page}"
+
+
+def visits() -> list[Visit]:
+    draw = random.Random(20_099)
+    made = []
+    for page in draw.choices(range(ITEMS), cum_weights=zipf(ITEMS), k=QUESTIONS):
+        number = draw.randrange(1_000)
+        address, kind = f"203.0.{112 + number // 250}.{1 + number % 250}", draw.random()
+        if kind < 0.7:
+            version = draw.randrange(100, 140)
+            made.append(Visit(page, address, BROWSER.format(version, version)))
+        elif kind < 0.95:
+            made.append(Visit(page, address, draw.choice(CRAWLERS)))
+        else:
+            made.append(Visit(page, address, None))
+    return made
+
+
+def register(made: Installation) -> None:
+    policies = [made.policy(*rules) for _, rules in SECTIONS]
+    made.post(
+        "/v1/sites",
+        {"host": "pub.example", "mode": "enforce", "rules": [{"pattern": "/premium/*", "policyId": policies[2]}]},
+    )
+    rows = [
+        {"title": f"Page {page}", "source": f"https://pub.example{path_of(page)}", "policyId": policies[page % 4]}
+        for page in range(ITEMS)
+    ]
+    made.post("/v1/content/bulk", {"items": rows})
+
+
+def key_of(made: Installation) -> str:
+    return made.headers["Authorization"].removeprefix("Bearer ")
+
+
 @dataclass(frozen=True)
 class PageRun(Run):
     """`parts` has the µs of CPU a page of each server and of the storage."""
@@ -44,8 +102,8 @@ class PageRun(Run):
 
 
 @dataclass
-class PageSide(EdgeSide):
-    """A side behind nginx. `servers` are in the order of SERVERS."""
+class PageSide(Side):
+    """A side behind nginx, whose refusals (402, 403) count as answers. `servers` are in the order of SERVERS."""
 
     def run(self, seconds: float, connections: int, threads: int = 1) -> Run:
         before = self.seconds_of_parts()
@@ -53,6 +111,9 @@ class PageSide(EdgeSide):
         pages = run.rate * seconds
         parts = {name: (after - before[name]) / pages * 1e6 for name, after in self.seconds_of_parts().items()}
         return PageRun(**vars(run), parts=parts)
+
+    def read(self, found: dict[str, int], connections: int, spent: list[float]) -> Run:
+        return super().read({**found, "refused": 0}, connections, spent)
 
     def seconds_of_parts(self) -> dict[str, float]:
         parts = {name: processor_seconds([server.pid]) for name, server in zip(SERVERS, self.servers, strict=False)}

@@ -32,9 +32,9 @@ ensure_partitions(timezone.now() - timedelta(days={DAYS}), months_ahead=13)
 MAKE_DAILY_PARTITIONS = """
 from datetime import timedelta
 from django.utils import timezone
-from analytics.events.partitions import Span, make_partition, month_of
+from analytics.events.partitions import Span, make_partition, month_start
 for number in range({count}):
-    make_partition(Span.of_day(month_of(timezone.now()) - timedelta(days=number + 1)))
+    make_partition(Span.of_day(month_start(timezone.now()) - timedelta(days=number + 1)))
 """
 
 

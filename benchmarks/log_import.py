@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.before import checked_out
-from benchmarks.edge import BROWSER, SECTIONS
+from benchmarks.edge_caching import BROWSER, SECTIONS
 from benchmarks.harness import expect, workplace
 from benchmarks.load import children_seconds, processor_seconds
 from benchmarks.ours import Installation, installed

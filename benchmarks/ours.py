@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import psycopg
 
-from benchmarks.harness import START_SECONDS, ServerProcess, Services, expect, uvicorn
-from benchmarks.load import Side, post_script
+from benchmarks.harness import START_SECONDS, ServerProcess, Services, expect
+from benchmarks.load import Side
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests.services import free_port
@@ -43,8 +43,7 @@ UNLICENSED = {"id": "org_acme", "name": "Acme"}
 class Installation:
     """This service with its own database, account and key; uses SQLite without `services`.
 
-    `application` runs in uvicorn in place of `manage.py serve`; `checkout` is the code and `python` the interpreter
-    that runs it.
+    `checkout` is the code and `python` the interpreter that runs it.
     """
 
     def __init__(
@@ -54,7 +53,6 @@ class Installation:
         services: Services | None,
         *,
         workers: int = 1,
-        application: str = "",
         checkout: Path = ROOT,
         python: str = sys.executable,
         **further: str,  # settings
@@ -77,8 +75,6 @@ class Installation:
             **further,
         }
         command = [python, "manage.py", "serve"]
-        if application:
-            command = uvicorn(application, self.port)
         self.server = ServerProcess(
             name, command, self.environment, f"{self.url}/readyz", self.directory / "server.log", checkout
         )
@@ -209,31 +205,3 @@ class Ours:
 
     def expect_all_stored(self) -> None:
         self.installation.expect_all_stored(self.side, self.rows_before, self.body, self.items)
-
-
-def our_side(
-    stack: ExitStack,
-    name: str,
-    directory: Path,
-    services: Services | None,
-    *,
-    slug: str = "ours",
-    workers: int = 1,
-    application: str = "",
-    **further: str,
-) -> Ours:
-    """Start this service and verify its decisions on one item."""
-    made = installed(stack, slug, directory, services, workers=workers, application=application, **further)
-    items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
-    return side_of(made, name, items)
-
-
-def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
-    """Verify a decision and return the installation as a side; `totals`: whether it stores totals."""
-    made.expect_decisions(items[0], LICENSED, UNLICENSED)
-    body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
-    script = post_script(made.directory / "load.lua", made.headers, body)
-    url = f"{made.url}/v1/access/check"
-    storage = made.services.pids if made.services else ()
-    side = Side(name, url, script, (made.server,), storage)
-    return Ours(made, items if totals else None, body, side, made.rows())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from benchmarks.archive_reading import FILL
+from benchmarks.archive import FILL
 from benchmarks.growth_data import MAKE_DAILY_PARTITIONS
 from benchmarks.harness import Services, expect, workplace
 from benchmarks.log_import import MOST_SECONDS

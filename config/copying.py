@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, ForeignKey, Model
 
-from analytics.events.partitions import ensure_partitions, month_after, month_of
+from analytics.events.partitions import ensure_partitions, month_after, month_start
 from analytics.models import AccessEvent
 
 SOURCE = "source"
@@ -92,14 +92,14 @@ def check_versions() -> None:
 def in_order() -> list[type[Model]]:
     """Return all tables, each after those that it refers to."""
     left = [one for one in apps.get_models(include_auto_created=True) if one._meta.managed and not one._meta.proxy]
-    found: list[type[Model]] = []
+    models: list[type[Model]] = []
     while left:
         ready = [one for one in left if not references(one) & set(left) - {one}]
-        found += ready
+        models += ready
         left = [one for one in left if one not in ready]
         if not ready:
             raise CopyError(f"Tables refer to each other in a circle: {left}.")
-    return found
+    return models
 
 
 def references(model: type[Model]) -> set[type[Model]]:
@@ -146,8 +146,8 @@ def make_partitions() -> None:
     first, last = decisions.first(), decisions.last()
     if first is None or last is None:
         return
-    month = month_of(first.created)
-    while month <= month_of(last.created):
+    month = month_start(first.created)
+    while month <= month_start(last.created):
         ensure_partitions(month, months_ahead=0)
         month = month_after(month)
 

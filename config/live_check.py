@@ -43,7 +43,7 @@ class LiveCheck:
     problem: str
 
 
-def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
+def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     """Run the check that the URL asks for, or the first one. Returns None without a demo account.
 
     `base` is the service's URL, for the curl line.
@@ -51,10 +51,10 @@ def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
     account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
     if account is None:
         return None
-    requester, item = choose(asked.get("requester", ""), SHOWN_CUSTOMERS), choose(asked.get("item", ""), SHOWN_ITEMS)
+    requester, item = choose(query.get("requester", ""), SHOWN_CUSTOMERS), choose(query.get("item", ""), SHOWN_ITEMS)
     body = {"externalId": item, "requester": as_sent(requester), "explain": True, "dryRun": True}
-    [found] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
-    answer, problem = (None, found.message) if isinstance(found, ApiError) else (found, "")
+    [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
+    answer, problem = (None, outcome.message) if isinstance(outcome, ApiError) else (outcome, "")
     revision = revision_of(answer) if answer is not None else None
     return LiveCheck(
         requesters=build_choices(
@@ -68,8 +68,8 @@ def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
     )
 
 
-def choose(asked: str, notes: Mapping[str, str]) -> str:
-    return asked if asked in notes else next(iter(notes))
+def choose(name: str, notes: Mapping[str, str]) -> str:
+    return name if name in notes else next(iter(notes))
 
 
 def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:

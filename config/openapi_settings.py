@@ -64,7 +64,7 @@ SPECTACULAR: dict[str, object] = {
         "KeyRateLimitPeriod": "accounts.keys.bounds.PERIODS",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
-        "SiteAsk": "licensing.sites.models.Ask",
+        "SiteAsk": "licensing.sites.models.AskedVisitors",
         "UnlistedSigners": "accounts.plans.models.UnlistedSigners",
         "VisitorAddresses": "accounts.plans.models.VisitorAddresses",
         "WalletUnit": "analytics.wallets.units.UNITS",

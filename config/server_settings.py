@@ -8,16 +8,18 @@ WORKERS = env_int("WORKERS", 1, 256)
 
 MAX_CONNECTIONS = env_int("MAX_CONNECTIONS", 4_000, 1_000_000)  # per process
 MAX_CONNECTIONS_PER_ADDRESS = env_int("MAX_CONNECTIONS_PER_ADDRESS", 256, 1_000_000)  # per process
-MAX_BODY_MEMORY_MIB = env_int("MAX_BODY_MEMORY_MIB", 64, 65_536)  # per process, for all bodies in memory
 
-HEAD_SECONDS = env_int("HEAD_SECONDS", 10, 3_600)
-BODY_SECONDS = env_int("BODY_SECONDS", 30, 3_600)
 SEND_SECONDS = env_int("SEND_SECONDS", 30, 3_600)
 KEEP_ALIVE_SECONDS = env_int("KEEP_ALIVE_SECONDS", 65, 3_600)
 
 THREADS = env_int("THREADS", 16, 1000)
 HEAVY_THREADS = env_int("HEAVY_THREADS", max(1, THREADS // 4), 1000)  # in addition to THREADS
-STATEMENT_SECONDS = env_int("STATEMENT_SECONDS", 10, 3600)  # per statement of a web request
-HEAVY_STATEMENT_SECONDS = env_int("HEAVY_STATEMENT_SECONDS", 30, 3600)
 # outside /v1, per address; ten times as many for operators
 PAGES_PER_MINUTE = env_int("PAGES_PER_MINUTE", 120, 1_000_000)
+
+# Constants, because no installation needs another value:
+HEAD_SECONDS = 10  # any client sends a head at once
+BODY_SECONDS = 30  # bodies have at most 1 MiB, imports besides
+MAX_BODY_MEMORY_MIB = 64  # per process, for bodies that are being received: 64 of the largest at a time
+STATEMENT_SECONDS = 10  # the slowest statement of an ordinary request takes a fraction of it
+HEAVY_STATEMENT_SECONDS = 30  # files and lists are read in parts of a few seconds, however long they are

@@ -219,7 +219,7 @@ CORS_EXPOSE_HEADERS = [
 DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/api.md, Versions
 
 PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
-SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.of(env_list("SAME_PAGE"), PAGE_PARAMETERS))
+SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.from_words(env_list("SAME_PAGE"), PAGE_PARAMETERS))
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 

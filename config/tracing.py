@@ -201,7 +201,7 @@ class Tracing:
             batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None
         ) -> "asyncio.Future[ResultT]":
             future = original(batch, item, work)
-            self.waiting[future] = span = self.tracer.start_span(f"wait for {name_of(batch)}")
+            self.waiting[future] = span = self.tracer.start_span(f"wait for {batch_name(batch)}")
             future.add_done_callback(lambda done: span.end())
             return future
 
@@ -214,7 +214,7 @@ class Tracing:
             spans = [span for _, future, _ in items if (span := self.waiting.get(future)) is not None]
             context = set_span_in_context(spans[0]) if spans else None
             links = [Link(span.get_span_context()) for span in spans[1:]]
-            with self.span(name_of(batch), context=context, links=links) as span:
+            with self.span(batch_name(batch), context=context, links=links) as span:
                 span.set_attribute("licensing.batch_size", len(items))
                 await original(batch, items)
 
@@ -246,7 +246,7 @@ def submitted(original: Wait[ItemT, ResultT]) -> Wait[ItemT, ResultT]:
     return traced
 
 
-def name_of(batch: MicroBatch[ItemT, ResultT]) -> str:
+def batch_name(batch: MicroBatch[ItemT, ResultT]) -> str:
     return str(getattr(batch.call, "name", None) or getattr(batch.call, "__name__", "call"))
 
 

@@ -42,12 +42,12 @@ class ServiceCommand(BaseCommand, ABC):
             with acting_as(self.actor()):
                 sentence, result = self.perform(**options)
         except ApiError as error:
-            raise CommandError(self.told(error.param, error.message)) from None
+            raise CommandError(self.describe(error.param, error.message)) from None
         except ValidationError as error:
             raise CommandError("; ".join(sentences(error))) from None
         except FieldErrors as error:
             param, message = first_error(error.detail)
-            raise CommandError(self.told(param, message)) from None
+            raise CommandError(self.describe(param, message)) from None
         except DatabaseError as error:
             cause = outage_cause(error)
             if cause == FAILED:
@@ -65,14 +65,14 @@ class ServiceCommand(BaseCommand, ABC):
         self.options = frozenset(option for action in parser._actions for option in action.option_strings)
         return parser
 
-    def told(self, param: str | None, message: str) -> str:
+    def describe(self, param: str | None, message: str) -> str:
         """Prefix the message with the command-line option that corresponds to the API parameter `param`, if there is
         one.
         """
         if not param:
             return message
         name = re.split(r"[.\[]", param, maxsplit=1)[0]
-        option = "--" + re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"-{found[1].lower()}", name)
+        option = "--" + re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: f"-{match[1].lower()}", name)
         known = next((one for one in (option, option.removesuffix("s")) if one in self.options), None)
         return f"{known} ({param}): {message}" if known else f"{param}: {message}"
 

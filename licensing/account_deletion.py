@@ -40,7 +40,7 @@ def delete_account(account: Account) -> int:
             removed = delete_at_once(account)
             break
         except OperationalError as error:
-            if sqlstate_of(error) not in CONFLICTS:
+            if get_sqlstate(error) not in CONFLICTS:
                 raise
             if monotonic() > deadline:
                 raise InUse(f"Others change {account.pk} all the time. Suspend it, and delete it then.") from None
@@ -94,7 +94,7 @@ def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> i
     return removed
 
 
-def sqlstate_of(error: OperationalError) -> str | None:
+def get_sqlstate(error: OperationalError) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 

@@ -28,11 +28,11 @@ from licensing.policies.facts import kept_by_erasure
 from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.examples import REQUESTER
 from licensing.requesters.serializers import RequesterProfileSerializer
-from licensing.requesters.services import names_of
+from licensing.requesters.services import get_names
 from licensing.visits.counting import count_before
 
 redact_facts_by(kept_by_erasure)
-read_names_by(names_of)
+read_names_by(get_names)
 late_readers.append(count_before)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 

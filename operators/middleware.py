@@ -10,7 +10,7 @@ from django.http.request import split_domain_port
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.auditing.audit import operator
+from accounts.auditing.audit import operator_actor
 from accounts.keys import keytext
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
@@ -38,7 +38,7 @@ class AdminMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADMIN_PATH):
             return self.get_response(request)
-        if not self.is_here(request):
+        if not self.serves_admin_at(request):
             raise Http404
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
@@ -47,14 +47,14 @@ class AdminMiddleware:
         return response
 
     @staticmethod
-    def is_here(request: HttpRequest) -> bool:
+    def serves_admin_at(request: HttpRequest) -> bool:
         # The socket's own port, not the one in the Host header.
         if settings.ADMIN_PORT and request.META.get("SERVER_PORT") != str(settings.ADMIN_PORT):
             return False
         return not settings.ADMIN_HOST or split_domain_port(request.get_host())[0] == settings.ADMIN_HOST
 
 
-class SessionMiddleware:
+class AdminSessionMiddleware:
     """Ends sessions SESSION_COOKIE_AGE after login, and those without the second factor once one is set up.
 
     Django would extend a session with each change. Setting up a second factor deletes existing sessions; a login in
@@ -67,9 +67,9 @@ class SessionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(ADMIN_PATH) and settings.SESSION_COOKIE_NAME in request.COOKIES:
-            if request.user.is_authenticated and (self.is_too_old(request) or self.was_made_without(request)):
+            if request.user.is_authenticated and (self.is_too_old(request) or self.lacks_needed_factor(request)):
                 logout(request)
-            if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.lacks_second_factor(request):
+            if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.must_set_up_factor(request):
                 return HttpResponseRedirect(reverse("admin:second_factor"))
         return self.get_response(request)
 
@@ -78,14 +78,14 @@ class SessionMiddleware:
         return time.time() - request.session.get(SIGNED_IN_AT, 0) > settings.SESSION_COOKIE_AGE
 
     @staticmethod
-    def was_made_without(request: HttpRequest) -> bool:
+    def lacks_needed_factor(request: HttpRequest) -> bool:
         """Whether the session began with the password only although the operator has a second factor."""
         return not request.session.get(SECOND_FACTOR) and is_set_up(request.user)
 
     @staticmethod
-    def lacks_second_factor(request: HttpRequest) -> bool:
-        open_to_all = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
-        return not request.session.get(SECOND_FACTOR) and request.path not in open_to_all
+    def must_set_up_factor(request: HttpRequest) -> bool:
+        exempt_paths = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
+        return not request.session.get(SECOND_FACTOR) and request.path not in exempt_paths
 
 
 class TimeZoneMiddleware:
@@ -121,7 +121,7 @@ class OperatorMiddleware:
         if keytext.shows_secret(request.META.get("QUERY_STRING", "")) and match.url_name != "search":
             return drop_query(request)
         if request.user.is_authenticated:
-            current_actor.set(operator(request))
+            current_actor.set(operator_actor(request))
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

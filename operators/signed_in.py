@@ -11,7 +11,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, parse_cookie
 
 from kit.http.content_security import drop_quoted
-from operators.middleware import SessionMiddleware
+from operators.middleware import AdminSessionMiddleware
 
 # One thread, so that clients without a session can only delay each other.
 thread = ThreadPoolExecutor(1, "sessions")
@@ -31,9 +31,9 @@ def is_operators_session(key: str) -> bool:
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
     try:
         user = get_user(request)
-        if not (user.is_active and user.is_staff) or SessionMiddleware.is_too_old(request):
+        if not (user.is_active and user.is_staff) or AdminSessionMiddleware.is_too_old(request):
             return False
-        return not settings.ADMIN_REQUIRE_TOTP or not SessionMiddleware.lacks_second_factor(request)
+        return not settings.ADMIN_REQUIRE_TOTP or not AdminSessionMiddleware.must_set_up_factor(request)
     except Error:
         return False
     finally:

@@ -45,7 +45,7 @@ class Question(Struct, frozen=True):
     def may_see(self, model: type[Model]) -> bool:
         return self.site._registry[model].has_view_permission(self.request)
 
-    def found(self, model: type[ModelT]) -> Iterable[ModelT]:
+    def matches(self, model: type[ModelT]) -> Iterable[ModelT]:
         """Return the first matches of the list's search box, newest first."""
         shown = self.site._registry.get(model)
         if not isinstance(shown, ScopedAdmin) or not shown.has_view_permission(self.request):
@@ -58,9 +58,9 @@ class Question(Struct, frozen=True):
 
     def among(self, known: Iterable[str]) -> list[Suggestion]:
         """Return the known texts with a word that begins with the term, ignoring case."""
-        wanted = self.term.lower()
+        prefix = self.term.lower()
         ordered = sorted(known, key=lambda text: (text.lower(), text))
-        hits = [text for text in ordered if any(word.startswith(wanted) for word in (text.lower(), *words(text)))]
+        hits = [text for text in ordered if any(word.startswith(prefix) for word in (text.lower(), *words(text)))]
         return [Suggestion(text, text) for text in hits[:MOST]]
 
 
@@ -68,44 +68,50 @@ def words(text: str) -> list[str]:
     return text.lower().split()
 
 
-def items(asked: Question) -> list[Suggestion]:
+def items(question: Question) -> list[Suggestion]:
     """Suggest items; without an account, of all accounts with their names."""
     return [
         Suggestion(
             one.pk,
-            " · ".join(filter(None, (one.title, one.external_id, None if asked.account else one.account.name))),
+            " · ".join(filter(None, (one.title, one.external_id, None if question.account else one.account.name))),
         )
-        for one in asked.found(Content)
+        for one in question.matches(Content)
     ]
 
 
-def policies(asked: Question) -> list[Suggestion]:
-    return [Suggestion(one.pk, one.name) for one in asked.found(Policy)]
+def policies(question: Question) -> list[Suggestion]:
+    return [Suggestion(one.pk, one.name) for one in question.matches(Policy)]
 
 
-def licenses(asked: Question) -> list[Suggestion]:
-    return [Suggestion(one.pk, f"{one.license_type} of {one.requester}") for one in asked.found(License)]
+def licenses(question: Question) -> list[Suggestion]:
+    return [Suggestion(one.pk, f"{one.license_type} of {one.requester}") for one in question.matches(License)]
 
 
-def requesters(asked: Question) -> list[Suggestion]:
+def requesters(question: Question) -> list[Suggestion]:
     return [
         Suggestion(one.requester_id, " · ".join(filter(None, (one.name, one.requester_id))))
-        for one in asked.found(Requester)
+        for one in question.matches(Requester)
     ]
 
 
-def customers(asked: Question) -> list[Suggestion]:
+def customers(question: Question) -> list[Suggestion]:
     """Suggest known requesters, then the term itself as a new one unless it exists."""
-    if not asked.may_see(Requester):
+    if not question.may_see(Requester):
         return []
-    of_that_id = Requester.objects.filter(account=asked.account, requester_id=asked.term)
-    new = [Suggestion(asked.term, f"New customer: {asked.term}")] if asked.term and not of_that_id.exists() else []
-    return [*requesters(asked), *new]
+    of_that_id = Requester.objects.filter(account=question.account, requester_id=question.term)
+    new = (
+        [Suggestion(question.term, f"New customer: {question.term}")]
+        if question.term and not of_that_id.exists()
+        else []
+    )
+    return [*requesters(question), *new]
 
 
-def tags(asked: Question) -> list[Suggestion]:
-    known = {tag for model in (Content, License) if asked.may_see(model) for tag in known_tags(model, asked.account)}
-    return asked.among(known)
+def tags(question: Question) -> list[Suggestion]:
+    known = {
+        tag for model in (Content, License) if question.may_see(model) for tag in known_tags(model, question.account)
+    }
+    return question.among(known)
 
 
 def known_tags(model: type[Model], account: Account | None) -> set[str]:
@@ -113,16 +119,16 @@ def known_tags(model: type[Model], account: Account | None) -> set[str]:
     return {tag for tags in rows.values_list("tags", flat=True)[:MOST_TAGGED] for tag in tags}
 
 
-def license_types(asked: Question) -> list[Suggestion]:
-    return asked.among(known_types(ids_of(asked)) if asked.may_see(Policy) else ())
+def license_types(question: Question) -> list[Suggestion]:
+    return question.among(known_types(account_ids(question)) if question.may_see(Policy) else ())
 
 
-def permissions(asked: Question) -> list[Suggestion]:
-    return asked.among(known_permissions(ids_of(asked)) if asked.may_see(Policy) else ())
+def permissions(question: Question) -> list[Suggestion]:
+    return question.among(known_permissions(account_ids(question)) if question.may_see(Policy) else ())
 
 
-def ids_of(asked: Question) -> list[str]:
-    return [asked.account.pk] if asked.account is not None else []
+def account_ids(question: Question) -> list[str]:
+    return [question.account.pk] if question.account is not None else []
 
 
 Suggesting = Callable[[Question], list[Suggestion]]
@@ -148,5 +154,5 @@ def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
     is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)
     if kind not in SUGGESTED or not is_known or "\0" in term:
         return JsonResponse({"suggestions": []})
-    asked = Question(site, request, account, term)
-    return JsonResponse({"suggestions": [asdict(one) for one in SUGGESTED[kind](asked)]})
+    question = Question(site, request, account, term)
+    return JsonResponse({"suggestions": [asdict(one) for one in SUGGESTED[kind](question)]})

@@ -15,7 +15,7 @@ from pyiceberg.table import StaticTable
 from analytics.archive.copying import FIELDS
 from analytics.archive.layout import COLUMNS
 from analytics.archive.table import DecisionTable
-from analytics.events.partitions import month_of
+from analytics.events.partitions import month_start
 from analytics.models import AccessEvent
 from tests.analytics.recording import record_all, some_events
 from tests.services import UnavailableError
@@ -150,14 +150,14 @@ def archived(table):
 def recorded(before=NOW):
     """Return the decisions of closed months in the same form."""
     names = [name for name in COLUMNS if name != "month"]
-    rows = AccessEvent.objects.filter(created__lt=month_of(before)).values_list("account_id", *FIELDS)
+    rows = AccessEvent.objects.filter(created__lt=month_start(before)).values_list("account_id", *FIELDS)
     return {
         row[1]: dict(zip(names, (*row[:-1], json.dumps(row[-1], separators=(",", ":"))), strict=True)) for row in rows
     }
 
 
 def months():
-    return len({(row["account"], month_of(row["created"])) for row in recorded().values()})
+    return len({(row["account"], month_start(row["created"])) for row in recorded().values()})
 
 
 @pytest.fixture(autouse=True)

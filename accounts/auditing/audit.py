@@ -32,8 +32,8 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.auditing.models import ActorType, AuditEntry
+from accounts.events import recording
 from accounts.events.models import Event
-from accounts.events.recording import event_of, write
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
 from kit.values.json_values import is_same
@@ -54,12 +54,12 @@ class AuditedModel(Protocol):
         """Return the fields to log, with the API's names and JSON values."""
 
 
-def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
+def diff(before: Fields, after: Fields) -> dict[str, list[object]]:
     """Return [before, after] of each field that differs. For created and deleted resources, skips empty fields."""
-    told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
+    pairs = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
     if before and after:
-        return {name: pair for name, pair in told.items() if not is_same(*pair)}
-    return {name: pair for name, pair in told.items() if not all(value in EMPTY for value in pair)}
+        return {name: pair for name, pair in pairs.items() if not is_same(*pair)}
+    return {name: pair for name, pair in pairs.items() if not all(value in EMPTY for value in pair)}
 
 
 @dataclass(slots=True)
@@ -73,22 +73,25 @@ class Change:
     def event(self) -> Event | None:
         """Return the change's event, or None. Call it when the resource has its final state."""
         entry = self.entry
-        return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
+        return recording.build_event(
+            entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update
+        )
 
 
-def entry(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> Change | None:
+def build_change(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> Change | None:
     """Build the change with its unwritten entry; None if nothing changed.
 
     `action` names the kind of resource and what happened, as in `content.updated`. `before` is {} for a new resource;
     `after` defaults to the resource's current fields, and is {} for a deleted one.
     """
     after = resource.audited() if after is None else after
-    changed = changes(before, after)
+    changed = diff(before, after)
     if not changed:
         return None
-    actor, request = current_actor.get(), request_id.get()
+    actor = current_actor.get()
+    current_request_id = request_id.get()
     kind = action.partition(".")[0]
-    made = AuditEntry(
+    log_entry = AuditEntry(
         account_id=resource.pk if kind == "account" else getattr(resource, "account_id", None),
         actor_type=actor.type,
         actor_id=actor.id,
@@ -98,33 +101,33 @@ def entry(action: str, resource: AuditedModel, before: Fields, after: Fields | N
         resource_id=str(getattr(resource, "public_id", resource.pk)),
         resource_title=str(resource)[:TITLE_CHARACTERS],
         changes=changed,
-        request_id=None if request == "-" else request,
+        request_id=None if current_request_id == "-" else current_request_id,
         address=actor.address,
     )
-    return Change(made, resource, is_update=bool(before and after))
+    return Change(log_entry, resource, is_update=bool(before and after))
 
 
 def record(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> None:
     """Write a change's entry and event. Call it in the change's transaction, before epochs.bump."""
-    record_all([entry(action, resource, before, after)])
+    record_all([build_change(action, resource, before, after)])
 
 
-def record_all(made: Iterable[Change | None]) -> None:
+def record_all(changes: Iterable[Change | None]) -> None:
     """Write the entries and events of many changes in bulk."""
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
-    written = [change for change in made if change is not None]
-    AuditEntry.objects.bulk_create([change.entry for change in written], batch_size=BATCH_ROWS)
-    write([event for change in written if (event := change.event()) is not None])
+    effective = [change for change in changes if change is not None]
+    AuditEntry.objects.bulk_create([change.entry for change in effective], batch_size=BATCH_ROWS)
+    recording.write([event for change in effective if (event := change.event()) is not None])
 
 
-def address_of(request: HttpRequest) -> str | None:
+def client_address_text(request: HttpRequest) -> str | None:
     address = getattr(request, "client_address", None)
     # without a scope id, which is local to one machine
     return str(address).partition("%")[0] if address is not None else None
 
 
-def operator(request: HttpRequest) -> Actor:
+def operator_actor(request: HttpRequest) -> Actor:
     """Return the operator who sent an admin request."""
     user = request.user
-    return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), address_of(request))
+    return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), client_address_text(request))

@@ -53,7 +53,7 @@ deadlines: list[Deadline] = []
 ends_of: dict[str, tuple[Ends, str, Current]] = {}
 
 
-def register(kind: str, ends: Ends, made: str, *told: Deadline, current: Current = list) -> None:
+def register(kind: str, ends: Ends, made: str, *kinds: Deadline, current: Current = list) -> None:
     """Register a kind of resource and its deadlines.
 
     `ends(after, until)` returns the resources that expire after the first time and not after the second; `made` names
@@ -61,7 +61,7 @@ def register(kind: str, ends: Ends, made: str, *told: Deadline, current: Current
     announce.
     """
     ends_of[kind] = ends, made, current
-    deadlines.extend(told)
+    deadlines.extend(kinds)
 
 
 def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
@@ -74,14 +74,14 @@ def tell() -> int:
     """Write the events that are due and return their number. A process with a wrong clock writes none."""
     if not watch.agrees():
         return 0
-    return sum(tell_of(deadline) for deadline in deadlines)
+    return sum(write_due_events(deadline) for deadline in deadlines)
 
 
-def tell_of(deadline: Deadline) -> int:
+def write_due_events(deadline: Deadline) -> int:
     now = stored_now()
     ends, made, current = ends_of[deadline.kind]
     after, until = now + deadline.until, now + deadline.lead
-    told = 0
+    written = 0
     with turn_to_write(), transaction.atomic():
         if not try_to_lock_name(LOCK):  # another process writes them
             return 0
@@ -89,8 +89,8 @@ def tell_of(deadline: Deadline) -> int:
         for chunk in chunks(rows):
             # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, made) <= row.expires_at - deadline.lead]
-            told += tell_some(deadline, due, current)
-    return told
+            written += write_events(deadline, due, current)
+    return written
 
 
 def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
@@ -100,7 +100,7 @@ def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
         last = chunk[-1].pk
 
 
-def tell_some(deadline: Deadline, rows: list[ExpiringResource], current: Current) -> int:
+def write_events(deadline: Deadline, rows: list[ExpiringResource], current: Current) -> int:
     days = deadline.lead.days
     noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
     known = set(noted.values_list("object_id", "ends_at"))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
 from accounts.events.models import Event
-from accounts.events.types import BY_NAME, Changes, type_of
+from accounts.events.types import BY_NAME, Changes, event_type_for
 from kit.http.rendering import render_json
 
 Fields = dict[str, object]
@@ -80,11 +80,11 @@ def listen(listener: Listener) -> None:
         listeners.append(listener)
 
 
-def event_of(
+def build_event(
     account_id: str | None, action: str, resource: Resource, changes: Changes, *, is_update: bool
 ) -> Event | None:
     """Build the event of an audited change; None if its action has no event."""
-    name = type_of(action, changes)
+    name = event_type_for(action, changes)
     if name is None or account_id is None:
         return None
     shown = objects[BY_NAME[name].object]

@@ -14,7 +14,7 @@ forgetting: list[Callable[[datetime], None]] = []  # callbacks that delete notic
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def first_id_of(moment: datetime) -> str:
+def first_id_at(moment: datetime) -> str:
     """Return the smallest event id of that millisecond. Ids are UUIDv7, so those created earlier sort before it."""
     milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
     return ids.encode("evt", milliseconds.to_bytes(6) + bytes(10))
@@ -28,7 +28,7 @@ def purge(before: datetime) -> int:
     deleted = 0
     while True:
         with turn_to_write(), transaction.atomic():
-            old = Event.objects.filter(pk__lt=first_id_of(before)).order_by("pk")
+            old = Event.objects.filter(pk__lt=first_id_at(before)).order_by("pk")
             chunk = list(old.values_list("pk", flat=True)[:CHUNK])
             _, numbers = Event.objects.filter(pk__in=chunk).delete()
         deleted += numbers.get(Event._meta.label, 0)  # fewer than the chunk if another purge runs

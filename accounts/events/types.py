@@ -199,7 +199,7 @@ PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED})
 TO_BE_NAMED = [one.name for one in TYPES if one.must_be_named]
 
 
-def type_of(action: str, changes: Changes) -> str | None:
+def event_type_for(action: str, changes: Changes) -> str | None:
     """Return the event type of a change, or None."""
     for one in TYPES:
         if one.action == action and (one.when is None or one.when(changes)):
@@ -216,5 +216,5 @@ def covers(pattern: str, name: str) -> bool:
 
 def covered_by(patterns: Iterable[str]) -> list[str]:
     """Return the types that an endpoint with these patterns receives."""
-    asked = list(patterns)
-    return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in asked)]
+    all_patterns = list(patterns)
+    return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in all_patterns)]

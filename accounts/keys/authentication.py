@@ -21,9 +21,9 @@ from accounts.keys import keytext
 from accounts.keys.bounds import in_seconds
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
-from kit.http.admission import done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
-from kit.http.middleware import Address
+from kit.http.middleware import Address, done_before
+from kit.storage.light_tasks import run_blocking
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network
@@ -113,7 +113,7 @@ class Grant(Struct, frozen=True):
             raise HostNotAllowed(f"The host {host} is not in this key's `allowedHosts`.")
 
 
-def grant_of(request: Request) -> Grant:
+def get_grant(request: Request) -> Grant:
     """Return the grant of an authenticated request."""
     grant: Any = request.auth  # DRF's stubs expect their own token type
     return grant
@@ -166,15 +166,15 @@ async def find_grants(
     """Return the grants of well-formed key texts; InvalidApiKey for unknown ones. `read` finds them by digests."""
     # The digest is keyed, so an index lookup reveals nothing about other keys.
     digests = [keytext.digest(text) for text in texts]
-    found = dict(await read(set(digests)))
+    grants = dict(await read(set(digests)))
     current: dict[bytes, bytes] = {}  # digests by their former ones
     for text, digest in zip(texts, digests, strict=True):
-        if digest not in found:
+        if digest not in grants:
             current |= dict.fromkeys(keytext.former_digests(text), digest)
     if current:  # the pepper has changed
         for former, grant in (await read(current.keys())).items():
-            found[current[former]] = replace(grant, new_digest=current[former])
-    return [found.get(digest) or unknown_key() for digest in digests]
+            grants[current[former]] = replace(grant, new_digest=current[former])
+    return [grants.get(digest) or unknown_key() for digest in digests]
 
 
 async def read_by_digests(digests: Collection[bytes]) -> Grants:
@@ -198,10 +198,10 @@ def build_grants(rows: Iterable[Sequence[str]]) -> Grants:
 def find_grant(text: str) -> Grant:
     """Return the grant of a key's text. Raises InvalidApiKey."""
     check_well_formed(text)
-    [found] = run_blocking(find_grants([text], read_by_digests))
-    if isinstance(found, InvalidApiKey):
-        raise found
-    return found
+    [grant] = run_blocking(find_grants([text], read_by_digests))
+    if isinstance(grant, InvalidApiKey):
+        raise grant
+    return grant
 
 
 def reload_grant(grant: Grant) -> Grant:

@@ -87,7 +87,7 @@ class Bounds(TypedDict, total=False):
     expires_at: datetime | None
 
 
-def bounds_of(key: ApiKey) -> Bounds:
+def key_bounds(key: ApiKey) -> Bounds:
     return {
         "allowed_ips": key.allowed_ips,
         "allowed_hosts": key.allowed_hosts,
@@ -148,7 +148,7 @@ def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
 
 def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
     """Raise InsufficientPermissions if a change gives the key more than the changing key may give."""
-    was, own = bounds_of(key), bounds_of(changer)
+    was, own = key_bounds(key), key_bounds(changer)
     if is_wider(now, was):
         check_no_more_than(changer, key.permissions, now)
         return

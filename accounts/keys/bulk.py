@@ -19,14 +19,15 @@ class KeyBulk(Bulk[ApiKey]):
     `texts` maps new keys' ids to their texts, which are stored nowhere else.
     """
 
-    prefix, short_name = "key", "key"
+    prefix = "key"
+    short_name = "key"
 
     def __init__(self, account_id: str, rows: Sequence[Row], granted_by: Grant) -> None:
         """Lock the keys involved. Raises InvalidApiKey if the requesting key has ended since authentication."""
         super().__init__(rows)
         self.account_id = account_id
-        named = ApiKey.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
-        self.keys = services.lock_keys(granted_by.key_id, *named.values_list("pk", flat=True))
+        changed = ApiKey.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
+        self.keys = services.lock_keys(granted_by.key_id, *changed.values_list("pk", flat=True))
         # A row that changes the requesting key restricts the rows after it.
         self.creator = self.keys[granted_by.key_id]
         Grant.from_key(self.creator).check()
@@ -45,7 +46,7 @@ class KeyBulk(Bulk[ApiKey]):
             key, text = services.new_key(self.account_id, self.creator, **row.fields)
             self.texts[key.pk] = text
             self.created.append(key)
-            self.changes.append(audit.entry("api_key.created", key, {}))
+            self.changes.append(audit.build_change("api_key.created", key, {}))
             return 201, key
         key = self.named(row, self.keys)
         change = services.change_key(key, row.fields, self.creator)

@@ -14,11 +14,11 @@ from accounts.keys import keytext
 from accounts.keys.authentication import Grant
 from accounts.keys.bounds import (
     Bounds,
-    bounds_of,
     check_below_plan,
     check_may_change,
     check_no_more_than,
     check_permissions_of_type,
+    key_bounds,
 )
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import DEFAULTS
@@ -103,7 +103,7 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
     unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
-    within = unbound if creator is None else bounds_of(creator)
+    within = unbound if creator is None else key_bounds(creator)
     if "allowed_ips" in fields:
         within["allowed_ips"] = fields["allowed_ips"]
     if "allowed_hosts" in fields:
@@ -135,7 +135,7 @@ class IssuedKey(NamedTuple):
     bounds: Bounds
 
 
-def check_may_be_told(grant: Grant, keys: Iterable[IssuedKey]) -> None:
+def check_may_see_keys(grant: Grant, keys: Iterable[IssuedKey]) -> None:
     """Raise an ApiError if the requesting key may not see the texts of these earlier created keys.
 
     The key that created them always may, even if a rotation has since set its expiry; any other key needs everything
@@ -177,7 +177,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     """
     if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
-    before, was = key.audited(), bounds_of(key)
+    before, was = key.audited(), key_bounds(key)
     for name in ("type", "permissions"):
         if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
@@ -197,7 +197,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     key.name = fields.get("name", key.name)
     key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
     key.rate_limit, key.expires_at = now["rate_limit"], end
-    return audit.entry("api_key.updated", key, before)
+    return audit.build_change("api_key.updated", key, before)
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ class State(models.TextChoices):
     REVOKED = "revoked"
 
 
-def state_of(key: ApiKey, now: datetime) -> State:
+def key_state(key: ApiKey, now: datetime) -> State:
     if key.revoked_at is not None:
         return State.REVOKED
     return State.EXPIRED if key.expires_at is not None and key.expires_at <= now else State.ACTIVE
@@ -58,10 +58,10 @@ def refuses_proxy(key: ApiKey, now: datetime) -> bool:
     return key.last_used_at is None or key.last_used_at < key.refused_at + USED_SINCE
 
 
-def warnings_of(key: ApiKey, now: datetime) -> list[str]:
+def key_warnings(key: ApiKey, now: datetime) -> list[str]:
     """Return short warnings about the key."""
     warnings = ["refused at the edge"] if refuses_proxy(key, now) else []
-    if state_of(key, now) != State.ACTIVE:
+    if key_state(key, now) != State.ACTIVE:
         return warnings
     if (key.last_used_at or key.created_at) < now - UNUSED_FOR:
         warnings.append(f"not used for {UNUSED_FOR.days} days")

@@ -59,9 +59,9 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
     def check_replay(self, reply: bytes) -> None:
-        told = orjson.loads(reply)
-        made = [told] if "key" in told else [one["apiKey"] for one in told["data"] if one["status"] == 201]
-        services.check_may_be_told(self.grant, [render_key(one) for one in made])
+        body = orjson.loads(reply)
+        made = [body] if "key" in body else [one["apiKey"] for one in body["data"] if one["status"] == 201]
+        services.check_may_see_keys(self.grant, [render_key(one) for one in made])
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:

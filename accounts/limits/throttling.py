@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.keys.authentication import Grant, grant_of, name_in_cache
+from accounts.keys.authentication import Grant, get_grant, name_in_cache
 from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
@@ -29,10 +29,9 @@ from accounts.limits.windows import (
     Window,
     build_headers,
 )
-from kit.http.admission import done_before
 from kit.http.error_pages import error_page
 from kit.http.errors import MissingApiKey, RateLimitExceeded, error_response
-from kit.http.middleware import Address, client_network, get_client_address
+from kit.http.middleware import Address, client_network, done_before, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
@@ -159,7 +158,7 @@ class PlanThrottle(BaseThrottle):
     def allow_request(self, request: Request, view: "APIView") -> bool:
         state: LimitState | None = done_before(request).get("limit_state")
         if state is None:
-            grant = None if request.auth is None else grant_of(request)
+            grant = None if request.auth is None else get_grant(request)
             address = get_client_address(request._request)
             if view.authentication_classes:
                 note_grant(request.META.get("HTTP_AUTHORIZATION", ""), address, grant)

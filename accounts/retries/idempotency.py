@@ -2,7 +2,7 @@
 
 The record is inserted first and completed last, in the transaction of the work. A crash leaves both or neither, and
 the database makes a concurrent request with the same key wait: PostgreSQL on the unique index, SQLite on its write
-lock.
+lock. Records expire after `IdempotencyRecord.LIFETIME`.
 """
 
 import re
@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Context, Decimal
 from hashlib import blake2b
 from http import HTTPStatus
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -22,7 +23,7 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.authentication import grant_of, license_token
+from accounts.keys.authentication import get_grant, license_token
 from accounts.plans.models import Account
 from accounts.retries.models import IdempotencyRecord
 from accounts.sealing import reply_sealer
@@ -35,17 +36,23 @@ from kit.values import ids
 
 HEADER = "Idempotency-Key"
 PURPOSE = "idempotent-reply"  # of the encryption key
-IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
+match_key = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 # A key as a string of RFC 9651, as draft-ietf-httpapi-idempotency-key-header writes it.
-QUOTED = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"').fullmatch
-ESCAPED = re.compile(r"\\(.)")
+match_quoted_key = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"').fullmatch
+ESCAPED_CHARACTER = re.compile(r"\\(.)")
 KEPT_HEADERS = ("ETag", "Location")
 REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
 # Largest reply in bytes that is stored; larger than the reply to any body of 1 MiB that creates items.
 MAX_REPLY = 2 * 1024 * 1024
 
-Name = tuple[str, str]  # (account id, key)
+
+class RecordKey(NamedTuple):
+    """The primary key of a record."""
+
+    account_id: str
+    key: str
+
 
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
@@ -59,10 +66,10 @@ class KeyTaken(IdempotencyConflict):
 
 def check_key(key: str | None) -> str | None:
     """Return the key, which may be quoted, or None. Raises InvalidRequest if it is not a valid key."""
-    quoted = None if key is None else QUOTED(key)
+    quoted = None if key is None else match_quoted_key(key)
     if quoted is not None:
-        key = ESCAPED.sub(r"\1", quoted[1])
-    if key is not None and not IS_KEY(key):
+        key = ESCAPED_CHARACTER.sub(r"\1", quoted[1])
+    if key is not None and not match_key(key):
         raise InvalidRequest("Idempotency-Key takes 1 to 255 visible ASCII characters.", param=HEADER)
     return key
 
@@ -73,7 +80,7 @@ def fingerprint(method: str, path: str, fields: object, token: str | None = None
     Spacing and order of keys in the body do not matter. Numbers in `fields` must be exact, because different amounts
     may be equal as floats.
     """
-    body = orjson.dumps(fields, default=number, option=orjson.OPT_SORT_KEYS)
+    body = orjson.dumps(fields, default=render_exact_decimal, option=orjson.OPT_SORT_KEYS)
     head = f"{method} {path}\n"
     if token is not None:  # the token determines the requester
         head += f"{token}\n"
@@ -87,7 +94,7 @@ def request_fingerprint(request: Request, *, has_rows: bool) -> bytes:
     return fingerprint(str(request.method), request.path, fields, token)
 
 
-def number(value: object) -> orjson.Fragment:
+def render_exact_decimal(value: object) -> orjson.Fragment:
     """Render a Decimal without trailing zeros. Raises TypeError for other types that JSON lacks."""
     if not isinstance(value, Decimal):
         raise TypeError(f"A body has no {type(value).__name__}.")
@@ -136,10 +143,10 @@ def keep_reply(
 
 def lock_key(account_id: str, key: str) -> None:
     """Lock the key until the transaction ends. Checks skip locked keys instead of waiting for the row."""
-    lock_name(name_of_key(account_id, key))
+    lock_name(lock_name_for(account_id, key))
 
 
-def name_of_key(account_id: str, key: str) -> str:
+def lock_name_for(account_id: str, key: str) -> str:
     return str(UUID(ids.id_to_hex("acc", account_id))) + key
 
 
@@ -154,7 +161,7 @@ def seal_reply(reply: bytes) -> bytes:
     return reply_sealer(PURPOSE).encrypt(reply)
 
 
-def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
+def decrypt_reply(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
     """Return the stored body and headers for a retry whose fingerprint is `digest`.
 
     Raises IdempotencyMismatch for another request, IdempotencyConflict if the reply cannot be decrypted.
@@ -176,18 +183,18 @@ def open_record(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[s
 
 
 def replay(record: IdempotencyRecord, digest: bytes) -> tuple[bytes, dict[str, str]]:
-    """Return what open_record does, and count the replay."""
-    reply = open_record(record, digest)
+    """Return the body and headers of `decrypt_reply`, and count the replay."""
+    body, headers = decrypt_reply(record, digest)
     replays.inc()
-    return reply
+    return body, headers
 
 
-def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes]) -> tuple[bytes, dict[str, str]]:
-    """Return the body that `act` makes, or the stored one with its headers. Call it inside a transaction.
+def try_run_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes]) -> tuple[bytes, dict[str, str]]:
+    """Return the body that `act` builds, or the stored one with its headers. Call it inside a transaction.
 
     Does not wait for another request with the key. Raises KeyTaken, IdempotencyMismatch and IdempotencyConflict.
     """
-    if not try_to_lock_name(name_of_key(account_id, key)):
+    if not try_to_lock_name(lock_name_for(account_id, key)):
         raise KeyTaken
     record = claim(account_id, key, digest)
     if record is not None:
@@ -197,15 +204,15 @@ def reply_once(account_id: str, key: str, digest: bytes, act: Callable[[], bytes
     return body, {}
 
 
-def find_records(names: Sequence[Name]) -> list[IdempotencyRecord | None]:
-    """Return the record of each account's key, unless it has expired or the key is free."""
-    now, keys = timezone.now(), list(set(names))
-    stored = {(record.account_id, record.key): record for record in IdempotencyRecord.objects.filter(pk__in=keys)}
-    current = {name: record for name, record in stored.items() if not record.has_expired(now)}
-    return [current.get(name) for name in names]
+def find_records(keys: Sequence[RecordKey]) -> list[IdempotencyRecord | None]:
+    """Return the record of each key, unless it has expired or the key is free."""
+    now = timezone.now()
+    stored = IdempotencyRecord.objects.filter(pk__in=list(set(keys)))
+    current = {(record.account_id, record.key): record for record in stored if not record.has_expired(now)}
+    return [current.get(key) for key in keys]
 
 
-def answer_once(
+def run_once(
     request: Request,
     key: str,
     act: Callable[[], HttpResponse],
@@ -216,19 +223,20 @@ def answer_once(
 ) -> HttpResponse:
     """Return the reply of `act`, or of the earlier request with this key. Call it inside a transaction.
 
-    `check_replay` receives a stored body first and raises an ApiError if this request may not see it. `has_rows` is
-    that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
-    `resume` and calls `act` again.
+    Waits up to WAIT_SECONDS for another request with the key. `check_replay` receives a stored body first and raises
+    an ApiError if this request may not see it. `has_rows`: the body is a batch (see kit.http.parsing.read_object). A
+    reply with status PARTIAL covers a part of the work: the next call passes it to `resume` and calls `act` again.
     """
-    account_id, digest = grant_of(request).account_id, request_fingerprint(request, has_rows=has_rows)
+    account_id = get_grant(request).account_id
+    digest = request_fingerprint(request, has_rows=has_rows)
     record = claim(account_id, key, digest)
     if record is None:
         response = act()
-        keep_response(account_id, key, response, is_part=response.status_code == HTTPStatus.PROCESSING)
+        keep_response(account_id, key, response, is_part=is_partial(response))
         return response
-    reply, headers = open_record(record, digest)
+    reply, headers = decrypt_reply(record, digest)
     check_replay(reply)
-    if record.status == HTTPStatus.PROCESSING and resume is not None:
+    if record.status == IdempotencyRecord.PARTIAL and resume is not None:
         resume(reply)
         response = act()
         keep_response(account_id, key, response, is_part=True)
@@ -237,17 +245,23 @@ def answer_once(
     return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)
 
 
+def is_partial(response: HttpResponse) -> bool:
+    """Return whether the response covers only a part of the work."""
+    return response.status_code == IdempotencyRecord.PARTIAL
+
+
 def keep_response(account_id: str, key: str, response: HttpResponse, *, is_part: bool) -> None:
     """Store the response for the claimed key. A part's has no limit, because other parts are committed already."""
     if not isinstance(response, Response):
         raise TypeError("Only a reply in JSON can be kept.")
-    sealer, reply = reply_sealer(PURPOSE), render_json(response.data)
+    sealer = reply_sealer(PURPOSE)
+    reply = render_json(response.data)
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
     sealed = sealer.encrypt(reply) if is_part else seal_reply(reply)
     keep_reply(account_id, key, sealed, sealer.encrypt(render_json(headers)), response.status_code)
 
 
 def purge(now: datetime | None = None) -> int:
-    """Delete the records older than 24 hours; return their number."""
+    """Delete expired records; return their number."""
     oldest = (now or stored_now()) - IdempotencyRecord.LIFETIME
     return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]

@@ -11,6 +11,7 @@ class IdempotencyRecord(models.Model):
     """The reply to a POST with an Idempotency-Key, committed together with the request's writes."""
 
     LIFETIME = timedelta(hours=24)
+    PARTIAL = 102  # status of a reply that covers only a part of the work; clients never get it
 
     # Looked up by account and key only. With a separate index on the account, PostgreSQL without statistics chose that
     # one and read all records of the account. The missing constraint saves a lookup per request; records of a deleted

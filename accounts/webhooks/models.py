@@ -47,12 +47,12 @@ class WebhookEndpoint(models.Model):
     def __str__(self) -> str:
         return self.url[:500]
 
-    def hears_of(self, event_type: str) -> bool:
+    def subscribes_to(self, event_type: str) -> bool:
         return any(covers(pattern, event_type) for pattern in self.events)
 
     @property
-    def hears_of_access(self) -> bool:
-        return any(self.hears_of(name) for name in TO_BE_NAMED)
+    def subscribes_to_access(self) -> bool:
+        return any(self.subscribes_to(name) for name in TO_BE_NAMED)
 
     def audited(self) -> dict[str, object]:
         return {

@@ -101,11 +101,11 @@ def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed
         for endpoint in endpoints:
             count = min(room.get(endpoint.pk, default_room), most - len(claimed))
             if count > 0:
-                claimed += claim_of(endpoint, count, now, lease)
+                claimed += claim_deliveries(endpoint, count, now, lease)
     return claimed
 
 
-def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
+def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
     due = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__lte=now).order_by("due_at", "id")
     rows = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("event")[:count])
     if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not see the endpoint disabled
@@ -136,9 +136,9 @@ def settle(results: Sequence[Result]) -> list[Result]:
     other endpoints. Results of deleted endpoints are dropped.
     """
     with unsynced():
-        wanted = {result.claimed.endpoint.pk for result in results}
-        endpoints = lock_endpoints(wanted)
-        missing = WebhookEndpoint.objects.filter(pk__in=wanted - endpoints.keys())
+        endpoint_ids = {result.claimed.endpoint.pk for result in results}
+        endpoints = lock_endpoints(endpoint_ids)
+        missing = WebhookEndpoint.objects.filter(pk__in=endpoint_ids - endpoints.keys())
         locked_by_others = set(missing.values_list("pk", flat=True))
         attempts = []
         for result in sorted(results, key=lambda one: one.claimed.pk):

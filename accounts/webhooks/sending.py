@@ -19,14 +19,14 @@ from kit.outbound.client import Client, Unreachable
 from kit.outbound.destinations import DestinationRefused
 
 REPLY_BYTES = 1024  # stored part of a reply's body
-LEAST_SECRET = 8  # characters; shorter values are not secret and occur in any text
+MIN_SECRET = 8  # characters; shorter values are not secret and occur in any text
 USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
 
 
-def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
+def build_request(event: Event, valid_secrets: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
     """Build headers and body of a delivery, signed with every valid secret."""
     body = render_json(as_sent(event)).decode()
-    signatures = [Webhook(one.text).sign(event.pk, now.astimezone(UTC), body) for one in valid]
+    signatures = [Webhook(secret.text).sign(event.pk, now.astimezone(UTC), body) for secret in valid_secrets]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
@@ -39,27 +39,29 @@ def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tupl
 
 async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
     """Send the event and wait up to 15 seconds for the reply."""
-    began, clock = timezone.now(), perf_counter()
+    began = timezone.now()
+    start = perf_counter()
 
     def result(**outcome: Unpack[Outcome]) -> Result:
-        return Result(claimed, began, int((perf_counter() - clock) * 1000), **outcome)
+        duration_ms = int((perf_counter() - start) * 1000)
+        return Result(claimed, began, duration_ms, **outcome)
 
     try:
-        valid = secrets.open_secrets(claimed.endpoint.secrets, began)
+        valid_secrets = secrets.open_secrets(claimed.endpoint.secrets, began)
     except InvalidToken:
         return result(error="The endpoint's secret cannot be read: the server's secret has changed. Rotate it.")
-    further = secrets.readable_headers(claimed.endpoint.headers)
-    if further is None:  # a receiver may authenticate by them
+    custom_headers = secrets.readable_headers(claimed.endpoint.headers)
+    if custom_headers is None:  # do not send without them: the receiver may authenticate by them
         return result(error="The endpoint's headers cannot be read: the server's secret has changed. Set them again.")
-    headers, body = request_of(claimed.event, valid, began)
+    headers, body = build_request(claimed.event, valid_secrets, began)
     try:
-        reply = await client.send("POST", claimed.endpoint.url, {**further, **headers}, body)
+        reply = await client.send("POST", claimed.endpoint.url, {**custom_headers, **headers}, body)
     except (DestinationRefused, Unreachable) as error:
         return result(error=str(error))
     return result(
         status=reply.status,
-        reply=hide_secrets(reply.body, further)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
-        retry_after=retry_after(reply.headers.get("retry-after"), began),
+        reply=hide_secrets(reply.body, custom_headers)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
+        retry_after=parse_retry_after(reply.headers.get("retry-after"), began),
     )
 
 
@@ -67,12 +69,12 @@ def hide_secrets(body: bytes, headers: Mapping[str, str]) -> bytes:
     """Remove the values of our headers from a reply, because some receivers echo them."""
     for value in headers.values():
         for part in (value, *value.split()):  # an Authorization header's scheme and credentials may be split
-            if len(part) >= LEAST_SECRET:
+            if len(part) >= MIN_SECRET:
                 body = body.replace(part.encode("latin-1"), b"[hidden]")
     return body
 
 
-def retry_after(text: str | None, now: datetime) -> timedelta | None:
+def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:
     """Return the delay that a reply asks for (seconds or an HTTP date); None if it is invalid or past."""
     if text is None:
         return None

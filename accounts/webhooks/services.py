@@ -34,7 +34,7 @@ def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         if name != "headers":
             setattr(endpoint, name, value)
-    if not endpoint.hears_of_access or endpoint.status == EndpointStatus.DISABLED:
+    if not endpoint.subscribes_to_access or endpoint.status == EndpointStatus.DISABLED:
         endpoint.access_told_until = None
     elif endpoint.access_told_until is None:
         endpoint.access_told_until = timezone.now().replace(second=0, microsecond=0)
@@ -98,7 +98,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
     after = locked.audited()
     if secrets.readable_headers(locked.headers) != headers:
         after["headers"] = "changed"  # the log records that they changed, but not the values, which are secret
-    change = audit.entry("webhook_endpoint.updated", locked, before, after)
+    change = audit.build_change("webhook_endpoint.updated", locked, before, after)
     if change is None:
         return lock(endpoint)
     locked.updated = timezone.now()

@@ -130,8 +130,8 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         check_patterns(self.grant, endpoint.events)
         fields = self.validated(RecoverySerializer)
         act = recovery.preview if fields["dryRun"] else recovery.recover
-        found = act(endpoint, fields.get("since"))
-        return Response(RecoveredSerializer(found).data)
+        recovered = act(endpoint, fields.get("since"))
+        return Response(RecoveredSerializer(recovered).data)
 
     def check_empty(self) -> None:
         if self.request._request.body:

@@ -17,7 +17,7 @@ from analytics.archive.models import ArchivedMonth
 from analytics.archive.only_copies import (
     check_copied,
     check_only_copies,
-    decisions_of,
+    decisions_in_month,
     files_of_only_copies,
     is_deleted,
     is_purged,
@@ -26,7 +26,7 @@ from analytics.archive.only_copies import (
 from analytics.archive.redaction import redact
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable, Month, Row
-from analytics.events.partitions import month_after, month_of
+from analytics.events.partitions import month_after, month_start
 from analytics.events.retention import exclusive_maintenance
 from analytics.models import AccessEvent
 from kit.private_files import private_umask
@@ -91,12 +91,12 @@ def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
 def months_to_copy(there: Container[Month], now: datetime) -> Iterator[Month]:
     """Yield the closed months of all accounts that have decisions in the database, but no current copy."""
     for account_id in Account.objects.order_by("pk").values_list("pk", flat=True):
-        for month in months_of(account_id, there, now):
-            if decisions_of(account_id, month).exists():
+        for month in account_months_to_copy(account_id, there, now):
+            if decisions_in_month(account_id, month).exists():
                 yield account_id, month
 
 
-def months_of(account_id: str, there: Container[Month], now: datetime) -> Iterator[date]:
+def account_months_to_copy(account_id: str, there: Container[Month], now: datetime) -> Iterator[date]:
     """Yield the closed months, from that of the first decision on, without those that are archived as they are."""
     first = AccessEvent.objects.filter(account_id=account_id).order_by("created").values_list("created", flat=True)
     dropped_until = stored_horizon()
@@ -105,7 +105,7 @@ def months_of(account_id: str, there: Container[Month], now: datetime) -> Iterat
         return
     archived = ArchivedMonth.objects.filter(account_id=account_id, is_current=True, rows__isnull=False)
     known = set(archived.exclude(file="").values_list("month", flat=True))
-    month, end = month_of(begin), closed_until(now)
+    month, end = month_start(begin), closed_until(now)
     while month < end:
         if month.date() not in known or (account_id, month.date()) not in there:
             yield month.date()
@@ -114,7 +114,7 @@ def months_of(account_id: str, there: Container[Month], now: datetime) -> Iterat
 
 def closed_until(now: datetime) -> datetime:
     """Return the end of the last closed month."""
-    return month_of(now - CLOSED_AFTER)
+    return month_start(now - CLOSED_AFTER)
 
 
 def copy_unless_deleted(table: DecisionTable, account_id: str, month: date) -> bool:
@@ -134,8 +134,8 @@ def copy(table: DecisionTable, account_id: str, month: date) -> None:
         name = uuid4().hex
         path = file_uri(account_id, month, name)
         archived = begin_copy(account_id, month)
-        written = table.write(path, rows_of(account_id, month))
-        verify(table, path, written, decisions_of(account_id, month).count())
+        written = table.write(path, read_rows(account_id, month))
+        verify(table, path, written, decisions_in_month(account_id, month).count())
         check_complete(table, account_id, month, written.rows)
         table.replace(account_id, month, path)
         rows, checksum = written.value
@@ -148,7 +148,7 @@ def copy(table: DecisionTable, account_id: str, month: date) -> None:
 
 def check_complete(table: DecisionTable, account_id: str, month: date, recorded: int) -> None:
     """Raise ArchiveError if the archive has more decisions of the month than are recorded. None is ever unrecorded."""
-    archived = table.rows_of(account_id, month)
+    archived = table.count_rows(account_id, month)
     if archived > recorded:
         raise ArchiveError(
             f"The archive has {archived} decisions of {account_id} in {month:%Y-%m}, the database {recorded}. "
@@ -189,9 +189,9 @@ def begin_copy(account_id: str, month: date) -> ArchivedMonth:
     return archived
 
 
-def rows_of(account_id: str, month: date) -> Iterator[Sequence[Row]]:
+def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
     """Yield the rows of the month's decisions in groups, in the order in which they were made."""
-    ordered = decisions_of(account_id, month).order_by("created", "pk").values_list(*FIELDS)
+    ordered = decisions_in_month(account_id, month).order_by("created", "pk").values_list(*FIELDS)
     following, group, size = ordered, list[Row](), 0
     while chunk := list(following[: min(READ, CHUNK)]):
         for *values, facts in chunk:

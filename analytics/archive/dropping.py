@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from time import sleep
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, QuerySet
@@ -12,13 +13,13 @@ from django.db.models.functions import TruncMonth
 from analytics.archive import store
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.copying import closed_until, months_to_copy
-from analytics.archive.horizon import remembered, stored_horizon
+from analytics.archive.horizon import horizon_cache, stored_horizon
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from analytics.archive.only_copies import decisions_of, is_deleted
+from analytics.archive.only_copies import decisions_in_month, is_deleted
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
-from analytics.events.partitions import drop_before, first_decision, month_of
+from analytics.events.partitions import drop_before, first_decision, month_start
 from analytics.events.retention import delete_in_batches, exclusive_maintenance, read_before
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
@@ -33,13 +34,14 @@ GRACE = 60.0  # seconds
 def drop_archived(now: datetime, until: datetime) -> datetime | None:
     """Remove the decisions of archived months before that of `until` from the database.
 
-    Returns the moment from which on the database has all decisions, None if that is the first. Compares each month's
-    file with its checksum and with the number of its decisions before. Safe to interrupt at any moment: run it again.
-    Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
+    Returns the start of the first month that is complete in the database; None if nothing was ever removed.
+    First compares each month's file with its checksum and with the number of its decisions. Safe to interrupt at any
+    moment: run it again. Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
     """
     now = committed_until(now)
     with exclusive_maintenance():
-        begin, end = stored_horizon(), min(month_of(until), closed_until(now))
+        begin = stored_horizon()
+        end = min(month_start(until), closed_until(now))
         first = AccessEvent.objects.order_by("pk").values_list("created", flat=True).first()
         if first is not None and first < end and (begin is None or begin < end):
             verify_months(begin, end)
@@ -65,26 +67,29 @@ def verify_months(begin: datetime | None, end: datetime) -> None:
 
 def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Read the month's file once more. Raises ArchiveError."""
-    read = Checksum()
+    checksum = Checksum()
     for rows in table.read(archived.uri):
-        read.add(rows)
-    recorded = decisions_of(archived.account_id, archived.month).count()
-    differs = read.value != (archived.rows, archived.checksum) or recorded != archived.rows
-    if differs and ArchivedMonth.objects.filter(pk=archived.pk).exists():  # else its account was deleted
+        checksum.add(rows)
+    recorded = decisions_in_month(archived.account_id, archived.month).count()
+    file_differs = checksum.value != (archived.rows, archived.checksum)
+    database_differs = recorded != archived.rows
+    if not (file_differs or database_differs):
+        return
+    if ArchivedMonth.objects.filter(pk=archived.pk).exists():  # otherwise its account was deleted meanwhile
         raise ArchiveError(f"The archive differs from the decisions of {archived}. Nothing was removed.")
 
 
 def move_horizon(now: datetime, end: datetime) -> None:
     """Let lists read the archive before `end`. Raises ArchiveError if a month has changed since it was copied."""
     with DecisionTable() as table:
-        there = table.months()
+        archived_months = table.months()
     with turn_to_write(), transaction.atomic():
         wait_for_changes()
-        for account_id, month in months_to_copy(there, now):
+        for account_id, month in months_to_copy(archived_months, now):
             if month < end.date():
                 raise ArchiveError(f"The decisions of {account_id} in {month:%Y-%m} have changed. Run it again.")
         ArchiveHorizon.objects.update_or_create(pk=1, defaults={"begin": end})
-    remembered.forget()
+    horizon_cache.clear()
 
 
 def remove_before(horizon: datetime) -> None:
@@ -114,7 +119,7 @@ def late_decisions(archived: QuerySet[AccessEvent]) -> Iterator[str]:
             copy = ArchivedMonth.objects.filter(account_id=account_id, month=month.date()).exclude(file="").first()
             if copy is not None and copy.rows == recorded:
                 continue  # `verify_months` has compared them
-            decisions = decisions_of(account_id, month.date()).filter(pk__in=archived.values("pk"))
+            decisions = decisions_in_month(account_id, month.date()).filter(pk__in=archived.values("pk"))
             if copy is not None:
                 yield from decisions_missing_in(table, copy, decisions)
             elif not is_deleted(account_id):
@@ -123,11 +128,20 @@ def late_decisions(archived: QuerySet[AccessEvent]) -> Iterator[str]:
 
 def decisions_missing_in(table: DecisionTable, copy: ArchivedMonth, decisions: QuerySet[AccessEvent]) -> Iterator[str]:
     """Compare in the order of the file, (created, id), so that neither side has to fit into memory."""
-    created, id = (list(COLUMNS).index(name) for name in ("created", "id"))
-    places = ((row[created], row[id]) for rows in table.read(copy.uri) for row in rows)
-    place = next(places, None)
-    for decision in decisions.order_by("created", "pk").values_list("created", "pk").iterator():
-        while place is not None and place < decision:
-            place = next(places, None)
-        if place != decision:
-            yield decision[1]
+    archived_keys = read_keys(table, copy)
+    archived_key = next(archived_keys, None)
+    for recorded_key in decisions.order_by("created", "pk").values_list("created", "pk").iterator():
+        while archived_key is not None and archived_key < recorded_key:
+            archived_key = next(archived_keys, None)
+        if archived_key != recorded_key:
+            yield recorded_key[1]
+
+
+def read_keys(table: DecisionTable, copy: ArchivedMonth) -> Iterator[tuple[Any, Any]]:
+    """Yield (created, id) of each decision in the month's file."""
+    columns = list(COLUMNS)
+    created_at = columns.index("created")
+    id_at = columns.index("id")
+    for rows in table.read(copy.uri):
+        for row in rows:
+            yield row[created_at], row[id_at]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analytics.archive.models import ArchiveHorizon
 
-REMEMBERED = 10.0  # seconds
+CACHE_SECONDS = 10.0  # seconds
 T = TypeVar("T")
 
 
@@ -23,7 +23,7 @@ def stored_horizon() -> datetime | None:
     return ArchiveHorizon.objects.using(DEFAULT_DB_ALIAS).values_list("begin", flat=True).first()
 
 
-class Remembered(Struct):
+class HorizonCache(Struct):
     """The horizon as this process knows it, without a query for each list."""
 
     begin: datetime | None = None
@@ -31,20 +31,21 @@ class Remembered(Struct):
 
     def current(self) -> datetime | None:
         if monotonic() >= self.valid_until:
-            self.begin, self.valid_until = stored_horizon(), monotonic() + REMEMBERED
+            self.begin = stored_horizon()
+            self.valid_until = monotonic() + CACHE_SECONDS
         return self.begin
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self.valid_until = 0.0
 
 
-remembered = Remembered()
+horizon_cache = HorizonCache()
 
 
 def read_at_horizon(read: Callable[[datetime | None], T]) -> T:
     """Call `read` with the horizon. Repeat it if the horizon has moved: what was read may have been removed."""
     while True:
-        horizon = remembered.current()
-        found = read(horizon)
-        if remembered.current() == horizon:
-            return found
+        horizon = horizon_cache.current()
+        result = read(horizon)
+        if horizon_cache.current() == horizon:
+            return result

@@ -6,16 +6,15 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-NAMESPACE, DECISIONS = "licensing", "decisions"
+NAMESPACE = "licensing"
+DECISIONS = "decisions"
 # Relative to the table. The month of a data file is validated by the pattern, so that a date can be made of it.
 DATA_FILE = re.compile(r"data/(?P<account>acc_\w+)/(?P<month>\d{4}-(0[1-9]|1[0-2]))/\w+\.parquet")
 METADATA_FILE = re.compile(r"metadata/([\w.-]+\.(json|avro)|version-hint\.text)")
 
 
 class Column(NamedTuple):
-    """A column of the table. `kind` is its Iceberg type; `field` is the decision's field, None for the partition's
-    columns.
-    """
+    """A column of the table. `kind` is its Iceberg type; `field` is the decision's, None for partition columns."""
 
     kind: str
     field: str | None
@@ -44,7 +43,7 @@ COLUMNS = {
 }
 
 
-def root() -> str:
+def archive_uri() -> str:
     """Return the URI of the archive: file:///srv/archive or s3://bucket/prefix."""
     return settings.ARCHIVE_DIR if is_remote() else f"file://{settings.ARCHIVE_DIR}"
 
@@ -54,7 +53,7 @@ def is_remote() -> bool:
 
 
 def table_uri() -> str:
-    return f"{root()}/{NAMESPACE}/{DECISIONS}"
+    return f"{archive_uri()}/{NAMESPACE}/{DECISIONS}"
 
 
 def data_uri() -> str:
@@ -74,5 +73,5 @@ def month_of_file(uri: str) -> tuple[str, date] | None:
 
 def is_own_file(uri: str) -> bool:
     """Return whether archive_events writes files with such URIs. It deletes no others."""
-    place = uri.removeprefix(f"{table_uri()}/")
-    return bool(DATA_FILE.fullmatch(place) or METADATA_FILE.fullmatch(place))
+    path = uri.removeprefix(f"{table_uri()}/")
+    return bool(DATA_FILE.fullmatch(path) or METADATA_FILE.fullmatch(path))

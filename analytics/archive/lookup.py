@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Sum
 
-from analytics.archive.horizon import remembered, stored_horizon
+from analytics.archive.horizon import horizon_cache, stored_horizon
 from analytics.archive.models import ArchivedMonth
 from kit.http.errors import ServiceUnavailable
 
 if TYPE_CHECKING:
-    from analytics.archive.reading import Values
+    from analytics.archive.reading import ArchivedRow
 
 logger = logging.getLogger(__name__)
 
@@ -31,15 +31,15 @@ def available_archive() -> Iterator[None]:
         raise ServiceUnavailable("The service cannot read its archive of old decisions.") from error
 
 
-def archived_decision(account_id: str, id: str) -> "Values | None":
+def archived_decision(account_id: str, id: str) -> "ArchivedRow | None":
     """Return the decision if only the archive has it. Raises ServiceUnavailable."""
-    horizon = remembered.current()
+    horizon = horizon_cache.current()
     if horizon is None:
         return None
     with available_archive():
-        from analytics.archive.reading import find  # noqa: PLC0415
+        from analytics.archive.reading import find_decision  # noqa: PLC0415
 
-        return find(account_id, id, horizon)
+        return find_decision(account_id, id, horizon)
 
 
 def last_archived(account_id: str, requester: int, begin: datetime, end: datetime) -> datetime | None:
@@ -48,10 +48,10 @@ def last_archived(account_id: str, requester: int, begin: datetime, end: datetim
     Raises ServiceUnavailable.
     """
     with available_archive():
-        from analytics.archive.reading import Comparison, Stretch  # noqa: PLC0415
+        from analytics.archive.reading import ArchiveQuery, Comparison  # noqa: PLC0415
 
-        stretch = Stretch(account_id, begin, end, (Comparison("requester", "eq", requester),))
-        return next((position.value for position in stretch.positions()), None)
+        query = ArchiveQuery(account_id, begin, end, (Comparison("requester", "eq", requester),))
+        return next((position.value for position in query.positions()), None)
 
 
 def archived_number(account_id: str) -> int:

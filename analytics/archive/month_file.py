@@ -11,7 +11,7 @@ from pyarrow.parquet import FileMetaData, ParquetFile, read_metadata
 
 from analytics.archive.layout import is_remote
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.store import file_system, path_of, reading
+from analytics.archive.store import file_system, path_from_uri, reading
 
 FOOTERS = 8 << 20  # bytes of remembered footers
 OBJECTS = 1_000  # remembered objects of S3
@@ -31,9 +31,9 @@ class MonthFile:
     def open(self) -> tuple[pa.NativeFile, FileMetaData]:
         try:
             # An object of S3 is only a name and a size. An open file would keep the disk space of a deleted one.
-            file = object_of(self.uri) if is_remote() else open_input(self.uri)
+            file = open_uri(self.uri) if is_remote() else open_input(self.uri)
             with reading(self.uri):
-                return file, footer_of(self.uri, file)
+                return file, read_footer(self.uri, file)
         except OSError:
             if not self.is_replaced():
                 raise
@@ -69,15 +69,15 @@ def open_month(month: ArchivedMonth) -> Iterator[MonthFile]:
 
 
 def open_input(uri: str) -> pa.NativeFile:
-    return file_system(for_requests=True).open_input_file(path_of(uri))
+    return file_system(for_requests=True).open_input_file(path_from_uri(uri))
 
 
 # The name of a file is never used again, so what is remembered of it stays true.
 @cached(LRUCache(maxsize=OBJECTS), lock=Lock())
-def object_of(uri: str) -> pa.NativeFile:
+def open_uri(uri: str) -> pa.NativeFile:
     return open_input(uri)
 
 
 @cached(LRUCache(maxsize=FOOTERS, getsizeof=lambda one: one.serialized_size), key=lambda uri, _: uri, lock=Lock())
-def footer_of(uri: str, file: pa.NativeFile) -> FileMetaData:
+def read_footer(uri: str, file: pa.NativeFile) -> FileMetaData:
     return read_metadata(file)

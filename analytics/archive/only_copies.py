@@ -38,7 +38,7 @@ def check_only_copies(*, rows_too: bool) -> None:
         raise ArchiveError(missing_files(missing, len(expected)))
     if rows_too:
         for uri, archived in expected.items():
-            rows = rows_of_file(uri)
+            rows = count_rows_in_file(uri)
             if rows != archived.rows:
                 raise ArchiveError(
                     f"{uri} has {rows if rows is not None else 'no readable'} decisions of {archived.rows}, and "
@@ -51,12 +51,12 @@ def missing_files(missing: Collection[str], expected: int) -> str:
     first = next(iter(missing))
     many = f" So are {len(missing) - 1} more of {expected} such files." if len(missing) > 1 else ""
     sentence = f"{first} is missing, and nothing else has these decisions.{many} Nothing was deleted."
-    names = {name_of(uri) for uri in missing}
-    misplaced = sorted(uri for uri in store.files_below_root() if name_of(uri) in names)
+    names = {file_name(uri) for uri in missing}
+    misplaced = sorted(uri for uri in store.files_below_root() if file_name(uri) in names)
     if not misplaced:
         return f"{sentence} Restore the files of {data_uri()} from a backup of ARCHIVE_DIR."
-    place = next(uri for uri in misplaced if name_of(uri) == name_of(misplaced[0]))
-    right = next(uri for uri in missing if name_of(uri) == name_of(place))
+    place = next(uri for uri in misplaced if file_name(uri) == file_name(misplaced[0]))
+    right = next(uri for uri in missing if file_name(uri) == file_name(place))
     elsewhere = f"{len(misplaced)} of them are" if len(misplaced) > 1 else "It is"
     return f"{sentence} {elsewhere} in another folder: {place} belongs at {right}. Move them there and run it again."
 
@@ -78,11 +78,11 @@ def check_copied(uris: Iterable[str]) -> None:
 def is_replaceable(uri: str, account_id: str, month: date) -> bool:
     if is_purged(month) or is_deleted(account_id):
         return True
-    least = rows_of_file(uri) or 1  # it cannot be read if an interrupted run has written a part of it
+    least = count_rows_in_file(uri) or 1  # it cannot be read if an interrupted run has written a part of it
     other_copy = only_copies().filter(account_id=account_id, month=month).first()
     if other_copy is not None and (other_copy.rows or 0) >= least:
         return True
-    return decisions_of(account_id, month).count() >= least
+    return decisions_in_month(account_id, month).count() >= least
 
 
 def is_purged(month: date) -> bool:
@@ -97,19 +97,19 @@ def is_deleted(account_id: str) -> bool:
     return AuditEntry.objects.filter(account_id=account_id, action="account.deleted").exists()
 
 
-def decisions_of(account_id: str, month: date) -> QuerySet[AccessEvent]:
+def decisions_in_month(account_id: str, month: date) -> QuerySet[AccessEvent]:
     begin = datetime(month.year, month.month, 1, tzinfo=UTC)
     return AccessEvent.objects.filter(account_id=account_id, created__gte=begin, created__lt=month_after(begin))
 
 
-def rows_of_file(uri: str) -> int | None:
+def count_rows_in_file(uri: str) -> int | None:
     """Return the number of rows as the file's footer has it; None if it cannot be read."""
     try:
-        with store.file_system().open_input_file(store.path_of(uri)) as file:
+        with store.file_system().open_input_file(store.path_from_uri(uri)) as file:
             return int(parquet.read_metadata(file).num_rows)
     except ArrowException:
         return None
 
 
-def name_of(uri: str) -> str:
+def file_name(uri: str) -> str:
     return uri.rpartition("/")[2]

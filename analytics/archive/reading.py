@@ -23,7 +23,7 @@ from msgspec import Struct
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.month_file import MonthFile, open_month
-from analytics.events.partitions import month_of
+from analytics.events.partitions import month_start
 from kit import statements
 from kit.http.errors import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
@@ -31,7 +31,10 @@ from kit.rest.lists.orders import Position
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 
-Values = dict[str, object]  # an archived decision by the names of the model's columns, with `requester__requester_id`
+ArchivedRow = dict[
+    str, object
+]  # an archived decision by the names of the model's columns, with `requester__requester_id`
+UUID7_TIME_BYTES = 6  # the milliseconds since 1970, at the start of an id
 MILLISECOND = timedelta(milliseconds=1)
 FIELDS = {name: column.field or f"{name}_id" for name, column in COLUMNS.items() if name != "month"} | {"id": "id"}
 COMPARISONS = {"gt": pc.greater, "gte": pc.greater_equal, "lt": pc.less, "lte": pc.less_equal}
@@ -51,8 +54,8 @@ class Comparison(Struct, frozen=True):
         if self.operator in COMPARISONS:
             return pc.fill_null(COMPARISONS[self.operator](column, pa.scalar(self.value, column.type)), False)
         values = self.value if isinstance(self.value, list) else [self.value]
-        found = pc.is_in(column, value_set=pa.array(values, column.type))
-        return pc.invert(found) if self.operator == "ne" else found
+        mask = pc.is_in(column, value_set=pa.array(values, column.type))
+        return pc.invert(mask) if self.operator == "ne" else mask
 
 
 class FactComparison(Struct, frozen=True):
@@ -69,12 +72,12 @@ class FactComparison(Struct, frozen=True):
             members = [member.removesuffix('"') for member in members]
         return reduce(pc.or_, (pc.match_substring(facts, member) for member in members))
 
-    def matches(self, facts: Values) -> bool:
+    def matches(self, facts: ArchivedRow) -> bool:
         text = facts.get(self.name)
         return isinstance(text, str) and (text.startswith(self.texts) if self.is_prefix else text in self.texts)
 
 
-class Stretch(Struct, frozen=True):
+class ArchiveQuery(Struct, frozen=True):
     """An account's archived decisions from `begin` (included) up to `end` (excluded) that pass all filters."""
 
     account_id: str
@@ -83,26 +86,27 @@ class Stretch(Struct, frozen=True):
     comparisons: tuple[Comparison, ...] = ()
     facts: tuple[FactComparison, ...] = ()
 
-    def read(self, size: int, *, descending: bool, after: Position | None = None) -> list[Values]:
+    def read(self, size: int, *, descending: bool, after: Position | None = None) -> list[ArchivedRow]:
         """Return the first decisions in order of (created, id), or the first behind `after`.
 
         Raises ServiceUnavailable if it takes longer than a statement may, and ClientGone.
         """
-        began, found = monotonic(), list[Values]()
+        began = monotonic()
+        decisions: list[ArchivedRow] = []
         for group in self.groups(descending=descending, after=after):
             check_time(began)
-            places = self.places(group, descending=descending, after=after)
-            found += group.values(list(islice(places, size - len(found))))
-            if len(found) == size:
+            rows = self.matching_rows(group, descending=descending, after=after)
+            decisions += group.values(list(islice(rows, size - len(decisions))))
+            if len(decisions) == size:
                 break
-        return found
+        return decisions
 
-    def chunks(self, size: int, *, after: Position | None = None) -> Iterator[list[Values]]:
+    def read_in_chunks(self, size: int, *, after: Position | None = None) -> Iterator[list[ArchivedRow]]:
         """Yield all decisions, oldest first."""
         for group in self.groups(after=after):
-            places = list(self.places(group, after=after))
-            for first in range(0, len(places), size):
-                yield group.values(places[first : first + size])
+            rows = list(self.matching_rows(group, after=after))
+            for first in range(0, len(rows), size):
+                yield group.values(rows[first : first + size])
 
     def positions(self) -> Iterator[Position]:
         """Yield where the decisions are, newest first."""
@@ -110,56 +114,65 @@ class Stretch(Struct, frozen=True):
         for group in self.groups(descending=True):
             check_time(began)
             moments, keys = group.load(["created", "id"]).columns
-            for place in self.places(group, descending=True):
-                yield Position(moments[place].as_py().astimezone(UTC), keys[place].as_py())
+            for row in self.matching_rows(group, descending=True):
+                yield Position(moments[row].as_py().astimezone(UTC), keys[row].as_py())
 
     def tally(self, column: str) -> Counter[object]:
         """Count the decisions by a column's value."""
-        began, found = monotonic(), Counter[object]()
+        began = monotonic()
+        counts: Counter[object] = Counter()
         for group in self.groups():
             check_time(began)
-            if places := list(self.places(group)):
-                found.update(group.load([column])[column].take(pa.array(places)).to_pylist())
-        return found
+            if rows := list(self.matching_rows(group)):
+                counts.update(group.load([column])[column].take(pa.array(rows)).to_pylist())
+        return counts
 
     def count(self, seconds: float) -> Total:
         """Count the decisions; estimate those that are not counted within `seconds` by the others."""
-        end, found, seen, unseen = monotonic() + seconds, 0, 0, 0
+        deadline = monotonic() + seconds
+        matches = rows_counted = rows_left = 0
         for group in self.groups():
             check_client_connected()
-            if monotonic() < end:
-                found += sum(1 for _ in self.places(group))
-                seen += group.size
+            if monotonic() < deadline:
+                matches += sum(1 for _ in self.matching_rows(group))
+                rows_counted += group.size
             else:
-                unseen += group.size
-        return Total(found + unseen * found // max(seen, 1), is_exact=not unseen)
+                rows_left += group.size
+        estimate = rows_left * matches // max(rows_counted, 1)
+        return Total(matches + estimate, is_exact=rows_left == 0)
 
-    def groups(self, *, descending: bool = False, after: Position | None = None) -> Iterator["Group"]:
-        """Yield the groups of rows that may have such decisions, in order."""
-        begin, end = self.begin, self.end
+    def groups(self, *, descending: bool = False, after: Position | None = None) -> Iterator["RowGroup"]:
+        """Yield the groups of rows that may have such decisions, in order.
+
+        Each group is readable until the next one is requested.
+        """
+        begin = self.begin
+        end = self.end
         if after is not None and descending:
             end = min(end, after.value + MICROSECOND)
         elif after is not None:
             begin = after.value if begin is None else max(begin, after.value)
         months = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(
-            account_id=self.account_id, month__lte=month_of(end).date(), rows__isnull=False
+            account_id=self.account_id, month__lte=month_start(end).date(), rows__isnull=False
         )
         if begin is not None:
-            months = months.filter(month__gte=month_of(begin).date())
+            months = months.filter(month__gte=month_start(begin).date())
         for month in months.order_by("-month" if descending else "month"):
             with open_month(month) as file:
                 numbers = range(file.footer.num_row_groups)
                 for number in reversed(numbers) if descending else numbers:
-                    group = Group(file, number)
+                    group = RowGroup(file, number)
                     if (begin is None or group.last >= begin) and group.first < end:
                         yield group
 
-    def places(self, group: "Group", *, descending: bool = False, after: Position | None = None) -> Iterator[int]:
-        """Yield the places of the matching rows, in order."""
+    def matching_rows(
+        self, group: "RowGroup", *, descending: bool = False, after: Position | None = None
+    ) -> Iterator[int]:
+        """Yield the positions of the matching rows, in order."""
         tests = [Comparison("created", "lt", self.end), *self.comparisons]
         if self.begin is not None:
             tests.append(Comparison("created", "gte", self.begin))
-        names = {one.column for one in tests}
+        names = {comparison.column for comparison in tests}
         if after is not None:
             names.add("id")
         if self.facts:
@@ -167,18 +180,18 @@ class Stretch(Struct, frozen=True):
         # The rows behind a page or chunk are probably read next, so all their columns are read at once.
         is_continued = after is not None and group.first <= after.value <= group.last
         rows = group.whole if is_continued else group.load([*names])
-        masks = [one.mask(rows) for one in tests]
+        masks = [comparison.mask(rows) for comparison in tests]
         if after is not None:
-            masks.append(is_behind(rows, after, descending=descending))
+            masks.append(after_position(rows, after, descending=descending))
         facts = rows["facts"] if self.facts else None
-        masks += [one.mask(facts) for one in self.facts]
-        places = pc.indices_nonzero(reduce(pc.and_, masks)).to_pylist()
-        for place in reversed(places) if descending else places:
-            if facts is None or self.has_facts(orjson.loads(facts[place].as_py())):
-                yield place
+        masks += [comparison.mask(facts) for comparison in self.facts]
+        matching = pc.indices_nonzero(reduce(pc.and_, masks)).to_pylist()
+        for row in reversed(matching) if descending else matching:
+            if facts is None or self.has_facts(orjson.loads(facts[row].as_py())):
+                yield row
 
-    def has_facts(self, facts: Values) -> bool:
-        return all(one.matches(facts) for one in self.facts)
+    def has_facts(self, facts: ArchivedRow) -> bool:
+        return all(comparison.matches(facts) for comparison in self.facts)
 
 
 def check_time(began: float) -> None:
@@ -189,14 +202,17 @@ def check_time(began: float) -> None:
         raise took_too_long()
 
 
-class Group:
+class RowGroup:
     """A group of rows of a file."""
 
     def __init__(self, file: MonthFile, number: int) -> None:
-        self.file, self.number = file, number
+        self.file = file
+        self.number = number
         metadata = file.footer.row_group(number)
         statistics = metadata.column(list(COLUMNS).index("created")).statistics
-        self.size, self.first, self.last = metadata.num_rows, statistics.min, statistics.max
+        self.size = metadata.num_rows
+        self.first = statistics.min
+        self.last = statistics.max
 
     def load(self, names: Sequence[str]) -> pa.Table:
         return self.file.read(self.number, names)
@@ -205,16 +221,18 @@ class Group:
     def whole(self) -> pa.Table:
         return rows_of_group(self.file, self.number)
 
-    def values(self, places: Sequence[int]) -> list[Values]:
-        if not places:
+    def values(self, rows: Sequence[int]) -> list[ArchivedRow]:
+        """Return the decisions at these positions."""
+        if not rows:
             return []
-        rows = self.whole.take(pa.array(places)).to_pylist()
-        for row in rows:
-            row |= {"created": row["created"].astimezone(UTC), "facts": orjson.loads(row["facts"])}
-        return [{FIELDS[name]: value for name, value in row.items()} for row in rows]
+        decisions = self.whole.take(pa.array(rows)).to_pylist()
+        for decision in decisions:
+            decision["created"] = decision["created"].astimezone(UTC)
+            decision["facts"] = orjson.loads(decision["facts"])
+        return [{FIELDS[name]: value for name, value in decision.items()} for decision in decisions]
 
 
-def is_behind(rows: pa.Table, after: Position, *, descending: bool) -> pa.ChunkedArray:
+def after_position(rows: pa.Table, after: Position, *, descending: bool) -> pa.ChunkedArray:
     """Compare (created, id). Texts of ids sort as the ids do."""
     operator = "lt" if descending else "gt"
     is_same = Comparison("created", "eq", after.value).mask(rows)
@@ -222,17 +240,18 @@ def is_behind(rows: pa.Table, after: Position, *, descending: bool) -> pa.Chunke
     return pc.or_(Comparison("created", operator, after.value).mask(rows), pc.and_(is_same, is_other_id))
 
 
-def find(account_id: str, id: str, end: datetime) -> Values | None:
+def find_decision(account_id: str, decision_id: str, end: datetime) -> ArchivedRow | None:
     """Return the archived decision with this id from before `end`, or None. Its id contains its millisecond."""
-    raw = ids.decode("dec", id)
+    raw = ids.decode("dec", decision_id)
     if raw is None:
         return None
-    milliseconds = int.from_bytes(raw[:6])
+    milliseconds = int.from_bytes(raw[:UUID7_TIME_BYTES])
     if milliseconds >= end.timestamp() * 1000:
         return None
     begin = EPOCH + milliseconds * MILLISECOND
-    stretch = Stretch(account_id, begin, min(begin + MILLISECOND, end), (Comparison("id", "eq", id),))
-    return next(iter(stretch.read(1, descending=True)), None)
+    is_it = Comparison("id", "eq", decision_id)
+    query = ArchiveQuery(account_id, begin, min(begin + MILLISECOND, end), (is_it,))
+    return next(iter(query.read(1, descending=True)), None)
 
 
 # A file of a list is read from a group in many chunks.

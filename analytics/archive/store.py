@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
-from analytics.archive.layout import NAMESPACE, is_remote, root, table_uri
+from analytics.archive.layout import NAMESPACE, archive_uri, is_remote, table_uri
 from kit.private_files import close_to_everybody, private_directory
 
 # Seconds to connect, seconds without a byte, and attempts. A request fails within 7 seconds if S3 does not answer.
@@ -65,7 +65,7 @@ def prepare() -> None:
         if not is_remote():
             private_directory(Path(settings.ARCHIVE_DIR))
             return
-        bucket = path_of(root()).partition("/")[0]
+        bucket = path_from_uri(archive_uri()).partition("/")[0]
         if file_system().get_file_info(bucket).type == FileType.NotFound:
             raise ArchiveError(f"The bucket {bucket} of ARCHIVE_DIR does not exist.")
     except OSError as error:
@@ -73,7 +73,7 @@ def prepare() -> None:
 
 
 def unusable(error: Exception) -> ArchiveError:
-    return ArchiveError(f"The archive in {root()} cannot be read or written: {error}")
+    return ArchiveError(f"The archive in {archive_uri()} cannot be read or written: {error}")
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def reading(uri: str) -> Iterator[None]:
         raise OSError(f"{uri} is damaged: {error}") from error
 
 
-def path_of(uri: str) -> str:
+def path_from_uri(uri: str) -> str:
     return uri.partition("://")[2]
 
 
@@ -96,12 +96,12 @@ def files() -> set[str]:
 
 def files_below_root() -> set[str]:
     """Return the URIs of all files in ARCHIVE_DIR, also of those that are not where they belong."""
-    return files_below(root())
+    return files_below(archive_uri())
 
 
 def files_below(uri: str) -> set[str]:
     scheme = uri.partition("://")[0]
-    selector = FileSelector(path_of(uri), recursive=True, allow_not_found=True)
+    selector = FileSelector(path_from_uri(uri), recursive=True, allow_not_found=True)
     return {f"{scheme}://{info.path}" for info in file_system().get_file_info(selector) if info.is_file}
 
 
@@ -109,20 +109,20 @@ def close_files() -> None:
     """Remove everybody's permissions from the files of earlier versions. A group's, and ACLs, stay."""
     if is_remote():
         return
-    folder = Path(path_of(root()), NAMESPACE)
+    folder = Path(path_from_uri(archive_uri()), NAMESPACE)
     for path in (folder, *folder.rglob("*")):
         close_to_everybody(path)
 
 
 def delete(uri: str) -> None:
-    file_system().delete_file(path_of(uri))
+    file_system().delete_file(path_from_uri(uri))
 
 
 def sync() -> None:
     """Wait until the disk has the archive. S3 has stored what it has accepted."""
     if is_remote():
         return
-    folder = Path(path_of(table_uri()))
+    folder = Path(path_from_uri(table_uri()))
     for path in (folder, *folder.rglob("*")):
         number = os.open(path, os.O_RDONLY)
         try:

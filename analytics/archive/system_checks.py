@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
-from django.core.checks import Warning as Weakness
+from django.core.checks import Warning as CheckWarning
 from django.db import DatabaseError
 
 from analytics.archive.horizon import stored_horizon
@@ -20,7 +20,7 @@ def archive_is_private(app_configs: object, **kwargs: object) -> list[CheckMessa
     if is_remote() or not is_open_to_everybody(Path(settings.ARCHIVE_DIR)):
         return []
     return [
-        Weakness(
+        CheckWarning(
             f"ARCHIVE_DIR, {settings.ARCHIVE_DIR}, is open to all accounts of this machine.",
             hint="chmod o= ARCHIVE_DIR. docs/guides/archive.md tells how to let an engine read it.",
             id="analytics.W001",
@@ -34,9 +34,9 @@ def archive_can_be_read(app_configs: object, **kwargs: object) -> list[CheckMess
     if not missing or not has_archived_months():
         return []
     return [
-        Weakness(
+        CheckWarning(
             f"Only the archive has old decisions, and its packages are not installed: {', '.join(missing)}. "
-            "Lists that reach into it are 503.",
+            "Lists that reach into it answer 503.",
             hint="python3 run.py setup --archive",
             id="analytics.W002",
         )

@@ -38,7 +38,7 @@ from pyiceberg.types import (
 from sqlalchemy import URL
 
 from analytics.archive import store
-from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_own_file, is_remote, root, table_uri
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, archive_uri, is_own_file, is_remote, table_uri
 from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
 from kit.private_files import private_database, private_directory
@@ -98,7 +98,7 @@ class DecisionTable:
 
     def __init__(self) -> None:
         store.prepare()
-        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=root(), **store.properties())
+        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=archive_uri(), **store.properties())
         self.catalogue.create_namespace_if_not_exists(NAMESPACE)
 
     def __enter__(self) -> Self:
@@ -118,7 +118,7 @@ class DecisionTable:
             )
         except FileNotFoundError as error:
             is_lost = (
-                store.path_of(table_uri()) in str(error) and only_copies().exists()
+                store.path_from_uri(table_uri()) in str(error) and only_copies().exists()
             )  # else ARCHIVE_DIR is another
             remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
             raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
@@ -151,7 +151,7 @@ class DecisionTable:
         files = [task.file for task in self.table.refresh().scan().plan_files()]
         return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
 
-    def rows_of(self, account_id: str, month: date) -> int:
+    def count_rows(self, account_id: str, month: date) -> int:
         """Return how many decisions the table has of the month."""
         tasks = self.table.refresh().scan(row_filter=of_month(account_id, month)).plan_files()
         return sum(task.file.record_count for task in tasks)
@@ -232,10 +232,10 @@ def catalogue_url() -> str:
         private_directory(folder)
         private_database(folder / "catalogue.db")
         return f"sqlite:///{folder / 'catalogue.db'}"
-    return url_of(connection_string())
+    return sqlalchemy_url(connection_string())
 
 
-def url_of(conninfo: str) -> str:
+def sqlalchemy_url(conninfo: str) -> str:
     """Return a connection string as SQLAlchemy's URL."""
     options = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
     if (others := options.get("host", "").count(",")) and "," not in options.get("port", ","):

@@ -31,7 +31,7 @@ def month_after(month: datetime, months: int = 1) -> datetime:
     return month.replace(year=month.year + years, month=index + 1)
 
 
-def month_of(moment: datetime) -> datetime:
+def month_start(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -85,7 +85,7 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
         return []
     made = []
     for ahead in range(months_ahead + 1):
-        month = Span.of_month(month_after(month_of(now), ahead))
+        month = Span.of_month(month_after(month_start(now), ahead))
         made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
     return made
 

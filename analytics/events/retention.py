@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
-from analytics.events.partitions import drop_before, first_decision, month_of
+from analytics.events.partitions import drop_before, first_decision, month_start
 from analytics.models import AccessEvent, EventHorizon
 from kit.storage.exclusive import ExclusiveLock
 
@@ -35,7 +35,7 @@ def purge_events(before: datetime) -> Purged:
 
     On PostgreSQL drops their partitions, and deletes those of the default partition, which has events of all times.
     """
-    month = month_of(before)
+    month = month_start(before)
     with exclusive_maintenance():
         read_before(month)
         remember(month)

@@ -35,7 +35,7 @@ class Rates:
             (currency, day, Decimal(rate)) for currency, day, rate in rows.values_list("currency", "day", "rate")
         )
 
-    def rate_of(self, currency: str, day: date) -> Decimal | None:
+    def get_rate(self, currency: str, day: date) -> Decimal | None:
         """Return the rate of a day, or None if there is none or only an older one than allowed."""
         if currency == EURO:
             return Decimal(1)
@@ -49,7 +49,7 @@ class Rates:
         """Convert an amount at the rate of a day. Returns None without a rate; its own currency needs none."""
         if source == target:
             return amount
-        bought, sold = self.rate_of(target, day), self.rate_of(source, day)
+        bought, sold = self.get_rate(target, day), self.get_rate(source, day)
         if bought is None or sold is None:
             return None
         return PRECISION.divide(PRECISION.multiply(amount, bought), sold)

@@ -138,8 +138,8 @@ class Batch:
         elif entry.reply is not None:
             case = replace(case, reply=self.reply(entry.reply, naming))
         elif entry.spending is not None:
-            purse, taken = self.spend(entry, entry.spending)
-            case = replace(case, purse=purse.number, taken=taken)
+            purse, spent = self.spend(entry, entry.spending)
+            case = replace(case, purse=purse.number, taken=spent)
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
@@ -151,12 +151,12 @@ class Batch:
 
     def spend(self, entry: Entry, spending: Spending) -> tuple[PurseClaim, int | None]:
         """Number the spends of the entry that is added next. Returns its purse, and what is then taken from it."""
-        purse, taken = self.pooled(spending.wallets), None
+        purse, spent = self.pooled(spending.wallets), None
         for id_, spend in entry.spends:
             purse = self.purse(spend.wallet)
-            taken = purse.total = purse.total + spend.amount
+            spent = purse.total = purse.total + spend.amount
             self.spends.append(SpendOfCase(id_, len(self.cases), purse.number, spend.amount))
-        return purse, taken
+        return purse, spent
 
     def pooled(self, wallets: Sequence[str]) -> PurseClaim:
         """Join the wallets of a request into one pool, and return the first."""

@@ -11,8 +11,8 @@ from kit.storage.outages import outages
 
 logger = logging.getLogger(__name__)
 
-# Pages and summaries count a minute some seconds after its end (analytics.events.summaries.GRACE): what is decided
-# earlier must be in a transaction by then.
+# Pages and summaries count a minute some seconds after its end (analytics.events.access_summaries.GRACE). Decisions of
+# that minute must be in a transaction by then.
 RECORDED_WITHIN = timedelta(seconds=8)
 
 

@@ -42,7 +42,7 @@ class PastDecision(Struct, gc=False):
 
 def is_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
     """Return those ids under which a decision is recorded."""
-    found: set[bytes] = set()
+    recorded: set[bytes] = set()
     is_postgresql = connection.vendor == "postgresql"
     for start in range(0, len(ids), IDS_PER_QUERY):
         some = sorted(ids[start : start + IDS_PER_QUERY])
@@ -51,12 +51,12 @@ def is_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
                 "SELECT id FROM analytics_accessevent WHERE id = ANY(%s::uuid[]) AND id BETWEEN %s AND %s",
                 [uuid_array(some), some[0].hex(), some[-1].hex()],
             )
-            found |= {key.bytes for (key,) in cursor.fetchall()}
+            recorded |= {key.bytes for (key,) in cursor.fetchall()}
         else:
             marks = ", ".join(["%s"] * len(some))
             cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", some)  # noqa: S608
-            found |= {bytes(key) for (key,) in cursor.fetchall()}
-    return found
+            recorded |= {bytes(key) for (key,) in cursor.fetchall()}
+    return recorded
 
 
 def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> list[PastDecision]:

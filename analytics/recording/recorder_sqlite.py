@@ -20,17 +20,9 @@ from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import (
-    HOURLY,
-    REVENUE,
-    REVENUE_KEYS,
-    Parameter,
-    month_number,
-    monthly,
-    running_totals,
-    yearly,
-)
+from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running_totals, yearly
 from analytics.wallets.models import WalletEntryType
+from kit.storage.prepared import Parameter
 from kit.values.decimals import plain_millionths
 from kit.values.timestamps import as_django_writes
 
@@ -130,16 +122,16 @@ def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) 
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
         keys = [(one.account, getattr(one, name)) for one in stored]
-        asked = Counter(keys)
+        counts = Counter(keys)
         allowed = Counter(key for key, one in zip(keys, stored, strict=True) if one.allowed)
         of_year = [
             (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
-            for (account, key), count in asked.items()
+            for (account, key), count in counts.items()
         ]
         upsert(cursor, yearly(name, day.month, "{source}"), of_year)
         of_month = [
             (account, month_number(day), key, *running_totals(count, DAYS, day.day))
-            for (account, key), count in asked.items()
+            for (account, key), count in counts.items()
         ]
         upsert(cursor, monthly(name, day.day, "{source}"), of_month)
 

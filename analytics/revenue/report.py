@@ -134,14 +134,14 @@ def revenue_report(
         if worth is None:
             left_out[day, code] = PRECISION.add(left_out[day, code], amount)
             continue
-        bucket = window.bucket_of(min(start_of_day(day, UTC) + DAY, window.end) - MICROSECOND)
+        bucket = window.bucket_start(min(start_of_day(day, UTC) + DAY, window.end) - MICROSECOND)
         series[bucket] = PRECISION.add(series[bucket], worth)
         tiers[tier] = PRECISION.add(tiers[tier], worth)
         days[day] = PRECISION.add(days[day], worth)
     for bucket, day, code, amount in sums_before_buckets(accounts, window):
         worth = rates.convert(amount, code, currency, day)
         if worth is not None:
-            earlier = window.bucket_of(bucket - MICROSECOND)
+            earlier = window.bucket_start(bucket - MICROSECOND)
             series[bucket] = PRECISION.subtract(series[bucket], worth)
             series[earlier] = PRECISION.add(series[earlier], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:

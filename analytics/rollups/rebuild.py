@@ -17,8 +17,9 @@ from analytics import models
 from analytics.events.retention import exclusive_maintenance, recorded_since
 from analytics.rollups import drift
 from analytics.rollups.drift import Dialect, Difference
-from analytics.rollups.upserts import adapt, month_number, prepare
+from analytics.rollups.upserts import adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
+from kit.storage.prepared import prepare
 
 CHUNK = 1_000  # rows per transaction
 TABLE = "analytics_difference"
@@ -105,8 +106,8 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
 
     def first(column: str, least: T, *of_models: type[Model]) -> list[T]:
         later = {"account_id": account, f"{column}__gte": least}
-        found = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
-        return [one for one in found if one is not None]
+        firsts = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
+        return [one for one in firsts if one is not None]
 
     days = first("day", begin.date(), models.TierRevenue, models.RequesterRevenue, models.ContentRevenue)
     numbers = first("month", month_number(begin), models.ContentMonth, models.RequesterMonth)

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from analytics.rollups.upserts import Parameter, accounts_condition, adapt
+from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import MICROSECOND, Window, floor
+from kit.storage.prepared import Parameter
 from kit.storage.replica import reading_connection
 
 HOUR = timedelta(hours=1)
@@ -18,18 +19,18 @@ RANGE = {"postgresql": "(%s::timestamptz, %s::timestamptz)", "sqlite": "(%s, %s)
 
 def add_up(accounts: Sequence[str], window: Window, hours: dict[datetime, Counts]) -> dict[datetime, Counts]:
     """Return the counts of a window's buckets, given those of hours of UTC."""
-    found: defaultdict[datetime, Counts] = defaultdict(lambda: (0, 0))
+    sums: defaultdict[datetime, Counts] = defaultdict(lambda: (0, 0))
 
     def add(bucket: datetime, counts: Counts, sign: int = 1) -> None:
-        before = found[bucket]
-        found[bucket] = (before[0] + sign * counts[0], before[1] + sign * counts[1])
+        before = sums[bucket]
+        sums[bucket] = (before[0] + sign * counts[0], before[1] + sign * counts[1])
 
     for hour, counts in hours.items():
-        add(window.bucket_of(min(hour + HOUR, window.end) - MICROSECOND), counts)
+        add(window.bucket_start(min(hour + HOUR, window.end) - MICROSECOND), counts)
     for bucket, counts in counts_before(accounts, window).items():
         add(bucket, counts, -1)
-        add(window.bucket_of(bucket - MICROSECOND), counts)
-    return found
+        add(window.bucket_start(bucket - MICROSECOND), counts)
+    return sums
 
 
 def counts_before(accounts: Sequence[str], window: Window) -> dict[datetime, Counts]:

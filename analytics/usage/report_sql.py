@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import Parameter, accounts_condition, month_number
+from analytics.rollups.upserts import accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
+from kit.storage.prepared import Parameter
 
 TOP = 10
 
@@ -65,7 +66,7 @@ class Parts:
     edges: list[tuple[datetime, datetime]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
+    def for_window(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
         """Divide a window into parts.
 
         `recorded` is the first and last hour with decisions, if any: a month that is empty outside the window counts

@@ -77,7 +77,7 @@ def update_wallet(wallet: Wallet, fields: Validated) -> Wallet:
     book.allocate()  # in the order of spending by the old terms
     set_terms(book.wallet, fields, now)
     book.extend_refill()
-    if audit.changes(before, book.wallet.audited()):
+    if audit.diff(before, book.wallet.audited()):
         book.wallet.updated = now
         audit.record("wallet.updated", book.wallet, before)
     keep(book, now)

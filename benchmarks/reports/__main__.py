@@ -40,7 +40,7 @@ def main() -> None:
 
 def compare(made: Installation, directory: Path, options: Any) -> tuple[str, dict[str, Any]]:
     """Return the results to publish for a filled installation."""
-    from benchmarks.reports import measure, postgresql, recording, sizes, sqlite, year  # noqa: PLC0415 - need settings
+    from benchmarks.reports import measure, postgresql, recording, sqlite, year  # noqa: PLC0415 - need settings
     from benchmarks.reports.sides import Sides, add_rates  # noqa: PLC0415
 
     database = sqlite if options.sqlite else postgresql
@@ -51,7 +51,7 @@ def compare(made: Installation, directory: Path, options: Any) -> tuple[str, dic
     made.manage("rebuild_usage", seconds=3600)
     rebuilt = time.perf_counter() - began
     database.settle()
-    sentences = sizes.sentences(database.sizes())
+    sentences = measure.describe_sizes(database.sizes())
     sides = Sides(database, made.account, directory)
     usage = measure.measure("usage", sides.usage(), options.rounds)
     revenue = measure.measure("revenue", sides.revenue(), options.rounds)

@@ -1,4 +1,4 @@
-"""Run the sides alternately, after verifying that they agree."""
+"""Run the sides alternately, after verifying that they agree, and describe the results."""
 
 import sys
 import time
@@ -14,6 +14,8 @@ PERIODS = ("7d", "30d", "90d", "year", "all")
 # Dollars. Only this service's sums are exact to the end: the others' divisions and floats have their last digits.
 # Closer than rounding both to cents would ask, and with no half cent that two sides round apart.
 MOST_APART = Decimal("0.001")
+USAGE = ("hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth")
+REVENUE = ("tierrevenue", "contentrevenue", "requesterrevenue", "contentrevenueyear", "requesterrevenueyear")
 
 Results = dict[str, dict[str, list[float]]]
 
@@ -64,3 +66,18 @@ def table(results: Results) -> str:
             f"| `{period}` | {' | '.join(shown)} | {' | '.join(f'{other / mine:,.1f}' for other in others)} |"
         )
     return "\n".join(lines)
+
+
+def describe_sizes(sizes: dict[str, int]) -> str:
+    """Describe the sizes, given the bytes of each table with its indexes."""
+
+    def mebibytes(*names: str) -> float:
+        return sum(sizes[f"analytics_{name}"] for name in names) / 2**20
+
+    events, ledger = mebibytes("accessevent"), mebibytes("ledgerentry")
+    usage, revenue = mebibytes(*USAGE), mebibytes(*REVENUE)
+    return (
+        f"With their indexes, the events take {events:,.0f} MiB and the ledger {ledger:,.0f} MiB; the usage rollups "
+        f"{usage:,.0f} MiB, {usage / events:.1%} of the events; the revenue rollups {revenue:,.0f} MiB, "
+        f"{revenue / (events + ledger):.1%} of events and ledger."
+    )

@@ -56,8 +56,8 @@ def build(site: Path) -> int:
 
 def sources() -> list[Path]:
     """The files that a site is built from."""
-    found = [path for path in (settings.BASE_DIR / DOCS).rglob("*") if path.is_file()]
-    return sorted([*found, *map(Path, linked_files(settings.BASE_DIR)), settings.BASE_DIR / CONFIGURATION])
+    pages = [path for path in (settings.BASE_DIR / DOCS).rglob("*") if path.is_file()]
+    return sorted([*pages, *map(Path, linked_files(settings.BASE_DIR)), settings.BASE_DIR / CONFIGURATION])
 
 
 def digest() -> str:
@@ -70,18 +70,18 @@ def digest() -> str:
 
 def linked_files(root: Path) -> dict[Path, str]:
     """Files outside docs/ that its pages link to, directly or through one another, with their paths in the site."""
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     left = sorted((root / DOCS).rglob("*.md"))
     while left:
         page = left.pop()
         for match in IS_LINK.finditer(page.read_text()):
             target = Path(os.path.normpath(page.parent / match["path"]))
-            if target in found or target.is_relative_to(root / DOCS) or not target.is_file():
+            if target in files or target.is_relative_to(root / DOCS) or not target.is_file():
                 continue
-            found[target] = f"{ELSEWHERE}/{target.relative_to(root)}"
+            files[target] = f"{ELSEWHERE}/{target.relative_to(root)}"
             if target.suffix == ".md":
                 left.append(target)
-    return found
+    return files
 
 
 def collect(root: Path, staged: Path) -> None:
@@ -124,12 +124,12 @@ def finish(made: Path) -> int:
     styles = {style for bundle in made.rglob("bundle.*.js") for style in IS_STYLE.findall(bundle.read_text())}
     if not styles:
         raise BuildError("The style of the search dialog was not found: another version of Zensical?")
-    inline = {"scripts": sources_of(scripts), "styles": sources_of(styles)}
+    inline = {"scripts": hash_sources(scripts), "styles": hash_sources(styles)}
     (made / "build.json").write_bytes(orjson.dumps({"sources": digest(), **inline}))
     compress(["--quiet", str(made)])
     return len(pages)
 
 
-def sources_of(texts: set[str]) -> list[str]:
+def hash_sources(texts: set[str]) -> list[str]:
     """The sources by which a Content-Security-Policy allows inline scripts or styles."""
     return sorted(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)

@@ -34,8 +34,8 @@ class DocumentationMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         path = request.path_info
-        if path.startswith(PREFIX) and (found := self.site.find_file(path)) is not None:
-            response: HttpResponseBase = WhiteNoiseMiddleware.serve(found, request)
+        if path.startswith(PREFIX) and (file := self.site.find_file(path)) is not None:
+            response: HttpResponseBase = WhiteNoiseMiddleware.serve(file, request)
             return response
         return self.get_response(request)
 

@@ -29,7 +29,7 @@ from kit.http.parsing import MAX_BYTES
 from kit.telemetry.metrics import Counter
 
 if settings.ADMIN:
-    from operators.base.uploads import LARGER_FILES, MOST_BYTES, temporary_file
+    from operators.base.uploads import LARGER_FILES, MAX_UPLOAD_BYTES, temporary_file
     from operators.signed_in import is_operator
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def limit_of_form(path: str) -> tuple[int, RequestTooLarge]:
         larger = None
     if larger is None:
         return FORM, RequestTooLarge(f"The form is larger than {FORM >> 20} MiB.")
-    return MOST_BYTES + SMALL, RequestTooLarge(f"The file is larger than {MOST_BYTES >> 20} MiB. {larger}")
+    return MAX_UPLOAD_BYTES + SMALL, RequestTooLarge(f"The file is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {larger}")
 
 
 @dataclass(slots=True)

@@ -100,7 +100,7 @@ class Connections:
 
     # --- How many ----------------------------------------------------------------------------------------------------
 
-    def client_of(self, peer: str) -> str | None:
+    def counted_client(self, peer: str) -> str | None:
         """Return the client that a connection counts for; None for this machine and for proxies, which serve many
         clients.
         """
@@ -111,7 +111,7 @@ class Connections:
 
     def admit(self, connection: Connection) -> None:
         """Count a new connection, or abort it if there are too many."""
-        client = connection.counted_for = self.client_of(connection.client[0]) if connection.client else None
+        client = connection.counted_for = self.counted_client(connection.client[0]) if connection.client else None
         self.by_client[client or ""] += 1
         if len(self.open) > self.most:
             self.warn(f"This process has {self.most} connections (MAX_CONNECTIONS); it refuses others.")
@@ -189,7 +189,7 @@ class Watch:
 of_server: WeakKeyDictionary[ServerState, Connections] = WeakKeyDictionary()
 
 
-def connections_of(state: ServerState) -> Connections:
+def get_connections(state: ServerState) -> Connections:
     if state not in of_server:
         of_server[state] = Connections(state)
     return of_server[state]
@@ -200,22 +200,22 @@ logger = logging.getLogger(__name__)
 SPARE_FILES = 256  # descriptors for databases, files and listening sockets
 
 
-def connections_at_most(wanted: int) -> int:
+def connections_at_most(most: int) -> int:
     """Return `wanted`, or fewer if this process may not open that many files."""
     soft, _ = getrlimit(RLIMIT_NOFILE)
-    return wanted if soft == RLIM_INFINITY else max(1, min(wanted, soft - SPARE_FILES))
+    return most if soft == RLIM_INFINITY else max(1, min(most, soft - SPARE_FILES))
 
 
-def allow_connections(wanted: int) -> None:
+def allow_connections(most: int) -> None:
     """Raise the limit on open files of this process and its children as far as `wanted` connections need."""
     soft, hard = getrlimit(RLIMIT_NOFILE)
-    files = wanted + SPARE_FILES if hard == RLIM_INFINITY else min(wanted + SPARE_FILES, hard)
+    files = most + SPARE_FILES if hard == RLIM_INFINITY else min(most + SPARE_FILES, hard)
     if soft != RLIM_INFINITY and soft < files:
         setrlimit(RLIMIT_NOFILE, (files, hard))
-    possible = connections_at_most(wanted)
-    if possible < wanted:
+    possible = connections_at_most(most)
+    if possible < most:
         logger.warning(
             "Each process takes %d connections, not %d: it may have %d files open "
             "(LimitNOFILE, docs/guides/deployment.md).",
-            *(possible, wanted, possible + SPARE_FILES),
+            *(possible, most, possible + SPARE_FILES),
         )

@@ -8,7 +8,7 @@ from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from config.server import requests
-from config.server.connections import Wait, Watch, connections_of
+from config.server.connections import Wait, Watch, get_connections
 from config.server.refusals import cut_short, no_room, refusal, unreadable
 from config.server.requests import IS_PLAIN_PATH, MAX_HEAD_BYTES, PARSED_AT_ONCE, Cycle, WholeRequest, is_connected
 from config.server.stopping import StoppingProtocol
@@ -46,7 +46,7 @@ class BoundedProtocol(StoppingProtocol):
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
         self.watch = Watch()
-        self.registry = connections_of(self.server_state)
+        self.registry = get_connections(self.server_state)
         self.registry.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -73,8 +73,8 @@ class BoundedProtocol(StoppingProtocol):
         if self.transport.get_write_buffer_size():
             return Wait.READER
         if self.running is not None and not self.running.response_complete:
-            asked = self.stage == BODY and self.running is self.cycle and not self.flow.read_paused
-            return Wait.BODY if asked else None
+            is_reading = self.stage == BODY and self.running is self.cycle and not self.flow.read_paused
+            return Wait.BODY if is_reading else None
         if self.stage == BETWEEN:
             return Wait.HEAD if self.headers is None else Wait.REQUEST
         return Wait.HEAD if self.stage == HEAD else Wait.BODY
@@ -163,7 +163,7 @@ class BoundedProtocol(StoppingProtocol):
             return
         # The bytes read include what follows the head in its last piece.
         if len(self.headers) > requests.MAX_HEADERS or (
-            self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and requests.size_of(self.headers) > MAX_HEAD_BYTES
+            self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and requests.headers_size(self.headers) > MAX_HEAD_BYTES
         ):
             raise InvalidRequest(requests.TOO_LARGE)
         self.unfinished = 0
@@ -173,7 +173,7 @@ class BoundedProtocol(StoppingProtocol):
             codings, self.codings = self.codings, b""
             if codings:
                 requests.check_codings(codings, version)
-            self.stand_in = requests.stand_in_of(self.headers, codings) if upgrade else b""
+            self.stand_in = requests.build_stand_in(self.headers, codings) if upgrade else b""
         self.stage = BODY
         self.may_come_whole = (
             IS_PLAIN_PATH(self.url) is not None
@@ -197,8 +197,8 @@ class BoundedProtocol(StoppingProtocol):
     def begin_request(self) -> None:
         super().on_headers_complete()
         self.cycle.held = self.unread_body = 0
-        told = {"let_go": partial(self.let_go, self.cycle), "is_awaited": partial(is_connected, self.transport)}
-        self.scope["extensions"] = told  # type: ignore[typeddict-item]
+        extensions = {"let_go": partial(self.let_go, self.cycle), "is_awaited": partial(is_connected, self.transport)}
+        self.scope["extensions"] = extensions  # type: ignore[typeddict-item]
 
     def on_body(self, body: bytes) -> None:
         self.unfinished = 0

@@ -119,7 +119,7 @@ class WholeRequest(Cycle):
         return True
 
 
-def size_of(headers: Headers) -> int:
+def headers_size(headers: Headers) -> int:
     """Return the bytes of the headers' names and values."""
     return sum([len(name) + len(value) for name, value in headers])
 
@@ -157,11 +157,11 @@ def is_host(value: bytes) -> bool:
 
 def split_url(target: bytes) -> tuple[bytes, bytes]:
     """Return a URL's path and query, and its host with port. Raises InvalidRequest for any other target."""
-    found = IS_URL(target)
-    if found is None:
+    match = IS_URL(target)
+    if match is None:
         raise InvalidRequest("The target of a request must be a path, or an http URL.")
-    path = found[2]
-    return (path if path.startswith(b"/") else b"/" + path), found[1]
+    path = match[2]
+    return (path if path.startswith(b"/") else b"/" + path), match[1]
 
 
 def check_codings(codings: bytes, http_version: str) -> None:
@@ -175,7 +175,7 @@ def check_codings(codings: bytes, http_version: str) -> None:
         raise UnknownTransferCoding("The only transfer coding served is chunked.", param="Transfer-Encoding")
 
 
-def stand_in_of(headers: Headers, codings: bytes) -> bytes:
+def build_stand_in(headers: Headers, codings: bytes) -> bytes:
     """Return a head that only tells the parser how the body behind `headers` ends; empty if there is no body.
 
     The server never switches protocols (RFC 9110, section 7.8). Java's HTTP client offers h2c with each request, and

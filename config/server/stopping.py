@@ -66,12 +66,12 @@ class StoppingServer(Server):
 def take_queue(listening: socket) -> list[socket]:
     """Accept every waiting connection, then close the socket."""
     listening.setblocking(False)
-    taken = []
+    accepted = []
     with closing(listening):
         while True:
             try:
-                taken.append(listening.accept()[0])
+                accepted.append(listening.accept()[0])
             except ConnectionAbortedError:
                 continue
             except OSError:  # the queue is empty, or this process may open no more files
-                return taken
+                return accepted

@@ -45,12 +45,12 @@ def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
 
 def used_schemas(schemas: Mapping[str, object], *users: object) -> set[str]:
     """Return the names of the schemas that `users` refer to, directly or through other schemas."""
-    found: set[str] = set()
+    used: set[str] = set()
     seen = set(references(list(users)))
     while seen:
-        found |= seen
-        seen = set(references([schemas[name] for name in seen])) - found
-    return found
+        used |= seen
+        seen = set(references([schemas[name] for name in seen])) - used
+    return used
 
 
 def references(value: object) -> Iterator[str]:

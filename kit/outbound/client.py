@@ -112,10 +112,10 @@ def name_lookups() -> ThreadPoolExecutor:
 
 async def resolve_by_system(host: str, port: int) -> list[Address]:
     """Return every address that the system's resolver knows for the name. Raises OSError."""
-    found = await asyncio.get_running_loop().run_in_executor(
+    answers = await asyncio.get_running_loop().run_in_executor(
         name_lookups(), lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     )
-    return list(dict.fromkeys(ip_address(str(sockaddr[0])) for *_, sockaddr in found))
+    return list(dict.fromkeys(ip_address(str(sockaddr[0])) for *_, sockaddr in answers))
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):

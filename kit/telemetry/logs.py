@@ -43,8 +43,8 @@ def own_secrets() -> tuple[str, ...]:
     for pepper in (settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS):
         peppers |= {pepper.hex(), repr(pepper)[2:-1]}
     own = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
-    found = {*own, *databases, *redis, *map(unquote, redis), *peppers}
-    return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
+    texts = {*own, *databases, *redis, *map(unquote, redis), *peppers}
+    return tuple(sorted((text for text in texts if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
 def passwords_in(url: str) -> list[str]:

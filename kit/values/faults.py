@@ -112,8 +112,8 @@ def fault_message(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()
     """Return our message for an msgspec error; `special` adds patterns with their messages."""
     for pattern, message in (*special, *WORDED):
         if match := pattern.fullmatch(text):
-            found = match.groupdict()
-            if "wanted" in found:
-                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
-            return message.format(**found)
+            values = match.groupdict()
+            if "wanted" in values:
+                values["wanted"] = " or ".join(TYPES.get(name, name) for name in values["wanted"].split(" | "))
+            return message.format(**values)
     return f"{text}."

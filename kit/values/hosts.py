@@ -10,6 +10,7 @@ from functools import lru_cache
 import idna
 
 MAX_HOST = 253
+MAX_HEADER = MAX_HOST + 10  # with a port and white space
 HOST_RULE = "Must be a host name such as news.example, without scheme, port and path."
 HOST_PATTERN = r"^[^\s/:?#@]+$"  # for schemas; includes names in other scripts
 IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
@@ -25,7 +26,7 @@ def parse_host(text: str) -> str:
     try:
         name = map_name(text)
         if not text.isascii():
-            name = ".".join(map(checked_label, name.split(".")))
+            name = ".".join(map(label_to_ascii, name.split(".")))
     except ValueError:
         raise ValueError(HOST_RULE) from None
     name = name.removesuffix(".")
@@ -39,7 +40,7 @@ def map_name(name: str) -> str:
     return idna.uts46_remap(name, std3_rules=False)
 
 
-def checked_label(label: str) -> str:
+def label_to_ascii(label: str) -> str:
     """Return a label of a mapped name in ASCII. Raises ValueError if browsers refuse it."""
     if label.isascii() and not label.startswith(PUNYCODE):
         return label
@@ -51,21 +52,21 @@ def checked_label(label: str) -> str:
             raise ValueError(label)
     if map_name(text) != text:
         raise ValueError(label)
-    return encoded_label(text)
+    return encode_label(text)
 
 
-def encoded_label(label: str) -> str:
+def encode_label(label: str) -> str:
     """Return a label of a mapped name in ASCII."""
     return label if label.isascii() else f"{PUNYCODE}{label.encode('punycode').decode('ascii')}"
 
 
 def host_of_header(value: str) -> str | None:
     """Return the host name in a Host header, or None if it is not valid."""
-    return parsed_header(value) if len(value) <= MAX_HOST + 10 else None
+    return cached_host_of_header(value) if len(value) <= MAX_HEADER else None
 
 
 @lru_cache(maxsize=10_000)
-def parsed_header(value: str) -> str | None:
+def cached_host_of_header(value: str) -> str | None:
     try:
         return parse_host(PORT.sub("", value.strip()))
     except ValueError:

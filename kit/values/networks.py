@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collap
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 KEPT_BITS = {4: 24, 6: 48}  # of truncated addresses, by version
+MAPPED_PREFIX = 96  # bits of ::ffff:0:0/96, before a mapped IPv4 address
 # An empty address counts as absent.
 ADDRESS_SCHEMA: dict[str, object] = {"type": "string", "format": "ip", "pattern": "^[0-9A-Fa-f:.]*$"}
 RANGE_SCHEMA: dict[str, object] = {
@@ -41,17 +42,17 @@ def truncate_address(text: str) -> str:
 
 def as_ipv4(network: Network) -> Network:
     """Return an IPv4-mapped IPv6 network as IPv4, any other unchanged."""
-    if isinstance(network, IPv6Network) and network.prefixlen >= 96 and network.network_address.ipv4_mapped:
-        return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
+    if isinstance(network, IPv6Network) and network.prefixlen >= MAPPED_PREFIX and network.network_address.ipv4_mapped:
+        return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - MAPPED_PREFIX))
     return network
 
 
 def merge_networks(networks: Iterable[Network]) -> list[Network]:
     """Merge networks into the fewest with the same addresses; adjacent ones combine."""
-    known = list(networks)
+    networks = list(networks)
     return [
-        *collapse_addresses(network for network in known if isinstance(network, IPv4Network)),
-        *collapse_addresses(network for network in known if isinstance(network, IPv6Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
     ]
 
 
@@ -71,13 +72,14 @@ class NetworkSet:
     def __init__(self, networks: Iterable[Network]) -> None:
         self.prefixes: dict[int, dict[int, set[int]]] = {}  # by version and number of host bits
         for network in networks:
-            rest = network.max_prefixlen - network.prefixlen
-            of_version = self.prefixes.setdefault(network.version, {})
-            of_version.setdefault(rest, set()).add(int(network.network_address) >> rest)
+            host_bits = network.max_prefixlen - network.prefixlen
+            same_version = self.prefixes.setdefault(network.version, {})
+            same_version.setdefault(host_bits, set()).add(int(network.network_address) >> host_bits)
 
     def __bool__(self) -> bool:
         return bool(self.prefixes)
 
     def __contains__(self, address: Address) -> bool:
         number = int(address)
-        return any(number >> rest in known for rest, known in self.prefixes.get(address.version, {}).items())
+        same_version = self.prefixes.get(address.version, {})
+        return any(number >> host_bits in prefixes for host_bits, prefixes in same_version.items())

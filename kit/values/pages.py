@@ -219,13 +219,13 @@ def has_no_end(piece: str) -> bool:
 
 def readings(piece: str) -> set[tuple[str, str]]:
     """Return the parameters that applications may read a part of a query as."""
-    found = set()
+    pairs = set()
     for text in {piece, END.split(piece, maxsplit=1)[0]} - {""}:
         name, _, value = text.partition("=")
         for one_name, one_value in product(decodings(name), decodings(value)):
             short = without_index(until_nul(one_name).strip())
-            found |= {(form, one_value) for form in (one_name, short, UNDERLINED.sub("_", short))}
-    return found
+            pairs |= {(form, one_value) for form in (one_name, short, UNDERLINED.sub("_", short))}
+    return pairs
 
 
 def without_index(name: str) -> str:

@@ -64,13 +64,13 @@ def read(path: str) -> tuple[tuple[str, ...], bool]:
 def follow(texts: Iterable[str], steps: Iterable[Step]) -> list[str]:
     """Apply the steps to the texts in every order and return all results; stops after MAX_TEXTS."""
     steps = tuple(steps)
-    found = dict.fromkeys(texts)
-    waiting = list(found)
+    reached = dict.fromkeys(texts)
+    waiting = list(reached)
     for text in waiting:
         for step in steps:
             made = step(text)
-            if made not in found:
-                found[made] = None
+            if made not in reached:
+                reached[made] = None
                 waiting.append(made)
                 if len(waiting) > MAX_TEXTS:
                     return waiting
@@ -142,7 +142,7 @@ def until_first_end(text: str) -> str:
 
 
 def until_last_end(text: str) -> str:
-    ends = [found.start() for found in ENDS.finditer(text)]
+    ends = [match.start() for match in ENDS.finditer(text)]
     return text[: ends[-1]] if ends else text
 
 
@@ -151,8 +151,8 @@ def shorten(text: str) -> str:
     return OVERLONG.sub(shorten_match, text) if "%" in text else text
 
 
-def shorten_match(found: re.Match[str]) -> str:
-    high, middle, low = found.groups()
+def shorten_match(match: re.Match[str]) -> str:
+    high, middle, low = match.groups()
     return chr(int(high) << 6 | (int(middle, 16) & 3) << 4 | int(low, 16))
 
 

@@ -16,7 +16,7 @@ class SamePage:
     parameters: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, words: Collection[str], parameters: Collection[str]) -> "SamePage | None":
+    def from_words(cls, words: Collection[str], parameters: Collection[str]) -> "SamePage | None":
         """Build from the words in SAME_PAGE and the names in PAGE_PARAMETERS; None without words.
 
         Raises ValueError with a message that completes "The environment variable … ".

@@ -24,8 +24,8 @@ def nearest(text: object, names: Iterable[str]) -> str | None:
 @lru_cache(maxsize=1_000)
 def nearest_name(text: str, names: tuple[str, ...]) -> str | None:
     by_lower_case = {name.lower(): name for name in reversed(names)}
-    found = get_close_matches(text.lower(), by_lower_case, n=1, cutoff=SIMILARITY)
-    return by_lower_case[found[0]] if found else None
+    matches = get_close_matches(text.lower(), by_lower_case, n=1, cutoff=SIMILARITY)
+    return by_lower_case[matches[0]] if matches else None
 
 
 def did_you_mean(text: object, names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, quote_from_bytes, unquote, urlsplit
 
-from kit.values.hosts import encoded_label, map_name
+from kit.values.hosts import encode_label, map_name
 
 URL_SCHEMA: dict[str, object] = {
     "type": "string",
@@ -70,7 +70,7 @@ def ascii_label(label: str) -> str:
     """Return one label of a name as DNS has it; percent-encoded if it is too long or not a valid label."""
     if label.isascii() or len(label) > MAX_LABEL:
         return quote(label, safe=SUB_DELIMITERS)
-    return encoded_label(label)
+    return encode_label(label)
 
 
 def normalised_path(path: str) -> str:
@@ -94,5 +94,5 @@ def normalise_escapes(part: str) -> str:
     return TO_BE_SPELLED.sub(one_spelled, part)
 
 
-def one_spelled(found: re.Match[str]) -> str:
-    return ESCAPES.get(found[0].upper()) or quote(found[0], safe="")
+def one_spelled(match: re.Match[str]) -> str:
+    return ESCAPES.get(match[0].upper()) or quote(match[0], safe="")

@@ -13,7 +13,7 @@ from accounts.keys.authentication import unknown_key
 from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
-from accounts.retries.idempotency import reply_once
+from accounts.retries.idempotency import try_run_once
 from analytics.recording import recorder
 from analytics.recording.entries import KeyClaim
 from analytics.recording.outcomes import RECORDED_WITHIN, too_late
@@ -72,7 +72,7 @@ def check_once(
     with turn_to_write(), transaction.atomic():
         if not epochs.keep(account_id):  # deleted since authentication
             raise unknown_key()
-        return reply_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
+        return try_run_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from accounts.keys.permissions import allows
 from accounts.viewsets import AccountViewSet
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent
 from kit.http.errors import NotFound
 from kit.rest.filters import OperatorFilter
@@ -130,7 +130,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
             return event
 
     def total(self, rows: QuerySet[AccessEvent], counting: CountMode) -> Total:
-        horizon = remembered.current()
+        horizon = horizon_cache.current()
         selection = self.selected.counted_by_rollups()
         if selection is not None:
             with suppress(TookTooLong):

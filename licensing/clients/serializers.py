@@ -32,7 +32,7 @@ class LicenseClientSerializer(RowSerializer):
     lastUsedAt = Timestamp(read_only=True, allow_null=True, help_text="To the minute; null before the first use.")
     created = Timestamp(read_only=True)
 
-    owned = frozenset({"secret"})
+    owned = frozenset({"secret"})  # a field of the subclass
     beside_state = frozenset({"lastUsedAt"})
 
     attributes = {

@@ -38,7 +38,7 @@ def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, 
         before = item.audited()
         for name, value in fields.items():
             setattr(item, name, value)
-        entry = audit.entry("content.updated", item, before)
+        entry = audit.build_change("content.updated", item, before)
         if entry is not None:
             item.updated = now
             changed.append(item)

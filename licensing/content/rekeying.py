@@ -78,8 +78,8 @@ def contested_pages() -> Iterator[list[Content]]:
 def contested_pages_in_account(account_id: str) -> Iterator[list[Content]]:
     items = Content.objects.of(account_id).filter(status=Status.ACTIVE).exclude(page_key=None)
     ordered = items.only("source", "page_key", "policy_id", "created").order_by("page_key").iterator(CHUNK)
-    for _, found in groupby(ordered, key=lambda item: page_of_key(item.page_key)):
-        neighbours = list(found)
+    for _, group in groupby(ordered, key=lambda item: page_of_key(item.page_key)):
+        neighbours = list(group)
         if len(neighbours) == 1:
             continue
         pages: defaultdict[RegisteredPage, list[Content]] = defaultdict(list)

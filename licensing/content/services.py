@@ -59,7 +59,7 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
     """
     if policy_id is None:
         return None
-    policy: Policy | None = Policy.objects.one(account_id, policy_id, keep=True)
+    policy: Policy | None = Policy.objects.find(account_id, policy_id, keep=True)
     if policy is not None:
         return policy
     raise unknown_policy(policy_id)
@@ -69,7 +69,7 @@ def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
     return ValidationFailed(unknown("pol", policy_id), param=param)
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the item `holder` has."""
     return AlreadyExists(
         f"There is an item with the externalId {external_id!r} already: {holder}.", param="externalId"
@@ -110,7 +110,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
     apply_content(item, fields)
     if not is_new:
-        if not audit.changes(before, item.audited()):
+        if not audit.diff(before, item.audited()):
             return item
         item.updated = timezone.now()
     spread_page_keys([item])
@@ -124,13 +124,13 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         holder = others.values_list("pk", flat=True).first()
         if holder is None:
             raise
-        raise external_id_taken(item.external_id, holder) from None
+        raise external_id_conflict(item.external_id, holder) from None
     audit.record(action, item, before)
     epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item
 
 
-def of_a_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
+def prepare_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a new item is created with: null means the default."""
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -14,9 +14,9 @@ from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
     apply_content,
     epoch_names,
-    external_id_taken,
+    external_id_conflict,
     keep_policies,
-    of_a_new_item,
+    prepare_new_item,
     unknown_policy,
     write_items,
 )
@@ -26,7 +26,7 @@ from licensing.content.url_key import url_names
 class ContentBulk(AccountBulk[Content]):
     prefix, short_name, kind = "cnt", "item", "content"
     required = {"title": "title"}
-    taken = staticmethod(external_id_taken)
+    conflict = staticmethod(external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
@@ -37,8 +37,8 @@ class ContentBulk(AccountBulk[Content]):
         owned = Content.objects.of(self.account_id)
         by_id = owned.filter(pk__in={row.id for row in self.rows} - {None})
         by_external_id = owned.filter(external_id__in={row.fields.get("external_id") for row in self.rows} - {None})
-        found = {*by_id.values_list("pk", flat=True), *by_external_id.values_list("pk", flat=True)}
-        return owned.filter(pk__in=found).order_by("pk").select_for_update()
+        keys = {*by_id.values_list("pk", flat=True), *by_external_id.values_list("pk", flat=True)}
+        return owned.filter(pk__in=keys).order_by("pk").select_for_update()
 
     @cached_property
     def policies(self) -> set[str]:
@@ -52,7 +52,7 @@ class ContentBulk(AccountBulk[Content]):
 
     def create(self, fields: Validated) -> Content:
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
-        apply_content(made, of_a_new_item(fields))
+        apply_content(made, prepare_new_item(fields))
         self.note(None, made, {})
         return made
 

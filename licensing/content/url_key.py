@@ -46,11 +46,11 @@ def spread_page_keys(items: Iterable[Content]) -> None:
     open_items = [(item, keys) for item in items if len(keys := page_keys(item.source)) > 1]
     if not open_items:
         return
-    wanted = {key for _, keys in open_items for key in keys}
+    candidates = {key for _, keys in open_items for key in keys}
     account_id = open_items[0][0].account_id
     others = Content.objects.of(account_id).exclude(pk__in=[item.pk for item, _ in open_items])
-    found = others.filter(page_key__in=wanted).order_by().values_list("page_key").annotate(Count("pk"))
-    counts = Counter({bytes(key): count for key, count in found})
+    rows = others.filter(page_key__in=candidates).order_by().values_list("page_key").annotate(Count("pk"))
+    counts = Counter({bytes(key): count for key, count in rows})
     for item, keys in open_items:
         item.page_key = min(keys, key=lambda key: counts[key or b""])
         counts[item.page_key or b""] += 1

@@ -51,12 +51,12 @@ def build_operand(attribute: Attribute) -> Operand:
     return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER, optional=True)
 
 
-def key_of_url(value: str) -> bytes | None:
+def parse_source_key(value: str) -> bytes | None:
     """Return the source key of a URL, or a key that matches no item if the text is not an http(s) URL."""
     return source_key(value) if is_http_url(value) else b""
 
 
-def has_title(titles: list[str]) -> Q:
+def title_in(titles: list[str]) -> Q:
     """Return the condition that the title is one of these, compared as in the index of titles."""
     return Q(In(by_code_point("title"), titles))
 
@@ -68,12 +68,16 @@ class ContentFilters(OperatorFilterSet):
         "status": Operand(choice(Status)),
         "externalId": Operand(text, "external_id", PREFIX, optional=True, index=Index.FINDS),
         "policyId": Operand(identifier("pol"), "policy_id", optional=True),
-        "title": Operand(text, operators=PREFIX, any_of=has_title),
-        "source": Operand(replace(text, parse=key_of_url), "source_key", optional=True, index=Index.FINDS),
+        "title": Operand(text, operators=PREFIX, any_of=title_in),
+        "source": Operand(replace(text, parse=parse_source_key), "source_key", optional=True, index=Index.FINDS),
         "tags": Operand(text, lookup="has", optional=True, absent=[]),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
-        **{f"metadata.{one.name}": build_operand(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
+        **{
+            f"metadata.{attribute.name}": build_operand(attribute)
+            for attribute in ATTRIBUTES
+            if attribute.kind != Kind.TEXTS
+        },
     }
 
 
@@ -100,7 +104,9 @@ class ContentViewSet(BulkViewSet[Content]):
         "bulk": "content:write",
     }
     exportable = {"list": "content"}
-    bulk_class, bulk_serializer, bulk_name = ContentBulk, BulkSerializer, "content"
+    bulk_class = ContentBulk
+    bulk_serializer = BulkSerializer
+    bulk_name = "content"
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
@@ -113,9 +119,9 @@ class ContentViewSet(BulkViewSet[Content]):
 
     def get_object(self) -> Content:
         id = self.kwargs["id"]
-        return require_resource(Content, id, Content.objects.one(self.account_id, id))
+        return require_resource(Content, id, Content.objects.find(self.account_id, id))
 
-    def expanded(self) -> tuple[frozenset[str], frozenset[str]]:
+    def requested_expansions(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the fields to embed, and the fields of an embedded policy that the key may not see.
 
         Raises InsufficientPermissions: embedding a policy needs `policies:read`.
@@ -129,13 +135,15 @@ class ContentViewSet(BulkViewSet[Content]):
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without `stats`."""
-        expand, hidden = self.expanded()
+        expand, hidden = self.requested_expansions()
         return self.page(expand=expand, hidden_of_policy=hidden)
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
         """Creates a content item. Only `title` is required. The default `status` is `active`."""
-        return self.answer(services.create_content(self.account_id, services.of_a_new_item(self.validated())), 201)
+        fields = services.prepare_new_item(self.validated())
+        item = services.create_content(self.account_id, fields)
+        return self.answer(item, 201)
 
     @extend_schema(
         summary="Create and update content in bulk",
@@ -154,9 +162,9 @@ class ContentViewSet(BulkViewSet[Content]):
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: the numbers of allowed and denied access checks for the item."""
-        expand, hidden = self.expanded()
-        found = Content.objects.one_with(self.account_id, id, content_counts)
-        item, counts = require_resource(Content, id, found)
+        expand, hidden = self.requested_expansions()
+        item_and_counts = Content.objects.find_annotated(self.account_id, id, content_counts)
+        item, counts = require_resource(Content, id, item_and_counts)
         return self.answer(item, stats=build_stats(*counts), expand=expand, hidden_of_policy=hidden)
 
     def shown_now(self, resource: Content, **context: object) -> Mapping[str, object]:

@@ -52,13 +52,13 @@ def types_about(*kinds: str) -> list[str]:
     return [event_type.name for event_type in TYPES if event_type.object in kinds]
 
 
-def whole() -> AbstractContextManager[object]:
+def one_transaction_on_postgresql() -> AbstractContextManager[object]:
     """Redact in one transaction on PostgreSQL, where nobody waits for it."""
     return redacting() if connection.vendor == "postgresql" else nullcontext()
 
 
 @contextmanager
-def part() -> Iterator[None]:
+def part_transaction_on_sqlite() -> Iterator[None]:
     """Commit a part on SQLite, where all writers wait for one transaction."""
     if connection.vendor == "postgresql":
         yield
@@ -88,14 +88,14 @@ class Copies:
         # Writers of webhook events lock the endpoints first, so later writers read the redacted rows.
         list(WebhookEndpoint.objects.select_for_update().filter(account_id=self.account_id).order_by("pk"))
         self.redact_decisions()
-        with part():
+        with part_transaction_on_sqlite():
             self.redact_licenses()
             self.redact_policies()
         self.redact_own_history()
         self.redact_possessions()
         self.redact_history_that_names_them()
         replies = replies_that(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
-        with part():
+        with part_transaction_on_sqlite():
             self.redact_texts_of_operators()
             self.redact_settings()
             erase_replies(self.account_id, replies)
@@ -103,7 +103,7 @@ class Copies:
     def redact_decisions(self) -> None:
         decisions = AccessEvent.objects.filter(requester_id__in=self.numbers)
         for keys in read_keys(decisions, ROWS):
-            with part():
+            with part_transaction_on_sqlite():
                 self.redact_facts(list(AccessEvent.objects.filter(pk__in=keys).only("facts", "created")))
 
     def redact_facts(self, decisions: list[AccessEvent]) -> None:
@@ -159,7 +159,7 @@ class Copies:
             )
             events = self.events.filter(object_id__in=ids, type__in=types_about("requester"))
             self.redact_events("requester", events)
-            with part():
+            with part_transaction_on_sqlite():
                 events.update(object_id=person.requester_id)
                 for name in types_about("requester"):
                     titles = [f"{name} {id}" for id in ids]
@@ -275,7 +275,7 @@ def chunks(keys: list[object], size: int) -> Iterator[list[object]]:
 def write_in_parts(rows: QuerySet[Row], write: Callable[[list[object]], object]) -> None:
     """Pass the rows' keys to `write`, as many at a time as a part may write."""
     for keys in chunks(list(rows.values_list("pk", flat=True)), rows_of_part()):
-        with part():
+        with part_transaction_on_sqlite():
             write(keys)
 
 

@@ -2,13 +2,14 @@
 
 Decisions, totals, the ledger, licences and wallets remain under a pseudonym.
 
-`begin` commits the pseudonym and invalidates caches. Decisions being recorded at that moment may still contain the
-former data, so `finish` waits for them before it redacts. `erasing` stores the remaining work, so that the upkeep of
-another process finishes it after a crash. On SQLite, `finish` commits in parts and lets other writers in between.
+`begin_erasure` commits the pseudonym and invalidates caches. Decisions being recorded at that moment may still contain
+the former data, so `finish_erasure` waits for them before it redacts. `erasing` stores the remaining work, so that the
+upkeep of another process finishes it after a crash. On SQLite, `finish_erasure` commits in parts and lets other
+writers in between.
 """
 
 import secrets
-from typing import cast
+from typing import TypedDict, cast
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -17,21 +18,28 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
-from licensing.customers.erased_copies import Copies, part, whole
+from licensing.customers.erased_copies import Copies, one_transaction_on_postgresql, part_transaction_on_sqlite
 from licensing.customers.recordings import wait_for_recordings
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
 
+class ErasureState(TypedDict):
+    """The value of Requester.erasing."""
+
+    id: str  # the former id
+    begun: int  # number of attempts
+
+
 def erase(requester: Requester) -> Requester:
     """Erase the requester's personal data. Do not call it inside a transaction."""
-    erased = begin(requester)
-    finish(erased.pk)
+    erased = begin_erasure(requester)
+    finish_erasure(erased.pk)
     return erased
 
 
 @transaction.atomic
-def begin(requester: Requester) -> Requester:
+def begin_erasure(requester: Requester) -> Requester:
     """Replace the requester's id by a pseudonym and clear its row, and those of requesters merged into it.
 
     Revokes its licence clients, and ends its portal sessions. Raises NotFound.
@@ -47,11 +55,10 @@ def replace_by_pseudonym(locked: Requester) -> None:
     """Begin the erasure of one requester. An erased one keeps its pseudonym and loses what it was given since."""
     is_new = not locked.is_erased
     has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
-    # An interrupted erasure has the former id. It starts over for what was given since.
-    erasing = cast("dict[str, object]", locked.erasing or {"id": locked.requester_id, "begun": 0})
-    locked.erasing = {"id": erasing["id"], "begun": cast(int, erasing.get("begun", 0)) + 1}
+    locked.erasing = next_erasure_state(locked)
     if is_new:
-        locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
+        locked.requester_id = f"erased_{secrets.token_hex(12)}"
+        locked.is_erased = True
     locked.name = locked.email = locked.notes = None
     locked.metadata = {}
     locked.save()
@@ -65,39 +72,47 @@ def replace_by_pseudonym(locked: Requester) -> None:
         epochs.bump(locked.account_id, {locked.epoch_name})
 
 
-def finish(number: int) -> None:
+def next_erasure_state(locked: Requester) -> ErasureState:
+    """Return the state of a first attempt, or of one more. An interrupted erasure keeps the former id."""
+    if locked.erasing is None:
+        return {"id": locked.requester_id, "begun": 1}
+    state = cast("ErasureState", locked.erasing)
+    return {"id": state["id"], "begun": state.get("begun", 0) + 1}
+
+
+def finish_erasure(requester_pk: int) -> None:
     """Redact every copy of the requester's data in other tables. Idempotent. Do not call it inside a transaction."""
     if connection.vendor == "postgresql":
         wait_for_recordings()
-    with whole():
-        people = requester_with_merged(number)
+    with one_transaction_on_postgresql():
+        people = requester_with_merged(requester_pk)
         while any(person.erasing is not None for person in people):
             Copies(people).redact()
-            with part():
-                note_finished(people)
-            people = requester_with_merged(number)
+            with part_transaction_on_sqlite():
+                clear_erasing(people)
+            people = requester_with_merged(requester_pk)
 
 
-def requester_with_merged(number: int) -> list[Requester]:
+def requester_with_merged(requester_pk: int) -> list[Requester]:
     """Return the requester and those that were merged into it, locked."""
     rows = Requester.objects.select_for_update()
-    return [rows.get(pk=number), *rows.filter(merged_into=number).order_by("pk")]
+    return [rows.get(pk=requester_pk), *rows.filter(merged_into=requester_pk).order_by("pk")]
 
 
-def note_finished(people: list[Requester]) -> None:
+def clear_erasing(people: list[Requester]) -> None:
     """Clear `erasing`, unless another erasure has begun since."""
-    begun = {person.pk: person.erasing for person in people}
-    for person in Requester.objects.select_for_update().filter(pk__in=begun).order_by("pk"):
-        if person.erasing == begun[person.pk]:
+    finished_states = {person.pk: person.erasing for person in people}
+    for person in Requester.objects.select_for_update().filter(pk__in=finished_states).order_by("pk"):
+        if person.erasing == finished_states[person.pk]:
             person.erasing = None
             person.save(update_fields=["erasing"])
 
 
-def finish_all() -> int:
+def finish_interrupted_erasures() -> int:
     """Finish interrupted erasures; return their number."""
     # Those that others were merged into come first: they include the others.
     unfinished = Requester.objects.filter(erasing__isnull=False).order_by(F("merged_into").asc(nulls_first=True))
-    waiting = list(unfinished.values_list("pk", flat=True))
-    for number in waiting:
-        finish(number)
-    return len(waiting)
+    unfinished_pks = list(unfinished.values_list("pk", flat=True))
+    for requester_pk in unfinished_pks:
+        finish_erasure(requester_pk)
+    return len(unfinished_pks)

@@ -20,7 +20,7 @@ from licensing.clients.models import LicenseClient
 from licensing.customers.recordings import wait_for_recordings
 from licensing.licenses.fees import book_fees
 from licensing.licenses.models import License
-from licensing.licenses.services import check_room, rooms
+from licensing.licenses.services import check_license_limits, license_totals
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
@@ -72,10 +72,10 @@ def move(source: Requester, target: Requester) -> None:
     """
     now = timezone.now()
     move_licenses(source, target, now)
-    licenses = rooms([target]).get(target.pk)
+    licenses = license_totals([target]).get(target.pk)
     if licenses is not None:
         try:
-            check_room(licenses)
+            check_license_limits(licenses)
         except ValidationFailed as error:
             raise ValidationFailed(error.message, param="into") from None
     move_clients(source, target)
@@ -101,7 +101,7 @@ def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     changes = []
     for held in licenses.order_by("pk").select_for_update():
         held.requester, held.updated = target, now
-        changes.append(audit.entry("license.updated", held, before, after))
+        changes.append(audit.build_change("license.updated", held, before, after))
     licenses.update(requester=target, updated=now)
     audit.record_all(changes)
 
@@ -110,7 +110,9 @@ def move_clients(source: Requester, target: Requester) -> None:
     """Move all licence clients with one statement, and write an audit entry for each."""
     clients = LicenseClient.objects.filter(requester=source)
     before, after = {"requesterId": source.requester_id}, {"requesterId": target.requester_id}
-    changes = [audit.entry("license_client.updated", client, before, after) for client in clients.order_by("pk")]
+    changes = [
+        audit.build_change("license_client.updated", client, before, after) for client in clients.order_by("pk")
+    ]
     clients.update(requester=target)
     audit.record_all(changes)
 

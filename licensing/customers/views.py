@@ -113,8 +113,8 @@ class RequesterViewSet(RequesterPathViewSet):
         on. When the reply arrives no table, log, event or audit entry has the data. A check of the same id creates a
         new requester.
         """
-        erased = erasure.begin(self.get_object_to_change())
-        self.after_commit = partial(erasure.finish, erased.pk)
+        erased = erasure.begin_erasure(self.get_object_to_change())
+        self.after_commit = partial(erasure.finish_erasure, erased.pk)
         return Response({"id": id, "object": "requester", "deleted": True, "pseudonym": erased.requester_id})
 
     @extend_schema(

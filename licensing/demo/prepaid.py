@@ -14,13 +14,13 @@ from licensing.demo.story import PREPAID
 
 def open_wallets(account: Account, opened: datetime) -> None:
     """Open the wallets with their paid credit, as of the demo's start. The customers' licences exist already."""
-    for one in PREPAID:
-        amount, currency = one.paid
-        order = f"order-{one.id}"
+    for customer in PREPAID:
+        amount, currency = customer.paid
+        order = f"order-{customer.id}"
         record_payment(
             account.pk,
             {
-                "requester_id": one.id,
+                "requester_id": customer.id,
                 "amount": Decimal(amount),
                 "currency": currency,
                 "received_at": opened,
@@ -28,20 +28,25 @@ def open_wallets(account: Account, opened: datetime) -> None:
             },
             opened,
         )
-        terms: dict[str, object] = {"requester_id": one.id, "unit": one.unit, "thresholds": [{"percent": one.low}]}
+        terms: dict[str, object] = {
+            "requester_id": customer.id,
+            "unit": customer.unit,
+            "thresholds": [{"percent": customer.low_percent}],
+        }
         wallet = wallet_services.create_wallet(account.pk, terms, opened)
-        grant: dict[str, object] = {"amount": Decimal(one.granted), "kind": "paid", "external_id": order}
+        grant: dict[str, object] = {"amount": Decimal(customer.granted), "kind": "paid", "external_id": order}
         wallet_services.add_grant(wallet, grant, opened)
 
 
-def record_prepaid_checks(account: Account, names: Sequence[str], begin: datetime, end: datetime) -> None:
-    """Decide and record the customers' checks, evenly from `begin` to `end`. `names` are externalIds of items."""
-    for one in PREPAID:
-        for number in range(one.checks):
+def record_prepaid_checks(account: Account, external_ids: Sequence[str], begin: datetime, end: datetime) -> None:
+    """Decide and record the customers' checks of these items, evenly from `begin` to `end`."""
+    for customer in PREPAID:
+        for number in range(customer.checks):
             check = Check(
-                selector=("externalId", names[number % len(names)]),
-                requester_id=one.id,
-                requester_name=one.name,
+                selector=("externalId", external_ids[number % len(external_ids)]),
+                requester_id=customer.id,
+                requester_name=customer.name,
                 permission="read",
             )
-            check_and_record(account.pk, [check], begin + (end - begin) * (number + 1) / (one.checks + 1), None)
+            moment = begin + (end - begin) * (number + 1) / (customer.checks + 1)
+            check_and_record(account.pk, [check], moment, None)

@@ -219,7 +219,7 @@ class Prepaid(NamedTuple):
     granted: str
     paid: tuple[str, str]  # amount and currency
     checks: int
-    low: int  # per cent at which the wallet counts as low
+    low_percent: int  # at which the wallet counts as low
 
 
 PREPAID = (

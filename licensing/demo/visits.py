@@ -36,7 +36,7 @@ def record_visits(
     """Decide and record visits from `begin` to `end`, day by day. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])
     requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
-    key, found = ids.id_to_hex("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
+    key, lookup = ids.id_to_hex("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
@@ -44,7 +44,7 @@ def record_visits(
             entry
             for moment, checks in visits(random, names, midnight, number / days)
             if begin <= moment < end
-            for entry in decide_checks(checks, found, key, moment).entries
+            for entry in decide_checks(checks, lookup, key, moment).entries
         ]
         while entries:
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
@@ -69,11 +69,11 @@ def visits(
     popularity = [1 / (rank + 3) for rank in range(len(names))]
     for moment in moments:
         [customer] = random.choices(CUSTOMERS, weights)
-        wanted = random.choices(names, popularity, k=random.randint(1, customer.burst))
-        yield moment, [check_of(customer, name, random) for name in wanted]
+        chosen = random.choices(names, popularity, k=random.randint(1, customer.burst))
+        yield moment, [build_check(customer, name, random) for name in chosen]
 
 
-def check_of(customer: Customer, external_id: str, random: Random) -> Check:
+def build_check(customer: Customer, external_id: str, random: Random) -> Check:
     permission = random.choice(customer.permissions)
     known = {
         "licenseType": customer.vouched,

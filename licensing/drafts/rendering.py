@@ -13,9 +13,9 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 
 
-def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
+def present_simulation(policy: Policy, simulation: Simulation) -> dict[str, object]:
     """Return the policy_simulation object. Makes two queries for the names of requesters and items."""
-    tally = found.tally
+    tally = simulation.tally
     moved = tally.moved
     requesters, items = most_changed(tally.by_requester), most_changed(tally.by_content)
     names = dict(
@@ -28,11 +28,11 @@ def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
     return {
         "object": "policy_simulation",
         "policyId": policy.pk,
-        "policyVersion": found.draft.version,
-        "startDate": render_timestamp(found.start),
-        "endDate": render_timestamp(found.end - timedelta(microseconds=1)),
-        "since": render_timestamp(found.since),
-        "truncated": found.truncated,
+        "policyVersion": simulation.draft.version,
+        "startDate": render_timestamp(simulation.start),
+        "endDate": render_timestamp(simulation.end - timedelta(microseconds=1)),
+        "since": render_timestamp(simulation.since),
+        "truncated": simulation.truncated,
         "total": moved.total,
         "unchanged": moved.total - moved.changed,
         "allowedToDenied": moved.allowed_to_denied,
@@ -48,7 +48,7 @@ def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
         ],
         "revenueAtStake": [
             {"amount": render_amount(amount), "currency": currency}
-            for currency, amount in sorted(found.at_stake.items())
+            for currency, amount in sorted(simulation.at_stake.items())
         ],
         "examples": present_examples([*reversed(tally.newly_denied), *reversed(tally.newly_allowed)]),
     }

@@ -13,12 +13,12 @@ import orjson
 from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.rollups.upserts import prepare
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
 from kit.http.errors import ValidationFailed, check_client_connected
 from kit.rest.lists.orders import Position
+from kit.storage.prepared import prepare
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId
@@ -33,7 +33,7 @@ from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
 
 if TYPE_CHECKING:
-    from analytics.archive.reading import Stretch
+    from analytics.archive.reading import ArchiveQuery
 
 CHUNK = 1_000  # decisions in memory at a time
 
@@ -53,7 +53,7 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     events = AccessEvent.objects.filter(
         account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
     )
-    horizon = remembered.current()
+    horizon = horizon_cache.current()
     events = events.filter(created__gte=begin if horizon is None else max(begin, horizon))
     last = positions(events)[limit - 1 : limit + 1]  # the last that is replayed, and the first that is not
     oldest = [Position(*one) for one in last]
@@ -89,18 +89,18 @@ def read_rows(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
             yield rows
 
 
-def archived_decisions(policy: Policy, begin: datetime, end: datetime) -> "Stretch":
+def archived_decisions(policy: Policy, begin: datetime, end: datetime) -> "ArchiveQuery":
     with available_archive():
-        from analytics.archive.reading import Comparison, Stretch  # noqa: PLC0415 - of an optional extra
+        from analytics.archive.reading import ArchiveQuery, Comparison  # noqa: PLC0415 - of an optional extra
 
     linked = Content.objects.filter(account_id=policy.account_id, policy_id=policy.pk, deleted_at=None)
     items = Comparison("content", "in", list(linked.values_list("pk", flat=True)))
-    return Stretch(policy.account_id, begin, end, (items,))
+    return ArchiveQuery(policy.account_id, begin, end, (items,))
 
 
-def archived_rows(archived: "Stretch", after: Position | None) -> Iterator[list[Row]]:
+def archived_rows(archived: "ArchiveQuery", after: Position | None) -> Iterator[list[Row]]:
     with available_archive():
-        for chunk in archived.chunks(CHUNK, after=after):
+        for chunk in archived.read_in_chunks(CHUNK, after=after):
             yield [build_row(event) for event in events_of(chunk)]
 
 
@@ -181,8 +181,8 @@ def simulate(
     at_stake: dict[str, Decimal] = {}
     since = None
     earns = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
-    asked = {condition.name for rule in draft.rules for condition in rule.conditions}
-    unread = UNREAD - asked
+    names = {condition.name for rule in draft.rules for condition in rule.conditions}
+    unread = UNREAD - names
     for chunk in past.chunks:
         check_client_connected()
         denied = []

@@ -51,7 +51,7 @@ def lint_whole_site(site: Site) -> Iterator[Finding]:
             "and until the host is verified no licence tokens are issued. Verify the host."
         )
         yield Finding("warning", "host_shared", message)
-    shared = [alias for alias in site.shown_aliases if site.is_shared(alias)]
+    shared = [alias for alias in site.ordered_aliases if site.is_shared(alias)]
     if shared:
         message = (
             f"Another account has a site for {', '.join(shared)}: without the edge's key this site's documents are "

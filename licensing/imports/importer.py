@@ -235,7 +235,7 @@ class Import:
             except ApiError as error:
                 entry.problem = reason(error)
                 continue
-            change = audit.entry(action, target, before)
+            change = audit.build_change(action, target, before)
             if change is not None:
                 target.updated = now
                 (created if item is None else updated).append(target)

@@ -98,18 +98,18 @@ def read_columns(path: Path, kind: str) -> tuple[list[str], str | None]:
 
     Raises InvalidRequest if the file cannot be read.
     """
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     with open_rows(str(path), kind, BoundedRows) as file:
         if file.is_csv:
             return [name for name in dict.fromkeys(file.header()) if name], file.read_as
         for row in file.rows():
-            found |= dict.fromkeys(row.values)
-            if len(found) >= MAX_COLUMNS:
+            columns |= dict.fromkeys(row.values)
+            if len(columns) >= MAX_COLUMNS:
                 break
-        return list(found), file.read_as
+        return list(columns), file.read_as
 
 
-def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
+def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Import the file, or only preview it with `dry_run`. Writes the rejected rows to `bad_rows` as CSV."""
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}

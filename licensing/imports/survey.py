@@ -39,17 +39,17 @@ def row_digest(row: ImportRow, column: str | None) -> bytes | None:
 
 def survey(file: RowFile, id_column: str | None, date_column: str | None, order: DateOrder) -> Survey:
     """Read the file once. `order` learns from the values of the column with dates."""
-    found = Survey(columns=dict.fromkeys(file.header()))
+    result = Survey(columns=dict.fromkeys(file.header()))
     seen: set[bytes] = set()
     for row in file.rows():
-        found.rows += 1
-        if not file.is_csv and len(found.columns) < MAX_COLUMNS:
-            found.columns |= dict.fromkeys(row.values)
+        result.rows += 1
+        if not file.is_csv and len(result.columns) < MAX_COLUMNS:
+            result.columns |= dict.fromkeys(row.values)
         if date_column is not None:
             order.note(row.values.get(date_column))
         key = row_digest(row, id_column)
         if key in seen:
-            found.last_lines[key] = row.line
+            result.last_lines[key] = row.line
         elif key is not None:
             seen.add(key)
-    return found
+    return result

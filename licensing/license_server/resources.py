@@ -74,43 +74,43 @@ def find_resource(account_id: str, url: str) -> Resource:
     site = named.prefetch_related("rules__policy", "aliases").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
-    hosts = site.hosts_to_speak_for
+    hosts = site.token_hosts
     if host not in hosts:
         raise HostUnverified
     port = PORT.search(parts.netloc)
     netlocs = [one if port is None else f"{one}{port[0]}".removesuffix(":") for one in hosts]
-    asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
+    requested = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
-    published = next((one for one in arrange(terms) if one.url == asked), None)
+    published = next((one for one in arrange(terms) if one.url == requested), None)
     if published is not None and published.item is not None:
         item = find_pages(account_id, [published.item]).get(published.item)
         if item is None:  # deleted since the terms were computed
             raise Unpublished
         return Resource(
-            audience=token_audience(netlocs, asked.removesuffix("$"), is_pattern=False),
+            audience=token_audience(netlocs, requested.removesuffix("$"), is_pattern=False),
             item=item,
             licenses=license_terms(published),
             is_pattern=False,
         )
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
-    rule = rules.get(asked) or site.rule_table.most_specific(*requested_page(url).readings[0])
-    read = published or terms_for(terms, asked)
+    rule = rules.get(requested) or site.rule_table.most_specific(*requested_page(url).readings[0])
+    read = published or terms_for(terms, requested)
     if read is None or (rule is None and read.item is None):
         raise Unpublished
-    is_pattern = asked in rules
+    is_pattern = requested in rules
     return Resource(
-        audience=token_audience(netlocs, asked, is_pattern=is_pattern),
+        audience=token_audience(netlocs, requested, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
         licenses=license_terms(read),
         is_pattern=is_pattern,
     )
 
 
-def token_audience(netlocs: list[str], asked: str, *, is_pattern: bool) -> tuple[str, ...]:
+def token_audience(netlocs: list[str], pattern: str, *, is_pattern: bool) -> tuple[str, ...]:
     """Return the audience of a token for the resource: URL prefixes up to the first wildcard."""
-    path = asked
+    path = pattern
     if is_pattern:
-        path, wildcard, _ = asked.removesuffix("$").partition("*")
+        path, wildcard, _ = pattern.removesuffix("$").partition("*")
         if wildcard:
             path = path[: path.rindex("/")]
     path = path.partition("?")[0].rstrip("/")

@@ -89,9 +89,9 @@ def introspect_token(token: str, account_id: str, client: LicenseClient | None, 
     is_own = client is None or client.pk == claims.client_id
     if not is_own or (url is not None and not claims.is_for(url)) or not still_holds(claims, now):
         return {"active": False}
-    told = asdict(claims)
-    del told["account_id"]
-    return {"active": True, "token_type": "License", **told, "aud": list(claims.aud)}
+    fields = asdict(claims)
+    del fields["account_id"]
+    return {"active": True, "token_type": "License", **fields, "aud": list(claims.aud)}
 
 
 def still_holds(claims: Claims, now: datetime) -> bool:

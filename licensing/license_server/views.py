@@ -56,9 +56,9 @@ def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[Htt
         try:
             return answer(handler(request, parse_parameters(request)))
         except OAuthError as refusal:
-            told = {"error": refusal.error, "error_description": refusal.description}
+            body = {"error": refusal.error, "error_description": refusal.description}
             challenge = {"WWW-Authenticate": 'Basic realm="licence server"'} if refusal.status == 401 else {}
-            return answer(told, refusal.status, challenge)
+            return answer(body, refusal.status, challenge)
         except Exception as exc:
             error = as_api_error(exc)
             if error.status_code < 500:
@@ -161,10 +161,10 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     else:
         client = authenticate_client(request, given, now)
         account_id = client.account_id
-    told: dict[str, Any] = introspect_token(
+    body: dict[str, Any] = introspect_token(
         required_parameter(given, "token"), account_id, client, given.get("resource"), now
     )
-    return told
+    return body
 
 
 def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:

@@ -22,11 +22,11 @@ from licensing.licenses.charges import build_ledger_entry, keep_books
 from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from licensing.licenses.services import NAMES, Room, count_scope
+from licensing.licenses.services import SCOPE_ENTRIES, LicenseTotals, count_scope
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
-MAX_NAMES = 100_000  # items, tags and policies in the licences a request changes; the reply contains them all
+MAX_SCOPE_ENTRIES = 100_000  # items, tags and policies in the licences a request changes; the reply contains them all
 # Columns that a change writes.
 WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
            "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency",
@@ -38,7 +38,7 @@ class OneByOne(AccountBulk[License]):
 
     prefix, short_name, kind = "lic", "licence", "license"
     required = {"requester_id": "requesterId", "license_type": "licenseType"}
-    taken = staticmethod(services.external_id_taken)
+    conflict = staticmethod(services.external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
@@ -48,9 +48,9 @@ class OneByOne(AccountBulk[License]):
     def check(cls, account_id: str, rows: Sequence[Row]) -> None:
         """Raises ValidationFailed if the licences that the rows change name too many items, tags and policies."""
         changed = License.objects.filter(named_by(rows), account_id=account_id)
-        if (changed.aggregate(names=Sum(NAMES))["names"] or 0) > MAX_NAMES:
+        if (changed.aggregate(entries=Sum(SCOPE_ENTRIES))["entries"] or 0) > MAX_SCOPE_ENTRIES:
             raise ValidationFailed(
-                f"The licences that a request changes can name at most {MAX_NAMES:,} items, tags and policies "
+                f"The licences that a request changes can name at most {MAX_SCOPE_ENTRIES:,} items, tags and policies "
                 "together.",
                 param="items",
             )
@@ -89,15 +89,17 @@ class Together(OneByOne):
             rows, services.with_current_requesters(account_id, [row.fields for row in rows]), strict=True
         ):
             row.fields = dict(fields)
-        self.owned = services.owned_ids(account_id, [row.fields for row in rows])
-        named = {row.fields.get("requester_id") for row in rows} - {None}
-        owned = Requester.objects.filter(account_id=account_id, requester_id__in=named)
-        known = {one.requester_id: one for one in owned}
-        for one in self.by_id.values():  # share one object per requester
-            one.requester = known.setdefault(one.requester.requester_id, one.requester)
-        taken = services.rooms(known.values())
-        self.requesters: dict[str, Requester] = known
-        self.rooms = {one.requester_id: taken.get(one.pk, Room()) for one in known.values()}
+        self.existing = services.existing_scope_ids(account_id, [row.fields for row in rows])
+        requester_ids = {row.fields.get("requester_id") for row in rows} - {None}
+        found = Requester.objects.filter(account_id=account_id, requester_id__in=requester_ids)
+        self.requesters: dict[str, Requester] = {requester.requester_id: requester for requester in found}
+        for license_ in self.by_id.values():  # share one object per requester
+            requester = license_.requester
+            license_.requester = self.requesters.setdefault(requester.requester_id, requester)
+        totals = services.license_totals(self.requesters.values())
+        self.totals = {
+            requester.requester_id: totals.get(requester.pk, LicenseTotals()) for requester in self.requesters.values()
+        }
         self.newly_named: set[str] = set()
         self.fees: list[LedgerEntry] = []  # that were due by the former terms
 
@@ -107,9 +109,10 @@ class Together(OneByOne):
 
     def create(self, given: Validated) -> License:
         fields = dict(given)
-        requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
-        issued = services.new_license(self.account_id, fields, self.owned, self.now)
-        self.take_room(requester_id, 1, count_scope(issued))
+        requester_id = fields.pop("requester_id")
+        requester_name = fields.pop("requester_name", None)
+        issued = services.new_license(self.account_id, fields, self.existing, self.now)
+        self.add_to_totals(requester_id, 1, count_scope(issued))
         requester = self.requesters.get(requester_id)
         if requester is None:
             requester = Requester(account_id=self.account_id, requester_id=requester_id)
@@ -118,20 +121,21 @@ class Together(OneByOne):
         if issued.fee_amount is not None:
             issued.account = self.account
             schedule_fee(issued, None, self.now)
-        self.name_unnamed(requester, name)
+        self.name_unnamed(requester, requester_name)
         self.note(None, issued, {})
         return issued
 
-    def change(self, held: License, fields: Validated) -> License:
-        changed, before = copy(held), held.audited()
+    def change(self, license_: License, fields: Validated) -> License:
+        changed = copy(license_)
+        before = license_.audited()
         if changed.next_fee_at is not None or fields.get("fee_amount") is not None:
             changed.account = self.account
         fees = take_due_fees(changed, self.now)
-        services.change_terms(changed, fields, self.owned, self.now)
-        self.take_room(held.requester.requester_id, 0, count_scope(changed) - count_scope(held))
-        self.name_unnamed(held.requester, fields.get("requester_name"))
-        if not self.note(held, changed, before):
-            return held
+        services.change_terms(changed, fields, self.existing, self.now)
+        self.add_to_totals(license_.requester.requester_id, 0, count_scope(changed) - count_scope(license_))
+        self.name_unnamed(license_.requester, fields.get("requester_name"))
+        if not self.note(license_, changed, before):
+            return license_
         changed.updated = self.now
         self.fees += fees
         return changed
@@ -141,40 +145,43 @@ class Together(OneByOne):
             requester.name = name
             self.newly_named.add(requester.requester_id)
 
-    def take_room(self, requester_id: str, licenses: int, names: int) -> None:
-        """Count licences and scope names against the requester's limits. Raises ValidationFailed if exceeded."""
-        room = self.rooms.get(requester_id, Room())
-        taken = Room(room.licenses + licenses, room.names + names)
-        if licenses or names > 0:
-            services.check_room(taken)
-        self.rooms[requester_id] = taken
+    def add_to_totals(self, requester_id: str, licenses: int, scope_entries: int) -> None:
+        """Count licences and scope entries against the requester's limits. Raises ValidationFailed if exceeded."""
+        former = self.totals.get(requester_id, LicenseTotals())
+        totals = LicenseTotals(former.licenses + licenses, former.scope_entries + scope_entries)
+        if licenses or scope_entries > 0:
+            services.check_license_limits(totals)
+        self.totals[requester_id] = totals
 
     def write(self, licenses: list[License]) -> None:
         """Raises ValidationFailed if the ledger cannot hold the prices."""
         self.write_requesters()
-        for one in licenses:
-            one.requester = one.requester  # sets requester_id, which new requesters have only now
-        fees = [*self.fees, *(fee for one in licenses for fee in take_due_fees(one, self.now))]
+        fees = list(self.fees)
+        for license_ in licenses:
+            license_.requester = license_.requester  # sets requester_id, which new requesters have only now
+            fees += take_due_fees(license_, self.now)
         License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
-        prices = [
-            (None if held is None else build_ledger_entry(held), build_ledger_entry(one)) for held, one in self.written
-        ]
+        prices = []
+        for former, license_ in self.written:
+            booked = None if former is None else build_ledger_entry(former)
+            prices.append((booked, build_ledger_entry(license_)))
         keep_books(prices, fees)
 
     def epoch_names(self) -> set[str]:
-        return {one.requester.epoch_name for _, one in self.written}
+        return {license_.requester.epoch_name for _, license_ in self.written}
 
     def gather_statistics(self) -> None:
         gather_first_statistics(License, Requester, rows=len(self.written))
 
     def write_requesters(self) -> None:
-        of_written = {one.requester.requester_id: one.requester for _, one in self.written}
-        new = {requester_id: one for requester_id, one in of_written.items() if one.pk is None}
+        requesters = {license_.requester.requester_id: license_.requester for _, license_ in self.written}
+        new = {requester_id: requester for requester_id, requester in requesters.items() if requester.pk is None}
         if new:
-            create_missing(self.account_id, {requester_id: one.name for requester_id, one in new.items()})
-            found = Requester.objects.filter(account_id=self.account_id, requester_id__in=new)
-            for stored in found:
-                made = new[stored.requester_id]
-                # Another request may have created the requester meanwhile, with a name.
-                made.pk, made.name, made.created = stored.pk, stored.name or made.name, stored.created
-        renew_all(of_written.values(), [one for one in of_written.values() if one.requester_id in self.newly_named])
+            create_missing(self.account_id, {requester_id: requester.name for requester_id, requester in new.items()})
+            for stored in Requester.objects.filter(account_id=self.account_id, requester_id__in=new):
+                requester = new[stored.requester_id]
+                requester.pk = stored.pk
+                requester.name = stored.name or requester.name  # another request may have created it, with a name
+                requester.created = stored.created
+        newly_named = [requester for requester_id, requester in requesters.items() if requester_id in self.newly_named]
+        renew_all(requesters.values(), newly_named)

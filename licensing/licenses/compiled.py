@@ -33,17 +33,17 @@ class CompiledLicenses:
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
         """Return the licences of requesters by their revisions. One query reads those that are not cached."""
-        found = {
+        indexes = {
             requester: known
             for requester, revision in revisions.items()
             if (known := self.cached.get(revision)) is not None
         }
-        missing = revisions.keys() - found.keys()
+        missing = revisions.keys() - indexes.keys()
         if missing:
             for requester, held in find_licenses(missing).items():
-                found[requester] = held
+                indexes[requester] = held
                 self.cached.put(revisions[requester], held)
-        return found
+        return indexes
 
 
 compiled_licenses = CompiledLicenses()

@@ -16,9 +16,9 @@ from licensing.logs.requests import (
     checked_agent,
     dash,
     first_address,
+    parse_status,
     shown,
     split_request,
-    status_of,
     unescaped,
 )
 from licensing.logs.times import parse_time
@@ -97,7 +97,7 @@ def read_size(rest: str) -> tuple[int, str, str]:
     """Return the status, the size, and what follows them without the blank between."""
     status, _, behind = rest.removeprefix(" ").partition(" ")
     size, _, behind = behind.partition(" ")
-    return status_of(status), size, behind.strip()
+    return parse_status(status), size, behind.strip()
 
 
 def read_agent(behind: str) -> tuple[str, str]:

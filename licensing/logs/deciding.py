@@ -198,7 +198,7 @@ class Decider:
         visitor = self.identify(line)
         original = Original(line.url, line.visit.method, line.address)
         [check], known = by_current_ids([visitor.check(original, "")], self.requesters)
-        requesters = {requester_id: as_of(known[requester_id], now) for requester_id, _ in check.requesters}
+        requesters = {requester_id: requester_at(known[requester_id], now) for requester_id, _ in check.requesters}
         requester = requesters[check.requester_id]
         other_id = check.edge.and_requester_id if check.edge is not None else None
         other = None if other_id is None else requesters[other_id]
@@ -250,7 +250,7 @@ class Decider:
             decision.observed = RATE_LIMIT_EXCEEDED
 
 
-def as_of(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
+def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
     held = requester.licenses
     return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))

@@ -76,7 +76,7 @@ class FormatString:
 
     def __call__(self, line: str) -> Visit:
         values = self.read(line)
-        return build_visit(self.moment_of(values.get("time", "")), values)
+        return build_visit(self.parse_moment(values.get("time", "")), values)
 
     def read(self, line: str) -> dict[str, str]:
         """Return the values of a line. Of several fields with the same role the first that is not empty counts.
@@ -95,12 +95,12 @@ class FormatString:
 
     def recognises(self, line: str) -> bool:
         try:
-            self.moment_of(self.read(line).get("time", ""))
+            self.parse_moment(self.read(line).get("time", ""))
         except Malformed:
             return False
         return True
 
-    def moment_of(self, text: str) -> datetime:
+    def parse_moment(self, text: str) -> datetime:
         own = next((field.time_format for field in self.fields if field.role == "time"), "")
         return parse_own_time(text[: LONGEST + 1], own) if own and text else parse_time(text)
 
@@ -208,12 +208,12 @@ def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
     """Return an expression with a group for each field and one for the end: the last group tells how far it came."""
     expression = rf"(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?+"
     for place in range(len(fields) - 1, -1, -1):
-        value = value_of(literals, fields, place)
+        value = value_pattern(literals, fields, place)
         expression = f"(?:{re.escape(literals[place])}({value}){expression})?+"
     return expression
 
 
-def value_of(literals: Sequence[str], fields: Sequence[Field], place: int) -> str:
+def value_pattern(literals: Sequence[str], fields: Sequence[Field], place: int) -> str:
     """Return the expression of a field's value."""
     field, behind = fields[place], literals[place + 1]
     if literals[place].endswith('"') and behind.startswith('"'):

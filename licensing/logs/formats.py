@@ -116,7 +116,7 @@ PLAIN_FORMATS: dict[str, Parser] = {"combined": parse_combined, "common": parse_
 FORMATS = (*PLAIN_FORMATS, *sorted(FACTORIES))
 
 
-def parser_of(log_format: str) -> Parser:
+def get_parser(log_format: str) -> Parser:
     """Return the parser of a format, given by its name or as a format string. Raises InvalidRequest."""
     if "%" in log_format or "$" in log_format:
         return compile_format(log_format)
@@ -131,14 +131,14 @@ def parser_of(log_format: str) -> Parser:
 
 def detect(lines: Iterable[str]) -> str:
     """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
-    found: str | None = None
+    name: str | None = None
     for line in lines:
-        found = detect_line(line) or found
-        if found is not None and found != "common":  # a line without User-Agent may also be a broken one of combined
-            return found
-    if found is None:
+        name = detect_line(line) or name
+        if name is not None and name != "common":  # a line without User-Agent may also be a broken one of combined
+            return name
+    if name is None:
         raise InvalidRequest(NOT_KNOWN.format(", ".join(FORMATS)))
-    return found
+    return name
 
 
 def detect_line(line: str) -> str | None:

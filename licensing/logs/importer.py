@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from accounts.plans.epochs import current_epoch
 from analytics.archive.changes import note_change
-from analytics.events.partitions import ensure_partitions, month_of
+from analytics.events.partitions import ensure_partitions, month_start
 from analytics.events.retention import recorded_since
 from analytics.ledger.services import EARLIEST
 from analytics.recording.past import is_recorded, record_past
@@ -31,7 +31,7 @@ from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, DecidedLine, Decider, Line, Prepared
-from licensing.logs.formats import Parser, detect, parser_of
+from licensing.logs.formats import Parser, detect, get_parser
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shown
 from licensing.logs.totals import LogTotals
@@ -91,7 +91,7 @@ class LogImport(Decider):
             begin = list(islice(lines, LINES_TO_DETECT))
             self.log_format = detect(line.decode("latin-1") for _, line in begin if line is not None)
             lines = chain(begin, lines)
-        chunks = self.parse_chunks(lines, parser_of(self.log_format), CHUNKS[connection.vendor])
+        chunks = self.parse_chunks(lines, get_parser(self.log_format), CHUNKS[connection.vendor])
         decided: list[DecidedLine] = []
         with ThreadPoolExecutor(1) as thread:
             parsing = thread.submit(next, chunks, None)
@@ -149,7 +149,7 @@ class LogImport(Decider):
         """Yield the requests that a proxy would have asked about."""
         totals, site_host, site_hosts = self.totals, self.site.host, self.site.hosts
         for number, visit, line in visits:
-            host, uri = target_of(visit)
+            host, uri = split_target(visit)
             if host is not None and host not in site_hosts and host_of_header(host) not in site_hosts:
                 totals.other_hosts += 1
                 continue
@@ -206,7 +206,7 @@ class LogImport(Decider):
         """Record the decisions and return those that are new."""
         if not lines:
             return []
-        for month in {month_of(line.moment) for line in lines}:
+        for month in {month_start(line.moment) for line in lines}:
             ensure_partitions(month, months_ahead=0)
         with turn_to_write(), transaction.atomic():
             until = VisitsCounted.objects.select_for_update().values_list("until", flat=True).get()
@@ -259,7 +259,7 @@ def is_open(url: str) -> bool:
     return Original(url, "GET", None).is_public
 
 
-def target_of(visit: Visit) -> tuple[str | None, str | None]:
+def split_target(visit: Visit) -> tuple[str | None, str | None]:
     """Return the host and the path of a request's target.
 
     A target such as `http://pub.example/a` names its host itself (RFC 9112 3.2.2). The path is None for a target

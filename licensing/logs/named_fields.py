@@ -58,7 +58,7 @@ class JsonLines:
         self.named = named
 
     def __call__(self, line: str) -> Visit | None:
-        row = json_of(line)
+        row = parse_json_line(line)
         if self.is_own(row):
             return None
         values: dict[str, str] = {}
@@ -89,7 +89,7 @@ class JsonLines:
 
     def recognises(self, line: str) -> bool:
         try:
-            row = json_of(line)
+            row = parse_json_line(line)
         except Malformed:
             return False
         if self.is_own(row):
@@ -180,7 +180,7 @@ def text_at(row: dict[str, object], path: Path) -> str | None:
     return None if isinstance(value, dict) else ""
 
 
-def json_of(line: str) -> dict[str, object]:
+def parse_json_line(line: str) -> dict[str, object]:
     if not line.startswith("{") or line.startswith('{"log":"'):
         line = without_prefix(line)
     try:

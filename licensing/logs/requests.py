@@ -50,7 +50,7 @@ def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:
         values.get("host"),
         referer,
         user_agent,
-        status_of(values.get("status", "")),
+        parse_status(values.get("status", "")),
     )
 
 
@@ -96,7 +96,7 @@ def shown(text: str) -> str:
     return repr(text[:MOST_SHOWN])
 
 
-def status_of(text: str) -> int:
+def parse_status(text: str) -> int:
     """Parse an HTTP status: three digits, or 0 for a request that was broken off. Raises Malformed."""
     if text == "0":
         return 0

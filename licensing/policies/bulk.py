@@ -57,7 +57,7 @@ class PolicyBulkOutcomeSerializer(IndexedSerializer):
 class PolicyBulk(AccountBulk[Policy]):
     prefix, short_name, kind = "pol", "policy", "policy"
     required = {"name": "name"}
-    taken = staticmethod(services.external_id_taken)
+    conflict = staticmethod(services.external_id_conflict)
 
     @classmethod
     def serializers(cls) -> tuple[StrictSerializer, StrictSerializer]:
@@ -85,7 +85,7 @@ class PolicyBulk(AccountBulk[Policy]):
     def change(self, policy: Policy, fields: Fields) -> Policy:
         changed, before = copy(policy), policy.audited()
         services.change_terms(changed, fields)
-        if not audit.changes(before, changed.audited()):
+        if not audit.diff(before, changed.audited()):
             return policy
         services.next_version(changed, self.now)
         self.note(policy, changed, before)

@@ -75,22 +75,22 @@ def lint(
     `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
     known = None if license_types is None else frozenset(license_types)
-    ordered = [ComparableRule.of(rule, now) for rule in sorted(rules, key=Rule.precedence)]
-    found: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
+    ordered = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
+    by_rule: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
     budget = Budget(MOST_COMPARED)
     dead = set()
     for place, one in enumerate(ordered):
         reason = never_reached(one, ordered[:place], budget)
         if reason:
             dead.add(one.rule.index)
-            found[one.rule.index].append(reason)
+            by_rule[one.rule.index].append(reason)
         else:
-            found[one.rule.index] += [
+            by_rule[one.rule.index] += [
                 *about_rule(one.rule, one),
                 *about_price(one, ordered[:place], budget),
                 *about_types(one.rule, known),
             ]
-    findings = [one for index in sorted(found) for one in found[index]]
+    findings = [one for index in sorted(by_rule) for one in by_rule[index]]
     if budget.is_spent:
         message = (
             "Some rules were not compared with all rules before them, because their conditions have too many values. "
@@ -179,11 +179,12 @@ def explain_order(earlier: Rule, later: Rule) -> str:
 
 
 def are_equivalent(one: Rule, other: Rule) -> bool:
-    def told(rule: Rule) -> tuple[object, ...]:
-        conditions = {condition.name: condition.wanted for condition in rule.conditions}
-        return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.price, rule.message
+    return comparable_fields(one) == comparable_fields(other)
 
-    return told(one) == told(other)
+
+def comparable_fields(rule: Rule) -> tuple[object, ...]:
+    conditions = {condition.name: condition.wanted for condition in rule.conditions}
+    return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.price, rule.message
 
 
 def may_grant(rule: Rule) -> bool:

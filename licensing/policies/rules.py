@@ -235,7 +235,7 @@ def parse_rule(value: object, index: int) -> Rule:
     priority = fields.read("priority", integer_reader(0, MAX_PRIORITY), None)
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
-    asked = asked_types(conditions)
+    types = asked_types(conditions)
     return Rule(
         index=index,
         action=action,
@@ -247,8 +247,8 @@ def parse_rule(value: object, index: int) -> Rule:
         price=price,
         message=message,
         tests=tuple(condition.matches for condition in conditions),
-        license_types=None if asked is None else frozenset(asked),
-        tier=asked[0] if asked else None,
+        license_types=None if types is None else frozenset(types),
+        tier=types[0] if types else None,
         fingerprint=counter_fingerprint(action, fields.given["conditions"], rate_limit),
     )
 

@@ -150,8 +150,8 @@ class PolicyTests(Several):
     def validate(self, tests: list[object]) -> list[object]:
         size = len(orjson.dumps(tests))
         if size > MAX_TESTS_BYTES:
-            told = f"The tests of a policy take at most {MAX_TESTS_BYTES:,} bytes of JSON; these take {size:,}."
-            raise serializers.ValidationError([told])
+            message = f"The tests of a policy take at most {MAX_TESTS_BYTES:,} bytes of JSON; these take {size:,}."
+            raise serializers.ValidationError([message])
         return tests
 
 

@@ -68,7 +68,7 @@ def update_policy(policy: Policy, fields: Fields) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     change_terms(locked, fields)
-    return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+    return write_version(locked, before, "policy.updated") if audit.diff(before, locked.audited()) else locked
 
 
 def change_terms(policy: Policy, fields: Fields) -> None:
@@ -90,10 +90,10 @@ def save_policy(policy: Policy) -> None:
         holder = others.values_list("pk", flat=True).first()
         if holder is None:
             raise
-        raise external_id_taken(external_id, holder) from None
+        raise external_id_conflict(external_id, holder) from None
 
 
-def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     """Return the error for an externalId that the policy `holder` has."""
     return AlreadyExists(
         f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"

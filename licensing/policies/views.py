@@ -66,7 +66,7 @@ class PolicyViewSet(BulkViewSet[Policy]):
 
     def get_object(self) -> Policy:
         id = self.kwargs["id"]
-        return require_resource(Policy, id, Policy.objects.one(self.account_id, id))
+        return require_resource(Policy, id, Policy.objects.find(self.account_id, id))
 
     @extend_schema(summary="List policies", responses=PolicySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:

@@ -140,10 +140,10 @@ def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResp
     if STATEMENTS not in session.scopes or ids.decode("stm", id) is None:
         raise Http404
     book_due(session.account_id)
-    found = own_statements(session).filter(pk=id).select_related("account", "requester").first()
-    if found is None:
+    row = own_statements(session).filter(pk=id).select_related("account", "requester").first()
+    if row is None:
         raise Http404
-    return render(request, "analytics/statement.html", {**printed(found), "back": PATH, "back_title": "Back"})
+    return render(request, "analytics/statement.html", {**printed(row), "back": PATH, "back_title": "Back"})
 
 
 @with_headers

@@ -74,8 +74,8 @@ class Requester(QuicklyLoaded, models.Model):
 
     def name_at(self, moment: datetime) -> str | None:
         """Return the name that it had at the time. If it had none, returns the first later one."""
-        former = sorted(self.former_names.all(), key=lambda one: one.until)
-        return next((one.name for one in former if one.until >= moment), self.name)
+        former_names = sorted(self.former_names.all(), key=lambda former: former.until)
+        return next((former.name for former in former_names if former.until >= moment), self.name)
 
 
 class FormerName(models.Model):

@@ -19,20 +19,20 @@ Fields = Mapping[str, object]
 def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
     """Return the account's requester with the publisher's own id. Raises NotFound."""
     rows = Requester.objects.filter(account_id=account_id, requester_id=requester_id)
-    found = (rows.select_for_update() if lock else rows).first()
-    if found is None:
+    requester = (rows.select_for_update() if lock else rows).first()
+    if requester is None:
         raise NotFound(f"There is no requester {requester_id[:100]!r}.")
-    return found
+    return requester
 
 
-def names_of(requesters: Collection[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
+def get_names(requesters: Collection[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
     """Return the names of those (account, id) that exist, and lock them until the transaction ends."""
     if not requesters:
         return {}
-    accounts, asked = {account for account, _ in requesters}, {requester_id for _, requester_id in requesters}
-    rows = Requester.objects.filter(account__in=accounts, requester_id__in=asked).order_by("pk")
-    found = rows.select_for_update(no_key=True).values_list("account_id", "requester_id", "name")
-    return {(account, one): name for account, one, name in found if (account, one) in requesters}
+    accounts, requester_ids = {account for account, _ in requesters}, {requester_id for _, requester_id in requesters}
+    rows = Requester.objects.filter(account__in=accounts, requester_id__in=requester_ids).order_by("pk")
+    stored = rows.select_for_update(no_key=True).values_list("account_id", "requester_id", "name")
+    return {(account, one): name for account, one, name in stored if (account, one) in requesters}
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:
@@ -72,7 +72,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
-    if audit.changes(before, locked.audited()):
+    if audit.diff(before, locked.audited()):
         if locked.merged_into is not None:
             former, current = locked.requester_id[:100], locked.merged_into.requester_id[:100]
             raise InUse(f"{former!r} was merged into {current!r}. Change {current!r} instead.")
@@ -103,8 +103,8 @@ def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requ
 def current_ids(account_id: str, requester_ids: Iterable[object]) -> dict[str, str]:
     """Return the current ids of merged requesters, by their former ids."""
     merged_ones = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids) - {None})
-    found = merged_ones.filter(merged_into__isnull=False)
-    return dict(found.values_list("requester_id", "merged_into__requester_id"))
+    merged = merged_ones.filter(merged_into__isnull=False)
+    return dict(merged.values_list("requester_id", "merged_into__requester_id"))
 
 
 def create_missing(account_id: str, named: Mapping[str, str | None]) -> None:

@@ -52,19 +52,19 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
     With `epoch`, which the caller read first, sites read before serve again.
     """
     known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
-    found = {host: site for host, site in known.items() if site is not None}
-    if missing := set(hosts) - found.keys():
+    sites = {host: site for host, site in known.items() if site is not None}
+    if missing := set(hosts) - sites.keys():
         owned = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
         for site in owned.prefetch_related(VERSIONS, "aliases"):
             for host in missing.intersection(site.hosts):
-                found[host] = site
+                sites[host] = site
                 if epoch is not None:
                     kept.put((account_id, epoch, host), site)
     for host in hosts:
-        together = found[host].hosts if host in found else (host,)
+        together = sites[host].hosts if host in sites else (host,)
         if expected_hosts(account_id, host) != together:
             latest_hosts.put((account_id, host), together)
-    return found
+    return sites
 
 
 def is_own_host(host: str) -> bool:

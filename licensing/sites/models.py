@@ -17,8 +17,11 @@ from licensing.sites.patterns import RuleTable
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_NAME, RefusalTexts, shared_texts
 
 
-class Ask(models.TextChoices):
-    """Whom proxies ask about: only crawlers, and people where a page is not open to all of them; or everyone."""
+class AskedVisitors(models.TextChoices):
+    """Which visitors a proxy asks about.
+
+    CRAWLERS: crawlers, and people on pages that are not open to all people. EVERYONE: all visitors.
+    """
 
     CRAWLERS = "crawlers"
     EVERYONE = "everyone"
@@ -39,7 +42,11 @@ class Site(models.Model):
     link_label = models.CharField(max_length=MAX_LINK_LABEL, null=True, blank=True)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.OBSERVE.value)
     ask = models.CharField(
-        "asks about", max_length=8, choices=Ask.choices, default=Ask.CRAWLERS, db_default=Ask.CRAWLERS
+        "asks about",
+        max_length=8,
+        choices=AskedVisitors.choices,
+        default=AskedVisitors.CRAWLERS,
+        db_default=AskedVisitors.CRAWLERS,
     )
     # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.usage).
     robots_txt = models.TextField("robots.txt", null=True, blank=True)
@@ -62,20 +69,22 @@ class Site(models.Model):
         return self.host
 
     @property
-    def shown_aliases(self) -> list[str]:
+    def ordered_aliases(self) -> list[str]:
         """The aliases in the given order; needs no query if they are prefetched."""
         return [alias.host for alias in sorted(self.aliases.all(), key=lambda alias: alias.pk)]
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
         """The host and its aliases. For sites that are only read: it does not see later changes."""
-        return (self.host, *self.shown_aliases)
+        return (self.host, *self.ordered_aliases)
 
     @property
-    def hosts_to_speak_for(self) -> list[str]:
+    def token_hosts(self) -> list[str]:
         """The hosts that tokens may name: verified ones, and those for which no other account has a site."""
-        own = [self.host] if self.verified_at is not None or not self.is_shared(self.host) else []
-        return own + [alias for alias in self.shown_aliases if not self.is_shared(alias)]
+        hosts = [alias for alias in self.ordered_aliases if not self.is_shared(alias)]
+        if self.verified_at is not None or not self.is_shared(self.host):
+            hosts.insert(0, self.host)
+        return hosts
 
     def is_shared(self, host: str) -> bool:
         """Whether another site has the host, or has it as an alias."""
@@ -92,7 +101,7 @@ class Site(models.Model):
         return RuleTable(self.ordered_rules)
 
     @property
-    def shown_rules(self) -> list[dict[str, object]]:
+    def rendered_rules(self) -> list[dict[str, object]]:
         return [render_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
 
     @property
@@ -106,23 +115,23 @@ class Site(models.Model):
             "refusalMessage": self.refusal_message,
             "linkUrl": self.link_url,
             "linkLabel": self.link_label,
-            "aliases": self.shown_aliases,
+            "aliases": self.ordered_aliases,
             "mode": str(self.mode),
             "unknown": str(self.unknown),
             "ask": str(self.ask),
             "robotsTxt": self.robots_txt,
             "verifiedAt": render_timestamp(self.verified_at),
-            "rules": self.shown_rules,
+            "rules": self.rendered_rules,
         }
 
 
 def at_hosts(hosts: Collection[str]) -> Q:
-    """Return the condition that a site has one of the hosts, perhaps as an alias.
+    """Return the condition that a site has one of the hosts, perhaps as an alias. Runs one query.
 
-    Looks the aliases up first, so that the database can use its indexes for both.
+    It looks the aliases up first, so that the database can use its indexes for both.
     """
-    named = SiteAlias.objects.filter(host__in=hosts).values_list("site_id", flat=True)
-    return Q(host__in=hosts) | Q(pk__in=list(named))
+    site_ids = SiteAlias.objects.filter(host__in=hosts).values_list("site_id", flat=True)
+    return Q(host__in=hosts) | Q(pk__in=list(site_ids))
 
 
 def render_rule(pattern: str, policy_id: str | None) -> dict[str, object]:

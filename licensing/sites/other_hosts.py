@@ -37,9 +37,9 @@ def recent_hosts(account_id: str) -> list[str]:
     )
     urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MOST_VISITS]
     hosts = {urlsplit(url).hostname for url in urls if url}
-    found = sorted(host for host in hosts if host)
-    covered = find_sites(account_id, found)
-    return [host for host in found if host not in covered][:MOST_HOSTS]
+    names = sorted(host for host in hosts if host)
+    covered = find_sites(account_id, names)
+    return [host for host in names if host not in covered][:MOST_HOSTS]
 
 
 def keep_pages(account_id: str) -> None:

@@ -57,10 +57,10 @@ def without_host(spelling: str) -> str:
     return spelling.partition("/")[2]
 
 
-def keep_newest(found: dict[K, Content], name: K, item: Content) -> None:
+def keep_newest(items: dict[K, Content], name: K, item: Content) -> None:
     """Store the item unless it is archived and the stored one is active. Call it with items from old to new."""
-    if name not in found or item.status == Status.ACTIVE or found[name].status != Status.ACTIVE:
-        found[name] = item
+    if name not in items or item.status == Status.ACTIVE or items[name].status != Status.ACTIVE:
+        items[name] = item
 
 
 def most_specific_items(page: RequestedPages, items: dict[Parameters, Content]) -> list[Content | None]:

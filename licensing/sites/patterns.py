@@ -86,8 +86,8 @@ def find_end(part: str, path: str, start: int) -> int:
     `str.find` compares a long periodic part again at each place, regular expressions do not.
     """
     if len(part) >= LONG_PART and len(path) >= LONG_PATH:
-        found = find_long(part)(path, start)
-        return -1 if found is None else found.end()
+        match = find_long(part)(path, start)
+        return -1 if match is None else match.end()
     place = path.find(part, start)
     return -1 if place < 0 else place + len(part)
 

@@ -9,7 +9,7 @@ from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from licensing.policies.modes import MODES
-from licensing.sites.models import Ask, Site
+from licensing.sites.models import AskedVisitors, Site
 from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
@@ -118,7 +118,7 @@ class SiteSerializer(RowSerializer):
     )
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
     ask = Choice(
-        choices=Ask.choices,
+        choices=AskedVisitors.choices,
         required=False,
         help_text="Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or "
         "`everyone`. For the generated files.",
@@ -162,7 +162,7 @@ class SiteSerializer(RowSerializer):
     for_secret_keys = frozenset({"robotsTxt"})
     sometimes = shown_once | for_secret_keys
 
-    attributes = {"aliases": "shown_aliases", "rules": "shown_rules"}
+    attributes = {"aliases": "ordered_aliases", "rules": "rendered_rules"}
 
     def show_verification(self, site: Site) -> Rendered:
         return {"record": dns_record(site.pk), "url": file_url(site.host), "dnsName": txt_name(site.host)}

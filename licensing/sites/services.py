@@ -34,7 +34,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     for name in fields.keys() - {"rules", "aliases"}:
         setattr(site, name, fields[name])
     adding = site._state.adding
-    former_aliases = [] if adding else site.shown_aliases
+    former_aliases = [] if adding else site.ordered_aliases
     if aliases is not None or before.get("host") != site.host:
         epochs.hold(site.account_id)  # so that no two sites take a host at once
         check_hosts(site, former_aliases if aliases is None else aliases)
@@ -46,9 +46,9 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
             )
         site.verified_at = None
     if not adding:
-        told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
+        told = site.rendered_rules if rules is None else [render_rule(**rule) for rule in rules]
         kept = former_aliases if aliases is None else list(aliases)
-        if not audit.changes(before, {**site.audited(), "rules": told, "aliases": kept}):
+        if not audit.diff(before, {**site.audited(), "rules": told, "aliases": kept}):
             return site
         site.updated = timezone.now()
     if adding:

@@ -13,7 +13,7 @@ PageName = tuple[str, str]  # account and URL
 Item = TypeVar("Item")
 
 
-def digest_of(url: str) -> bytes:
+def url_digest(url: str) -> bytes:
     return sha256(url.encode()).digest()[:16]
 
 
@@ -27,7 +27,7 @@ def keep_urls(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
     }  # fmt: skip
     Page.objects.bulk_create(
         [
-            Page(account_id=account, digest=digest_of(url), url=url, site_id=site)
+            Page(account_id=account, digest=url_digest(url), url=url, site_id=site)
             for (account, url), site in sorted(changed.items(), key=lambda item: item[0])
         ],
         batch_size=BATCH,
@@ -51,7 +51,7 @@ class StoredPage(NamedTuple):
 def stored_pages(pages: Collection[PageName]) -> Iterator[StoredPage]:
     """Return the rows of these pages as far as they exist."""
     for some in batches(sorted(pages)):
-        accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
+        accounts, digests = {account for account, _ in some}, [url_digest(url) for _, url in some]
         rows = Page.objects.filter(account__in=accounts, digest__in=digests)
         yield from map(StoredPage._make, rows.values_list(*StoredPage._fields))
 

@@ -59,7 +59,7 @@ class RobotsTxt:
 
     def allows(self, url: str, token: str) -> bool:
         """Return whether the crawler may fetch the URL. The longest rule decides, `Allow` if two are equally long."""
-        target = normalize(target_of(url))
+        target = normalize(path_and_query(url))
         own = [group for group in self.groups if group.names_crawler(token.lower())]
         groups = own or [group for group in self.groups if any(name.split()[:1] == ["*"] for name in group.names)]
         matching = (rule[1:] for group in groups for rule in group.rules if rule.pattern.matches(target))
@@ -93,7 +93,7 @@ def read_rule(text: str, *, allows: bool) -> Rule:
     return Rule(Pattern(parts, text.endswith("$")), length, allows)
 
 
-def target_of(url: str) -> str:
+def path_and_query(url: str) -> str:
     """Return path and query of a URL."""
     _, _, rest = url.partition("#")[0].partition("://")
     place = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))

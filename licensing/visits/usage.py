@@ -21,7 +21,7 @@ from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
-from licensing.visits.pages import PageName, batches, digest_of, keep_urls
+from licensing.visits.pages import PageName, batches, keep_urls, url_digest
 from licensing.visits.robots_txt import RobotsTxt
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
@@ -204,6 +204,6 @@ def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
     there = {
         url
         for some in batches(sorted(urls))
-        for url in counted.filter(page__digest__in=map(digest_of, some)).values_list("page__url", flat=True)
+        for url in counted.filter(page__digest__in=map(url_digest, some)).values_list("page__url", flat=True)
     }
     return there | set(sorted(urls - there)[: max(MOST_PAGES - number, 0)])

@@ -221,7 +221,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer no actions for a key that has ended."""
         key = self.get_object(request, unquote(object_id))
-        works = key is not None and key_states.state_of(key, timezone.now()) == key_states.State.ACTIVE
+        works = key is not None and key_states.key_state(key, timezone.now()) == key_states.State.ACTIVE
         return super().get_actions_detail(request, object_id) if works else []
 
     def facts(self, key: ApiKey) -> list[tuple[str, str]]:
@@ -229,19 +229,19 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             ("Account", str(key.account)),
             ("Key", f"{key.prefix}… ({key.type})"),
             ("Last used", self.last_used(key)),
-            ("State", key_states.state_of(key, timezone.now()).label),
+            ("State", key_states.key_state(key, timezone.now()).label),
         ]
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="State", label=STATE_COLOURS)
     def state(self, key: ApiKey) -> tuple[str, str]:
-        state = key_states.state_of(key, timezone.now())
+        state = key_states.key_state(key, timezone.now())
         return state.value, state.label
 
     @display(description="State")
     def status(self, key: ApiKey) -> str:
-        return key_states.state_of(key, timezone.now()).label
+        return key_states.key_state(key, timezone.now()).label
 
     @display(description="Attention", label={"attention": "warning"})
     def badge(self, key: ApiKey) -> tuple[str, str] | None:
@@ -250,7 +250,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @display(description="Attention", empty_value="nothing")
     def attention(self, key: ApiKey) -> str:
-        return ", ".join(key_states.warnings_of(key, timezone.now()))
+        return ", ".join(key_states.key_warnings(key, timezone.now()))
 
     @display(description="Proxies refused with it")
     def refused_proxy(self, key: ApiKey) -> str:

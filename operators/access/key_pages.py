@@ -147,7 +147,7 @@ class FindKey(AdminMixin[ApiKey]):
             searched = "this installation" if request_scope(request).account_ids is None else "your accounts"
             self.message_user(request, f"No API key of {searched} has this text.", messages.WARNING)
             return redirect(list_url(ApiKey))
-        state = states.state_of(key, timezone.now())
+        state = states.key_state(key, timezone.now())
         what = "still works: rotate or revoke it" if state == states.State.ACTIVE else f"is {state.label.lower()}"
         self.message_user(request, f"The key is {key.name} ({key.prefix}…). It {what}.")
         return redirect(change_url(key))
@@ -195,8 +195,8 @@ def latest_changes(key: ApiKey) -> str:
 def latest_decisions(key: ApiKey) -> str:
     """List the newest decisions requested with the key, each with its requester."""
     newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
-    asked = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
-    events = asked.order_by("-created", "-pk")[:LATEST]
+    decisions = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
+    events = decisions.order_by("-created", "-pk")[:LATEST]
     return render_links(
         (
             (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}")

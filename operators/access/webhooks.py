@@ -121,9 +121,9 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     form = WebhookForm
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
-    list_display = ("url", "account", "hears_of", "health", "failing", "created")
+    list_display = ("url", "account", "subscriptions", "health", "failing", "created")
     list_select_related = ("account",)
-    row_facts = {"health": "", "hears_of": ""}
+    row_facts = {"health": "", "subscriptions": ""}
     groups = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
@@ -224,7 +224,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="Hears of")
-    def hears_of(self, endpoint: WebhookEndpoint) -> str:
+    def subscriptions(self, endpoint: WebhookEndpoint) -> str:
         return ", ".join(endpoint.events)
 
     @display(description="Status", label=STATUS_COLOURS)
@@ -243,7 +243,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
-        named = [name for name in TO_BE_NAMED if endpoint.hears_of(name)]
+        named = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
         if not named:
             return "none: access.denied and access.allowed have to be named above"
         narrowed = endpoint.access_filter or {}

@@ -117,10 +117,10 @@ class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
         audit.record(action, self.audited_as(form.instance), admin_request(request).audited_before)
 
     def delete_model(self, request: HttpRequest, obj: ModelT) -> None:
-        told = self.audited_as(obj)
-        before = told.audited()
+        audited = self.audited_as(obj)
+        before = audited.audited()
         super().delete_model(request, obj)
-        audit.record(f"{self.kind}.deleted", told, before, {})
+        audit.record(f"{self.kind}.deleted", audited, before, {})
 
 
 def password_changed(user: User) -> None:

@@ -214,12 +214,12 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         names = {"view"}
         if getattr(self, "create", None) is not None:
             names.add("add")
-        asked = {"change"} if self.update is not None else set()
+        permissions = {"change"} if self.update is not None else set()
         for action in (*self.actions_detail, *self.actions_list, *(self.actions or ())):
-            asked.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
-        if asked & {"change", "changing"}:
+            permissions.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
+        if permissions & {"change", "changing"}:
             names.add("change")
-        if "deleting" in asked:
+        if "deleting" in permissions:
             names.add("delete")
         return frozenset(names)
 

@@ -46,7 +46,7 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
 def in_admin_words(message: str) -> str:
     """Convert a message of the API: "customer" for "requester", and no requests to send."""
     message = FIND_BY_REQUEST.sub(" It is in the address of its page.", message)
-    return REQUESTER.sub(lambda found: "Customer" if found[1] == "R" else "customer", message)
+    return REQUESTER.sub(lambda match: "Customer" if match[1] == "R" else "customer", message)
 
 
 def form_field(param: str, fields: Mapping[str, str]) -> str:
@@ -55,7 +55,7 @@ def form_field(param: str, fields: Mapping[str, str]) -> str:
     while path not in fields and "." in path:
         path = path.rpartition(".")[0]
     name = path.partition(".")[0]
-    return fields.get(path) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
+    return fields.get(path) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: f"_{match[1].lower()}", name)
 
 
 def add_refusal(form: forms.BaseForm, refused: FormErrors) -> None:

@@ -111,10 +111,10 @@ def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bo
     """Return up to `most` accounts by name, and whether there are more; then those whose keys were used last."""
     scope = request_scope(request)
     known: list[Account] | None = getattr(request, "all_accounts", None)
-    found = list(scope.accounts()[: most + 1]) if known is None else known
-    if len(found) <= most:
-        admin_request(request).all_accounts = found
-        return found, False
+    accounts = list(scope.accounts()[: most + 1]) if known is None else known
+    if len(accounts) <= most:
+        admin_request(request).all_accounts = accounts
+        return accounts, False
     used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
     latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:most]
     return sorted(latest, key=lambda account: (account.name, account.pk)), True

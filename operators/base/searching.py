@@ -1,4 +1,7 @@
-"""The queries of the search boxes, each with its own index on PostgreSQL (migration 0005_search_indexes)."""
+"""The queries of the search boxes.
+
+Each has its own index on PostgreSQL (licensing/migrations/0005_search_indexes.py).
+"""
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -11,41 +14,42 @@ from operators.base.lists import BoundedPaginator
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import Scope, request_scope
 
-MOST = BoundedPaginator.MOST
-MOST_REQUESTERS = 5
+MAX_ROWS = BoundedPaginator.MOST
+MAX_REQUESTERS = 5
 
 
 def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
     """Search by whole id, start of the external id, or starts of all words in the title."""
     if ids.decode("cnt", term) is not None:
         return items.filter(Q(pk=term) | Q(external_id=term))
-    return either_way(items, Q(external_id__startswith=term), Q(title__has_words=term))
+    return match_id_or_words(items, Q(external_id__startswith=term), Q(title__has_words=term))
 
 
 def find_requesters(requesters: QuerySet[Requester], term: str) -> QuerySet[Requester]:
     """Search by the start of the id, or starts of all words in the name."""
-    return either_way(requesters, Q(requester_id__startswith=term), Q(name__has_words=term))
+    return match_id_or_words(requesters, Q(requester_id__startswith=term), Q(name__has_words=term))
 
 
-def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT]:
+def match_id_or_words(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT]:
     """Return the rows that match either condition, newest first.
 
     Given both conditions and this order, PostgreSQL may scan rows from the newest, hoping to fill a page soon: seven
     seconds for a million items if the matches are old. So each condition first runs alone, by its own index; only if
     it finds more than anyone pages through, rows are scanned.
     """
-    named, worded = first_keys(rows, by_id), first_keys(rows, by_words)
-    if named.count() > MOST:
+    id_matches = first_keys(rows, by_id)
+    if id_matches.count() > MAX_ROWS:
         return rows.filter(by_id)
-    if worded.count() > MOST:
-        return rows.filter(Q(pk__in=named) | by_words)
+    word_matches = first_keys(rows, by_words)
+    if word_matches.count() > MAX_ROWS:
+        return rows.filter(Q(pk__in=id_matches) | by_words)
     all_rows = rows.model._base_manager.values("pk")
-    return rows.filter(pk__in=all_rows.filter(pk__in=named).union(all_rows.filter(pk__in=worded)))
+    return rows.filter(pk__in=all_rows.filter(pk__in=id_matches).union(all_rows.filter(pk__in=word_matches)))
 
 
 def first_keys(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[str, object]]:
-    """Return the keys of up to MOST + 1 rows, unsorted, so that an index finds them."""
-    return rows.filter(condition).order_by().values("pk")[: MOST + 1]
+    """Return the keys of up to MAX_ROWS + 1 rows, unsorted, so that an index finds them."""
+    return rows.filter(condition).order_by().values("pk")[: MAX_ROWS + 1]
 
 
 def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
@@ -55,10 +59,11 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
     return licenses.filter(requester__in=find_requesters(Requester.objects.all(), term))
 
 
-def of_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
+def filter_by_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
     """Return rows of the newest few requesters found by the term, for lists with millions of rows."""
-    found = find_requesters(scope.narrow(Requester.objects.all()), term)
-    return rows.filter(requester__in=list(found.order_by("-pk").values_list("pk", flat=True)[:MOST_REQUESTERS]))
+    requesters = find_requesters(scope.narrow(Requester.objects.all()), term)
+    newest = requesters.order_by("-pk").values_list("pk", flat=True)[:MAX_REQUESTERS]
+    return rows.filter(requester__in=list(newest))
 
 
 def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[ModelT]:
@@ -66,7 +71,9 @@ def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[Model
     term = term.strip()
     if not term:
         return rows
-    return rows.filter(pk=term) if ids.decode(prefix, term) is not None else rows.none()
+    if ids.decode(prefix, term) is None:
+        return rows.none()
+    return rows.filter(pk=term)
 
 
 class CustomerSearch(AdminMixin[ModelT]):
@@ -77,7 +84,8 @@ class CustomerSearch(AdminMixin[ModelT]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
     ) -> tuple[QuerySet[ModelT], bool]:
-        term, prefix = search_term.strip(), ids.id_prefix(self.model)
+        term = search_term.strip()
+        prefix = ids.id_prefix(self.model)
         if not term or term.startswith(f"{prefix}_"):
             return find_by_id(queryset, prefix, term), False
-        return of_requesters(queryset, request_scope(request), term), False
+        return filter_by_requesters(queryset, request_scope(request), term), False

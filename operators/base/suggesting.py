@@ -91,13 +91,13 @@ def with_suggestions(
 
     The suggestions are for `account_id`, or for the current value of the form's field `account`.
     """
-    found = {}
+    suggested = {}
     for name in kinds.keys() & fields.keys():
-        found[name] = field = deepcopy(fields[name])
+        suggested[name] = field = deepcopy(fields[name])
         field.widget.attrs["data-suggest"] = f"{reverse('admin:suggest')}?kind={kinds[name]}"
         if account_id is not None:
             field.widget.attrs["data-account"] = account_id
-    return found
+    return suggested
 
 
 class SuggestingAdmin(AdminMixin[ModelT]):

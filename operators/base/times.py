@@ -39,12 +39,12 @@ def time_in_words(moment: datetime, style: str = TO_MINUTE) -> str:
 
 def time_filter(field: str, first: datetime, last: datetime) -> dict[str, str]:
     """Return a list's filter by time (operators.base.filters.MomentFilter), without the times of day it assumes."""
-    found = {}
+    query = {}
     for end, moment, assumed in (("from", local_time(first), time.min), ("to", local_time(last), time.max)):
-        found[f"{field}_{end}_0"] = f"{moment:{TO_DAY}}"
+        query[f"{field}_{end}_0"] = f"{moment:{TO_DAY}}"
         if moment.time() != assumed:
-            found[f"{field}_{end}_1"] = moment.time().isoformat()
-    return found
+            query[f"{field}_{end}_1"] = moment.time().isoformat()
+    return query
 
 
 class ClockTime(forms.TimeField):

@@ -23,17 +23,17 @@ from kit.http.errors import ApiError
 from licensing.imports import preview
 from operators.base.requests import signed_in
 
-MOST_BYTES = 20 * 1024 * 1024  # of an uploaded file
+MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # of an uploaded file
 LARGER_LOGS = "Larger logs are for the command import_access_log (docs/guides/logs.md)."
 LARGER_FILES = {  # what to do with them, by the URL name of each page that takes a file
     "admin:licensing_content_import_items": preview.LARGER,
     "admin:licensing_site_import_log": LARGER_LOGS,
 }
 
-AboutT = TypeVar("AboutT", bound=Mapping[str, object])  # a TypedDict of JSON values
+MetadataT = TypeVar("MetadataT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600
 INTERRUPTED = "It was interrupted before its end."
-IS_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}").fullmatch
+match_token = re.compile(r"[A-Za-z0-9_-]{43}").fullmatch
 
 
 def directory() -> Path:
@@ -47,15 +47,17 @@ def temporary_file() -> BinaryIO:
     return cast(BinaryIO, TemporaryFile(dir=directory()))
 
 
-class Upload(Generic[AboutT]):
-    """An uploaded file. `about` is its metadata, stored by `save`."""
+class Upload(Generic[MetadataT]):
+    """An uploaded file. `save` stores its metadata."""
 
-    def __init__(self, token: str, owner: int, about: AboutT) -> None:
-        self.token, self.owner, self.about = token, owner, about
+    def __init__(self, token: str, owner: int, metadata: MetadataT) -> None:
+        self.token = token
+        self.owner = owner
+        self.metadata = metadata
 
     @classmethod
-    def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: AboutT) -> "Upload[AboutT]":
-        upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, about)
+    def keep(cls, request: HttpRequest, chunks: Iterable[bytes], metadata: MetadataT) -> "Upload[MetadataT]":
+        upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, metadata)
         with upload.open_for_writing("data") as file:
             for chunk in chunks:
                 file.write(chunk)
@@ -63,22 +65,22 @@ class Upload(Generic[AboutT]):
         return upload
 
     @classmethod
-    def find(cls, request: HttpRequest, token: str) -> "Upload[AboutT] | None":
+    def find(cls, request: HttpRequest, token: str) -> "Upload[MetadataT] | None":
         """Return the operator's file with this token; None if it is someone else's or too old."""
-        if not IS_TOKEN(token):
+        if not match_token(token):
             return None
         path = directory() / f"{token}.json"
         try:
-            about = json.loads(path.read_bytes())
+            metadata = json.loads(path.read_bytes())
             if time.time() - path.stat().st_mtime > DAY:
                 return None
         except FileNotFoundError:
             return None
-        owner = about.pop("owner")
+        owner = metadata.pop("owner")
         if owner != request.user.pk:
             return None
-        upload = cls(token, owner, about)
-        if about.get("state") == "running":
+        upload = cls(token, owner, metadata)
+        if metadata.get("state") == "running":
             upload.fail_if_abandoned()
         return upload
 
@@ -92,20 +94,20 @@ class Upload(Generic[AboutT]):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the file against other requests, with `about` reloaded."""
+        """Lock the file against other requests, with `metadata` reloaded."""
         with self.open_for_writing("lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.reload()
             yield
 
     def reload(self) -> None:
-        about = json.loads(self.path("json").read_bytes())
-        del about["owner"]
-        self.about = about
+        metadata = json.loads(self.path("json").read_bytes())
+        del metadata["owner"]
+        self.metadata = metadata
 
     def save(self) -> None:
         with self.open_for_writing("draft") as file:
-            file.write(json.dumps({**self.about, "owner": self.owner}).encode())
+            file.write(json.dumps({**self.metadata, "owner": self.owner}).encode())
         self.path("draft").replace(self.path("json"))
 
     def take(self) -> Path | None:
@@ -145,12 +147,12 @@ class Upload(Generic[AboutT]):
             except BlockingIOError:
                 return
             self.reload()  # it may have ended meanwhile
-            if self.about.get("state") == "running":
+            if self.metadata.get("state") == "running":
                 self.set_state("failed", INTERRUPTED)
                 self.drop_file()
 
     def set_state(self, state: str, failure: str | None = None) -> None:
-        self.about = cast("AboutT", {**self.about, "state": state, "failure": failure})
+        self.metadata = cast("MetadataT", {**self.metadata, "state": state, "failure": failure})
         self.save()
 
     def drop_file(self) -> None:

@@ -29,10 +29,12 @@ class Progress(TypedDict):
     total: int  # number of items
     done: int
     changed: int
-    at: int  # bytes of the file already processed
+    at: int  # offset in the file
 
 
 class ChangeMetadata(TypedDict):
+    """The metadata of a change's Upload. Files of earlier versions have these keys, too."""
+
     verb: str
     field: str  # status or policy_id
     value: Value
@@ -54,20 +56,21 @@ class BulkChange:
     ) -> "BulkChange":
         """Create a change for `items`, pairs of id and account."""
         purge()
-        about: ChangeMetadata = {
-            "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress(), "back": None,
-            "problem": None,
-        }  # fmt: skip
+        progress = new_progress()
         accounts: set[str] = set()
 
         def lines() -> Iterator[bytes]:
             for item, account in items:
                 accounts.add(account)
-                about["forth"]["total"] += 1
+                progress["total"] += 1
                 yield file_line((account, item, None))
 
-        upload = Upload.keep(request, lines(), about)
-        about["accounts"] = sorted(accounts)
+        metadata: ChangeMetadata = {
+            "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress, "back": None,
+            "problem": None,
+        }  # fmt: skip
+        upload = Upload.keep(request, lines(), metadata)  # counts items and accounts while it writes the file
+        metadata["accounts"] = sorted(accounts)
         upload.save()
         return cls(upload)
 
@@ -77,27 +80,31 @@ class BulkChange:
         return None if upload is None else cls(upload)
 
     @property
-    def about(self) -> ChangeMetadata:
-        return self.upload.about
+    def metadata(self) -> ChangeMetadata:
+        return self.upload.metadata
 
     @property
     def progress(self) -> Progress:
-        return self.about["back"] or self.about["forth"]
+        return self.metadata["back"] or self.metadata["forth"]
+
+    @property
+    def is_undoing(self) -> bool:
+        return self.metadata["back"] is not None
 
     @property
     def is_over(self) -> bool:
-        return self.about["problem"] is not None or self.progress["done"] >= self.progress["total"]
+        return self.metadata["problem"] is not None or self.progress["done"] >= self.progress["total"]
 
     @property
     def can_be_undone(self) -> bool:
-        return self.is_over and self.about["back"] is None and self.upload.path("before").exists()
+        return self.is_over and not self.is_undoing and self.upload.path("before").exists()
 
     def undo(self) -> None:
         """Reverse the change: the next steps undo it."""
         with self.upload.locked():
             if self.can_be_undone:
-                self.about["back"] = {**progress(), "total": count_lines(self.upload)}
-                self.about["problem"] = None
+                self.metadata["back"] = {**new_progress(), "total": count_lines(self.upload)}
+                self.metadata["problem"] = None
                 self.upload.save()
 
     def step(self) -> None:
@@ -110,24 +117,26 @@ class BulkChange:
                     break
 
     def next_chunk(self) -> None:
-        now = self.progress
-        with self.upload.path("before" if self.about["back"] else "data").open("rb") as file:
-            file.seek(now["at"])
+        progress = self.progress  # a part of the metadata, saved below
+        with self.upload.path("before" if self.is_undoing else "data").open("rb") as file:
+            file.seek(progress["at"])
             lines = list(islice(file, CHUNK))
         groups: defaultdict[tuple[str, Value], list[str]] = defaultdict(list)
         for account, item, former in map(json.loads, lines):
             groups[account, former].append(item)
-        for (account, former), items in sorted(groups.items(), key=lambda one: (one[0][0], one[0][1] or "")):
+        for account, former in sorted(groups, key=group_order):
+            items = groups[account, former]
             try:
-                now["changed"] += (
-                    self.change_back(account, items, former) if self.about["back"] else (self.change(account, items))
-                )
+                if self.is_undoing:
+                    progress["changed"] += self.change_back(account, items, former)
+                else:
+                    progress["changed"] += self.change(account, items)
             except ApiError as error:
-                self.about["problem"] = error.message
+                self.metadata["problem"] = error.message
                 self.upload.save()
                 raise
-        now["at"] += sum(map(len, lines))
-        now["done"] += len(lines)
+        progress["at"] += sum(map(len, lines))
+        progress["done"] += len(lines)
         self.upload.save()
 
     @transaction.atomic
@@ -136,7 +145,8 @@ class BulkChange:
 
         Former values are written before the commit, so after a crash some may be unchanged ones.
         """
-        field, value = self.about["field"], self.about["value"]
+        field = self.metadata["field"]
+        value = self.metadata["value"]
         rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
         former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
         changed = change_items(account, items, {field: value})
@@ -148,7 +158,8 @@ class BulkChange:
     @transaction.atomic
     def change_back(self, account: str, items: list[str], former: Value) -> int:
         """Restore some items, except those that someone changed since, or whose former policy is gone."""
-        field, value = self.about["field"], self.about["value"]
+        field = self.metadata["field"]
+        value = self.metadata["value"]
         rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
         try:
             return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})
@@ -156,7 +167,12 @@ class BulkChange:
             return 0
 
 
-def progress() -> Progress:
+def group_order(group: tuple[str, Value]) -> tuple[str, str]:
+    account, former = group
+    return account, former or ""
+
+
+def new_progress() -> Progress:
     return {"total": 0, "done": 0, "changed": 0, "at": 0}
 
 

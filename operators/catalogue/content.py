@@ -178,7 +178,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: Values) -> Content:
-        return content_services.create_content(fields.pop("account").pk, content_services.of_a_new_item(fields))
+        return content_services.create_content(fields.pop("account").pk, content_services.prepare_new_item(fields))
 
     def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
         return content_services.update_content(obj, fields)

@@ -78,14 +78,14 @@ class Selection(Struct, frozen=True):
     digest: str
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
+    def from_rows(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
         """Build from pairs of item and account."""
         counts: Counter[str] = Counter()
-        told = blake2b(digest_size=16)
+        hasher = blake2b(digest_size=16)
         for item, account in rows:
             counts[account] += 1
-            told.update(item.encode())
-        return cls(dict(sorted(counts.items())), told.hexdigest())
+            hasher.update(item.encode())
+        return cls(dict(sorted(counts.items())), hasher.hexdigest())
 
     @property
     def total(self) -> int:
@@ -127,7 +127,7 @@ class BulkChanges(AdminMixin[Content]):
     def change(
         self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[BulkForm], effects: list[str]
     ) -> HttpResponse | None:
-        chosen = Selection.of(selected_rows(queryset))
+        chosen = Selection.from_rows(selected_rows(queryset))
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
             if bound.cleaned_data["concerned"] != chosen.digest:
@@ -191,7 +191,7 @@ class BulkChanges(AdminMixin[Content]):
         if not self.has_change_permission(request):
             raise PermissionDenied
         scope = request_scope(request)
-        if change is None or not all(map(scope.includes, change.about["accounts"])):
+        if change is None or not all(map(scope.includes, change.metadata["accounts"])):
             raise Http404
         if request.method == "POST":
             if "undo" in request.POST:
@@ -200,12 +200,12 @@ class BulkChanges(AdminMixin[Content]):
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
-        title = f"{change.about['verb']} {items_text(change.about['forth']['total'])}"
+        title = f"{change.metadata['verb']} {items_text(change.metadata['forth']['total'])}"
         return page(
             request,
             self,
             "operators/catalogue/bulk_progress.html",
-            title=f"Undo: {title}" if change.about["back"] else title,
+            title=f"Undo: {title}" if change.is_undoing else title,
             change=change,
             progress=progress,
             outcome=describe_outcome(change) if change.is_over else "",
@@ -217,10 +217,10 @@ def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
     progress = change.progress
     rest = progress["done"] - progress["changed"]
-    if change.about["back"]:
-        told = f"{items_text(progress['changed'])} changed back."
+    if change.is_undoing:
+        text = f"{items_text(progress['changed'])} changed back."
         also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
-        return format_html("{}{}", told, also)
+        return format_html("{}{}", text, also)
     also = f" {items_text(rest)} had it already." if rest else ""
     if not change.can_be_undone:
         return format_html("{}{}", f"{items_text(progress['changed'])} changed.", also)

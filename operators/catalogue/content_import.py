@@ -16,7 +16,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, carry_out, read_columns
+from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, read_columns, run_plan
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
 from operators.base.pages import page
@@ -24,8 +24,8 @@ from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
-CHOSEN = "import_plan"  # session entry with the last plan, for uploading a corrected file
-GONE = "This import has expired: files are kept for a day. Upload the file again."
+PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
+EXPIRED_MESSAGE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class UploadMetadata(TypedDict):
@@ -58,25 +58,27 @@ class ContentImport(AdminMixin[Content]):
     @action(description="Import", icon="upload_file", permissions=["import"], url_path="import")
     def import_items(self, request: HttpRequest) -> HttpResponse:
         scope = request_scope(request)
-        sent = request.method == "POST"
+        is_post = request.method == "POST"
         form = UploadForm(
-            request.POST if sent else None, request.FILES if sent else None, scope=scope, site=self.admin_site
+            request.POST if is_post else None, request.FILES if is_post else None, scope=scope, site=self.admin_site
         )
         if form.is_bound and form.is_valid():
-            file, kind = form.cleaned_data["file"], form.cleaned_data["format"]
+            file = form.cleaned_data["file"]
+            kind = form.cleaned_data["format"]
             purge()
-            about: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
-            upload = Upload.keep(request, file.chunks(), about)
+            metadata: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
+            upload = Upload.keep(request, file.chunks(), metadata)
             account_id = form.cleaned_data["account"].pk
             try:
-                columns, upload.about["read_as"] = read_columns(upload.path("data"), kind)
-                upload.about["columns"] = columns
+                columns, encoding = read_columns(upload.path("data"), kind)
+                upload.metadata["columns"] = columns
+                upload.metadata["read_as"] = encoding
             except InvalidRequest as error:
                 upload.drop_file()
                 form.add_error("file", error.message)
             else:
-                preview(upload, last_plan(request, account_id, kind, columns))
-                return to_import(upload)
+                store_preview(upload, last_plan(request, account_id, kind, columns))
+                return redirect_to_import(upload)
         return page(
             request,
             self,
@@ -88,90 +90,97 @@ class ContentImport(AdminMixin[Content]):
 
     @heavy
     def import_preview(self, request: HttpRequest, token: str) -> HttpResponse:
-        upload, plan = self.found_import(request, token)
-        if upload is None or plan is None:
-            messages.error(request, GONE)
+        upload_and_plan = self.find_import(request, token)
+        if upload_and_plan is None:
+            messages.error(request, EXPIRED_MESSAGE)
             return redirect("admin:licensing_content_import_items")
-        columns = upload.about["columns"]
+        upload, plan = upload_and_plan
+        columns = upload.metadata["columns"]
         posted = request.POST if {"preview", EDIT} & request.POST.keys() else None
         form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.plan_values(plan))
-        if upload.about["state"] == "preview" and request.method == "POST":
+        if upload.metadata["state"] == "preview" and request.method == "POST":
             if "import" in request.POST:
-                run(upload, plan)
-                return to_import(upload)
+                run_import_once(upload, plan)
+                return redirect_to_import(upload)
             if form.is_bound and form.is_valid():
                 chosen = form.plan(plan.account_id, plan.format)
-                request.session[CHOSEN] = asdict(chosen)
-                preview(upload, chosen)
-                return to_import(upload)
-        outcome = PreviewOutcome(**upload.about["outcome"])
+                request.session[PLAN_SESSION_KEY] = asdict(chosen)
+                store_preview(upload, chosen)
+                return redirect_to_import(upload)
+        outcome = PreviewOutcome(**upload.metadata["outcome"])
         tally = outcome.tally
         context: dict[str, object] = {
             "account": Account.objects.get(pk=plan.account_id),
-            "state": upload.about["state"],
-            "failure": upload.about.get("failure"),
+            "state": upload.metadata["state"],
+            "failure": upload.metadata.get("failure"),
             "outcome": outcome,
             "rows": sum(tally.values()),
             "writes": tally.get("created", 0) + tally.get("updated", 0),
             "columns": columns,
-            "read_as": upload.about.get("read_as"),
+            "read_as": upload.metadata.get("read_as"),
             "labels": [TARGETS.get(target, target) for target in plan.columns],
             "bad_rows": reverse("admin:licensing_content_bad_rows", args=[token]),
             "again": reverse("admin:licensing_content_import_items"),
             "items": list_url(Content, account__id__exact=plan.account_id),
             "form": form,
         }
-        title = f"Import {upload.about['name']}"
+        title = f"Import {upload.metadata['name']}"
         return page(request, self, "operators/catalogue/import_preview.html", title=title, original=None, **context)
 
     @heavy
     def import_bad_rows(self, request: HttpRequest, token: str) -> FileResponse:
-        upload, _ = self.found_import(request, token)
-        if upload is None or not upload.path("bad").exists():
+        upload_and_plan = self.find_import(request, token)
+        if upload_and_plan is None:
             raise Http404
-        name = f"{upload.about['name'].split('.')[0] or 'import'}-bad-rows.csv"
+        upload, _ = upload_and_plan
+        if not upload.path("bad").exists():
+            raise Http404
+        name = f"{upload.metadata['name'].split('.')[0] or 'import'}-bad-rows.csv"
         file = upload.path("bad").open("rb")
         return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
 
-    def found_import(self, request: HttpRequest, token: str) -> tuple[Upload[UploadMetadata] | None, Plan | None]:
+    def find_import(self, request: HttpRequest, token: str) -> tuple[Upload[UploadMetadata], Plan] | None:
         if not self.has_import_permission(request):
             raise PermissionDenied
         upload: Upload[UploadMetadata] | None = Upload.find(request, token)
         if upload is None:
-            return None, None
-        plan = Plan(**upload.about["plan"])
-        # The operator's scope may have changed.
-        return (upload, plan) if request_scope(request).includes(plan.account_id) else (None, None)
+            return None
+        plan = Plan(**upload.metadata["plan"])
+        if not request_scope(request).includes(plan.account_id):  # the operator's scope may have changed
+            return None
+        return upload, plan
 
 
-def to_import(upload: Upload[UploadMetadata]) -> HttpResponse:
+def redirect_to_import(upload: Upload[UploadMetadata]) -> HttpResponse:
     return redirect("admin:licensing_content_import", upload.token)
 
 
 def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
     """Return the session's last plan for the account; other columns are matched by name."""
-    last = request.session.get(CHOSEN)
+    last = request.session.get(PLAN_SESSION_KEY)
     if not last or (last["account_id"], last["format"]) != (account_id, kind):
         return Plan(account_id, kind, columns_by_name(columns))
-    chosen = {target: column for target, column in last["columns"].items() if column in columns}
-    left = columns_by_name([name for name in columns if name not in chosen.values()])
-    return Plan(**{**last, "columns": {**left, **chosen}})
+    kept = {target: column for target, column in last["columns"].items() if column in columns}
+    matched = columns_by_name([name for name in columns if name not in kept.values()])
+    return Plan(**{**last, "columns": {**matched, **kept}})
 
 
-def preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
+def store_preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Compute and store the plan's outcome."""
     with upload.open_for_writing("bad") as bad:
-        outcome = carry_out(upload.path("data"), plan, bad, dry_run=True)
-    upload.about["plan"], upload.about["outcome"] = asdict(plan), asdict(outcome)
+        outcome = run_plan(upload.path("data"), plan, bad, dry_run=True)
+    upload.metadata["plan"] = asdict(plan)
+    upload.metadata["outcome"] = asdict(outcome)
     upload.save()
 
 
-def run(upload: Upload[UploadMetadata], plan: Plan) -> None:
+def run_import_once(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Execute the plan, once."""
     with suppress(InvalidRequest), upload.running() as file:
         if file is None:
             return
         with upload.open_for_writing("bad") as bad:
-            outcome = carry_out(file, plan, bad, dry_run=False)
-        upload.about["state"], upload.about["outcome"] = "done", asdict(outcome)
+            outcome = run_plan(file, plan, bad, dry_run=False)
+        upload.metadata["state"] = "done"
+        upload.metadata["outcome"] = asdict(outcome)
         upload.save()

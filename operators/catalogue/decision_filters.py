@@ -77,9 +77,9 @@ class SiteFilter(DropdownFilter):
         chosen = listed_id(request)
         sites = request_scope(request).narrow(Site.objects.select_related("account").order_by("host", "pk"))
         sites = sites if chosen is None else sites.filter(account_id=chosen)
-        found = list(sites[:MOST_SITES])
-        is_one = len({site.account_id for site in found}) < 2
-        return [(site.pk, site.host if is_one else f"{site.host} ({site.account.name})") for site in found]
+        shown = list(sites[:MOST_SITES])
+        is_one = len({site.account_id for site in shown}) < 2
+        return [(site.pk, site.host if is_one else f"{site.host} ({site.account.name})") for site in shown]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         value = self.value()

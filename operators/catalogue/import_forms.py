@@ -20,7 +20,7 @@ from licensing.imports.files import detect_format
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.scope import Scope
-from operators.base.uploads import MOST_BYTES
+from operators.base.uploads import MAX_UPLOAD_BYTES
 from operators.catalogue.content_bulk import newest_policies
 
 MOST_COLUMNS = 500  # to choose from
@@ -32,7 +32,8 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
-        help_text=f"CSV with a header, JSON or a sitemap, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+        help_text="CSV with a header, JSON or a sitemap, plain or gzipped, "
+        f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}",
     )
 
     def __init__(
@@ -53,8 +54,8 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MOST_BYTES:
-            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
+        if (file.size or 0) > MAX_UPLOAD_BYTES:
+            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}")
         try:
             self.cleaned_data["format"] = detect_format(file.name or "")
         except InvalidRequest:
@@ -125,8 +126,8 @@ class PlanForm(forms.Form):
         columns = {target: cleaned[target] for target in TARGETS if cleaned[target]}
         for column in self.columns:  # columns named metadata.… are always included
             target = METADATA + column.removeprefix(METADATA)
-            wanted = cleaned["others"] or column.startswith(METADATA)
-            if wanted and column not in columns.values() and target not in TARGETS and is_target(target):
+            is_selected = cleaned["others"] or column.startswith(METADATA)
+            if is_selected and column not in columns.values() and target not in TARGETS and is_target(target):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
         given = {name: value for name, value in defaults.items() if value}

@@ -28,14 +28,14 @@ from unfold.widgets import (
 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
-from licensing.logs.formats import FORMATS, NO_AGENTS, parser_of
+from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
-from operators.base.uploads import LARGER_LOGS, MOST_BYTES, Upload, purge
+from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
 from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
@@ -121,7 +121,7 @@ class LogForm(forms.Form):
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(),
         help_text="The log of a web server or CDN, plain or compressed, "
-        f"of up to {MOST_BYTES >> 20} MiB. {LARGER_LOGS}",
+        f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}",
     )
     format = forms.ChoiceField(
         choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
@@ -142,15 +142,15 @@ class LogForm(forms.Form):
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MOST_BYTES:
-            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER_LOGS}")
+        if (file.size or 0) > MAX_UPLOAD_BYTES:
+            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}")
         return file
 
     def clean_format_string(self) -> str:
         text: str = self.cleaned_data["format_string"]
         if text:
             try:
-                parser_of(text)
+                get_parser(text)
             except InvalidRequest as error:
                 raise forms.ValidationError(error.message) from None
         return text
@@ -188,16 +188,16 @@ class LogUploads(ServiceAdmin[Site]):
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
             purge()
-            about: LogMetadata = {
+            metadata: LogMetadata = {
                 "name": file.name[:255],
                 "site": site.pk,
                 "state": "preview",
                 "format": form.cleaned_data["format_string"] or form.cleaned_data["format"],
                 "with_live": form.cleaned_data["with_live"],
             }
-            upload = Upload.keep(request, file.chunks(), about)
+            upload = Upload.keep(request, file.chunks(), metadata)
             try:
-                carry_out(upload, upload.path("data"), site, dry_run=True)
+                run_log_import(upload, upload.path("data"), site, dry_run=True)
             except InvalidRequest as error:
                 upload.drop_file()
                 form.add_error("file", error.message.replace("--format", "the field format"))
@@ -220,43 +220,48 @@ class LogUploads(ServiceAdmin[Site]):
         if upload is None:
             messages.error(request, GONE)
             return redirect("admin:licensing_site_changelist")
-        site = self.found(request, upload.about["site"])
+        site = self.found(request, upload.metadata["site"])
         if request.method == "POST" and self.has_changing_permission(request, site.pk):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:
-                    carry_out(upload, file, site, dry_run=False)
+                    run_log_import(upload, file, site, dry_run=False)
             return redirect("admin:licensing_site_log", token)
-        about = upload.about
+        metadata = upload.metadata
         return page(
             request,
             self,
             "operators/catalogue/log_import.html",
-            title=f"Import {about['name']} for {site.host}",
+            title=f"Import {metadata['name']} for {site.host}",
             original=site,
-            about={**about, "facts": shown_facts(about)},
-            problems=about.get("problems", [])[:MOST_SHOWN],
+            about={**metadata, "facts": shown_facts(metadata)},
+            problems=metadata.get("problems", [])[:MOST_SHOWN],
             visitors=reverse("admin:visitors"),
             again=reverse("admin:licensing_site_import_log", args=[site.pk]),
             back=change_url(site),
         )
 
 
-def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
+def run_log_import(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
-    about = upload.about
+    metadata = upload.metadata
     result = import_log(
-        file, site.pk, about["format"], dry_run=dry_run, with_live=about["with_live"], most_bytes=MOST_READ
+        file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MOST_READ
     )
-    about["first"], about["last"] = result.first_at, result.last_at
-    about["format"], about["state"] = result.format, "preview" if dry_run else "done"
-    about["facts"], about["imported"] = log_facts(result), result.imported
-    about["problems"] = [(problem.line, problem.message) for problem in result.problems]
+    metadata["first"] = result.first_at
+    metadata["last"] = result.last_at
+    metadata["format"] = result.format
+    metadata["state"] = "preview" if dry_run else "done"
+    metadata["facts"] = log_facts(result)
+    metadata["imported"] = result.imported
+    metadata["problems"] = [(problem.line, problem.message) for problem in result.problems]
     upload.save()
 
 
-def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
+def shown_facts(metadata: LogMetadata) -> list[tuple[str, str]]:
     """Return the stored facts, and the time of the requests in the operator's time zone."""
-    facts, first, last = about.get("facts", []), about.get("first"), about.get("last")
+    facts = metadata.get("facts", [])
+    first = metadata.get("first")
+    last = metadata.get("last")
     if first is None or last is None:
         return facts
     times = [shown_time(datetime.fromisoformat(moment)) for moment in (first, last)]

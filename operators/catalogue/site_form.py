@@ -81,9 +81,9 @@ class SiteForm(ServiceForm):
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         if field_name == "rules" and not self.instance._state.adding:
-            return self.instance.shown_rules
+            return self.instance.rendered_rules
         if field_name == "aliases" and not self.instance._state.adding:
-            return self.instance.shown_aliases
+            return self.instance.ordered_aliases
         return super().get_initial_for_field(field, field_name)
 
     def clean_robots_txt(self) -> str:

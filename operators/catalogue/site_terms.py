@@ -33,7 +33,9 @@ def sentences_about(site: Site) -> list[tuple[str, str]]:
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
     """Show the page; a POST also fetches what the site currently publishes."""
-    told = Publication(site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots())
+    publication = Publication(
+        site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots()
+    )
     rules = [
         {
             "pattern": rule.pattern,
@@ -50,11 +52,11 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         title=f"The terms of {site.host}",
         original=site,
         sentences=sentences_about(site),
-        own_terms=sum(1 for one in {term.item for term in told.terms} if one is not None),
+        own_terms=sum(1 for one in {term.item for term in publication.terms} if one is not None),
         findings=lint_site(site),
-        published=async_to_sync(look_at)(told) if request.method == "POST" else None,
+        published=async_to_sync(look_at)(publication) if request.method == "POST" else None,
         rules=rules,
-        documents=[(path, body.decode()) for path, body in write_documents(told).items()],
+        documents=[(path, body.decode()) for path, body in write_documents(publication).items()],
         back=change_url(site),
     )
 

@@ -113,7 +113,7 @@ class SiteAdmin(LogUploads):
         ]
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
-        return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}
+        return {**super().editable_state(obj, fields), "rules": obj.rendered_rules, "aliases": obj.ordered_aliases}
 
     def create(self, request: HttpRequest, fields: Values) -> Site:
         return site_services.create_site(fields.pop("account").pk, fields)
@@ -218,7 +218,7 @@ class SiteAdmin(LogUploads):
             self,
             obj=site,
             title=f"Delete the site {site.host}?",
-            facts=[("Account", str(site.account)), ("Rules", str(len(site.shown_rules)))],
+            facts=[("Account", str(site.account)), ("Rules", str(len(site.rendered_rules)))],
             effects=[
                 "All its pages are let through at once, except those of items.",
                 "Decisions on its pages remain.",
@@ -250,9 +250,9 @@ class SiteAdmin(LogUploads):
 
     @display(description="Aliases")
     def aliases_in_words(self, site: Site) -> str:
-        return ", ".join(site.shown_aliases)
+        return ", ".join(site.ordered_aliases)
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:
-        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
+        rows = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.rendered_rules)
         return format_html_join("", "<p>{}: {}</p>", rows)

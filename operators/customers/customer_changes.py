@@ -204,8 +204,8 @@ class CustomerChanges(ScopedAdmin[Requester]):
         held = obligations(requester, timezone.now())
 
         def perform(fields: object) -> str:
-            erased = erasure.begin(requester)
-            transaction.on_commit(partial(erasure.finish, erased.pk))
+            erased = erasure.begin_erasure(requester)
+            transaction.on_commit(partial(erasure.finish_erasure, erased.pk))
             return f"The personal data was erased. What remains is listed under {erased.requester_id}."
 
         return confirm(

@@ -57,8 +57,8 @@ class RevenueFigures:
 
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
-    found = usage_rows(choice.account_ids, window)
-    report = usage_report(choice.account_ids, window, found)
+    rows = usage_rows(choice.account_ids, window)
+    report = usage_report(choice.account_ids, window, rows)
     shown = {**choice.account_filter, **window_filter("created", window)}
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
@@ -87,7 +87,7 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
             choice,
             Requester,
             [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]],
-            [list_url(AccessEvent, **shown, requester__id__exact=str(number)) for number in requester_numbers(found)],
+            [list_url(AccessEvent, **shown, requester__id__exact=str(number)) for number in requester_numbers(rows)],
         ),
     )
 
@@ -120,8 +120,8 @@ def ranked_row(
     return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
 
 
-def revenue_figures(choice: Choice, window: Window, now: datetime, found: UnconvertedRevenue) -> RevenueFigures:
-    report = revenue_report(choice.account_ids, window, choice.currency, now, found)
+def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: UnconvertedRevenue) -> RevenueFigures:
+    report = revenue_report(choice.account_ids, window, choice.currency, now, unconverted)
 
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"

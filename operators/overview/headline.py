@@ -66,14 +66,18 @@ class RefusalFigures(Struct, frozen=True):
     since: datetime | None
 
 
-def earned_figures(choice: Choice, window: Window, found: UnconvertedRevenue, revenue: RevenueFigures) -> Earnings:
+def earned_figures(
+    choice: Choice, window: Window, unconverted: UnconvertedRevenue, revenue: RevenueFigures
+) -> Earnings:
     """Return the revenue of a window.
 
     The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
     missing, each currency has its own figures: those with revenue first, then the chosen one.
     """
     shown = {**choice.account_filter, **window_filter("occurred_at", window)}
-    totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
+    totals = sorted(
+        unconverted.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0])
+    )
     booked = [
         EarnedFigure(
             f"{round_to_minor_unit(total, code):,f} {code}",
@@ -112,12 +116,12 @@ def refusal_figures(
     )
 
 
-def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
-    number = str(found.requester)
+def refused_row(refused: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
+    number = str(refused.requester)
     return RefusedRequester(
-        name=found.name or found.id,
+        name=refused.name or refused.id,
         link=reverse("admin:licensing_requester_change", args=[number]),
-        count=f"{found.count:,}",
+        count=f"{refused.count:,}",
         decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **shown),
         issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
     )
@@ -184,17 +188,17 @@ def notices(
     request: HttpRequest, choice: Choice, window: Window, shown: Mapping[str, object], denials: Mapping[str, int]
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
-    told = []
+    lines = []
     revenue = shown.get("revenue")
     if isinstance(revenue, RevenueFigures) and revenue.left_out:
-        told.append(
+        lines.append(
             Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )
     for kind in ATTENTION:
         rows = shown.get(kind.part)
         if isinstance(rows, list) and rows:
             more = "More than " if shown.get(kind.more) else ""
-            told.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+            lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
     if count := denials.get(Reason.NO_POLICY, 0):
-        told += notices_without_policy(request, choice, window, count)
-    return told
+        lines += notices_without_policy(request, choice, window, count)
+    return lines

@@ -165,10 +165,10 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
     denials = newest_since(list(account_ids), now - RECENT, MOST_SCANNED).filter(licensed, allowed=False).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
-    found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
-    licenses = leading_licenses({row["requester_id"] for row in found}) if found else {}
+    rows = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
+    licenses = leading_licenses({row["requester_id"] for row in rows}) if rows else {}
     denied: dict[int, DenialCounts] = {}
-    for row in found:
+    for row in rows:
         number = row["requester_id"]
         held, changed = licenses[number]
         if row["last"] > changed:
@@ -183,7 +183,7 @@ def leading_licenses(requesters: Iterable[int]) -> dict[int, tuple[License, date
     own = standing_first(License.objects.filter(requester=OuterRef("pk")))
     first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))
     latest = License.objects.filter(requester=OuterRef("requester")).order_by("-updated").values("updated")[:1]
-    found = (
+    licenses = (
         License.objects.filter(pk__in=first).select_related("requester__account").annotate(changed=Subquery(latest))
     )
-    return {held.requester_id: (held, held.changed) for held in found}
+    return {held.requester_id: (held, held.changed) for held in licenses}

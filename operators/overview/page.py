@@ -85,7 +85,7 @@ def link_to(request: HttpRequest, page: str, permission: str) -> str:
     return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""
 
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 
 
 class AccountRow(Struct, frozen=True):
@@ -144,7 +144,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     with in_memory():
         found = reading.read(lambda: figures(request, choice, sees, window, now))
         context |= {**found.context, "as_of": reading.as_of}
-        context |= to_look_after(request, choice, sees, found.days, now)
+        context |= attention_context(request, choice, sees, found.days, now)
         context["notices"] = notices(request, choice, window, context, found.denials)
     return context
 
@@ -178,13 +178,13 @@ def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window:
         context["steps"] = None if usage.chart else first_steps(request, choice)
         context["refused"] = refusal_figures(request, choice, window, denials)
     if sees["revenue"]:
-        found = unconverted_revenue(choice.account_ids, window)
-        revenue = revenue_figures(choice, window, now, found)
-        context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
+        unconverted = unconverted_revenue(choice.account_ids, window)
+        revenue = revenue_figures(choice, window, now, unconverted)
+        context |= {"revenue": revenue, "earned": earned_figures(choice, window, unconverted, revenue)}
     return Figures(context, days, denials)
 
 
-def to_look_after(
+def attention_context(
     request: HttpRequest, choice: Choice, sees: dict[str, bool], days: dict[str, Days], now: datetime
 ) -> dict[str, object]:
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
@@ -192,9 +192,9 @@ def to_look_after(
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:
-        context |= keys_to_look_after(choice, now)
+        context |= keys_needing_attention(choice, now)
     if sees["webhooks"]:
-        context["webhooks"] = webhooks_to_look_after(choice)
+        context["webhooks"] = failing_webhooks(choice)
     if sees["accounts"]:
         rows = active_accounts(choice, days)
         context |= {
@@ -205,7 +205,7 @@ def to_look_after(
     return context
 
 
-def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
+def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS.
 
     Refusals that are over are left out.
@@ -213,30 +213,30 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
-    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1])
+    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
     refused, others = [], []
-    for key in found[:MOST_ROWS]:
+    for key in found[:MAX_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):
             continue
         if refusal:
             refused.append(KeyRow(key, change_url(key), refusal))
         else:
-            others.append(KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))))
+            others.append(KeyRow(key, change_url(key), ", ".join(key_states.key_warnings(key, now))))
     return {
         "refused_keys": refused,
         "keys": others,
-        "more_keys": len(found) > MOST_ROWS,
+        "more_keys": len(found) > MAX_ROWS,
         "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }
 
 
-def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
+def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
-    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
+    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
     return [(change_url(one), one.url, describe_trouble(one)) for one in found]
 
 
@@ -262,4 +262,4 @@ def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
         if (used := use[account.pk]).day.count or used.edge_day.count or days.get(account.pk, Days()).today
     ]
     rows.sort(key=lambda row: (not row.use.is_near, -max(row.days.today, row.use.day.count), row.account.pk))
-    return rows[:MOST_ROWS]
+    return rows[:MAX_ROWS]

@@ -77,29 +77,31 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
         AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **window_filter("created", window)
     )
     pages = unknown_pages(choice, window)
-    told = []
+    notices = []
     if items := max(count - pages.total(), 0):
-        asked = "decision was denied" if items == 1 else "decisions were denied"
+        denied = "decision was denied" if items == 1 else "decisions were denied"
         may_see = request.user.has_perm("licensing.view_content")
         link = list_url(Content, linked="no", **choice.account_filter) if may_see else decisions
-        told.append(Notice(f"{items:,} {asked} because the item had no policy. Link one.", link))
+        notices.append(Notice(f"{items:,} {denied} because the item had no policy. Link one.", link))
     if others := pages.pop(NO_SITE, 0):
-        asked = (
+        denied = (
             "request was denied because its host has no site"
             if others == 1
             else ("requests were denied because their hosts have no site")
         )
-        told.append(Notice(f"{others:,} {asked}. Add one, or let the account allow other hosts.", decisions))
+        notices.append(Notice(f"{others:,} {denied}. Add one, or let the account allow other hosts.", decisions))
     if pages:
-        told.append(notice_of_sites(request, pages, decisions))
-    return told
+        notices.append(notice_of_sites(request, pages, decisions))
+    return notices
 
 
 def unknown_pages(choice: Choice, window: Window) -> Counter[str]:
     """Return how many requests for pages without an item were denied, by site id; NO_SITE for hosts without one."""
     newest, _ = newest_decisions(choice.account_ids, window, MOST_SCANNED)
-    found = newest.filter(reason=Reason.NO_POLICY, content__deleted_at__isnull=False, facts__has_key="url").order_by()
-    rows = found.values_list(KT("facts__siteId")).annotate(number=Count("pk"))
+    decisions = newest.filter(
+        reason=Reason.NO_POLICY, content__deleted_at__isnull=False, facts__has_key="url"
+    ).order_by()
+    rows = decisions.values_list(KT("facts__siteId")).annotate(number=Count("pk"))
     return Counter({site or NO_SITE: number for site, number in rows})
 
 
@@ -107,10 +109,10 @@ def notice_of_sites(request: HttpRequest, pages: Counter[str], decisions: str) -
     """Return the notice about requests for unknown pages. They are counted by site id."""
     may_see = request.user.has_perm("licensing.view_site")
     number = pages.total()
-    asked = "request was denied" if number == 1 else "requests were denied"
+    denied = "request was denied" if number == 1 else "requests were denied"
     site = Site.objects.filter(pk=next(iter(pages))).first() if len(pages) == 1 else None
     where, link = f"{len(pages):,} sites deny", list_url(Site)
     if len(pages) == 1:
         where, link = ("a site denies", decisions) if site is None else (f"{site.host} denies", change_url(site))
-    text = f"{number:,} {asked} because {where} unknown pages. Change its setting, or add a pattern with a policy."
+    text = f"{number:,} {denied} because {where} unknown pages. Change its setting, or add a pattern with a policy."
     return Notice(text, link if may_see else decisions)

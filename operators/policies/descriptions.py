@@ -31,15 +31,15 @@ def rule_name(index: int) -> str:
 
 def with_rule_names(text: str) -> str:
     """Replace the API's paths in a sentence: `rules[0]` by "rule 1"."""
-    return IN_API.sub(lambda found: f"rule {int(found[1]) + 1}", text)
+    return IN_API.sub(lambda match: f"rule {int(match[1]) + 1}", text)
 
 
 def place_in_words(path: str) -> str:
     """Return what a path names: "Rule 1, conditions.tags" for `rules[0].conditions.tags`; other paths as they are."""
-    found = IN_API.fullmatch(path)
-    if found is None:
+    match = IN_API.fullmatch(path)
+    if match is None:
         return path
-    return ", ".join(filter(None, (rule_name(int(found[1])), found[2])))
+    return ", ".join(filter(None, (rule_name(int(match[1])), match[2])))
 
 
 def describe_test(test: PolicyTest) -> str:
@@ -163,14 +163,14 @@ def describe_row(row: RuleRow) -> RuleInWords:
 
 def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
     """Return each row's lint findings, as it would be saved; none while any rule is incomplete."""
-    told: list[list[str]] = [[] for _ in rows]
+    messages: list[list[str]] = [[] for _ in rows]
     arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
     try:
         rules = parse_rules([row_rule(row) for row in arranged])
     except Fault:
-        return told
+        return messages
     for finding in lint(rules, default_action, now):
         for index, row in enumerate(arranged):
             if f"{finding.path}.".startswith((f"rules[{index}].",)):
-                told[int(row["row"])].append(with_rule_names(finding.message))
-    return told
+                messages[int(row["row"])].append(with_rule_names(finding.message))
+    return messages

@@ -92,12 +92,12 @@ def read(text: str) -> PolicyTest | None:
     return test
 
 
-def with_expectation(text: str, wanted: str) -> str:
+def with_expectation(text: str, expected: str) -> str:
     """Return the example with the chosen outcome."""
     test = read(text)
-    if test is None or wanted not in ("allowed", "denied") or test["expect"]["allowed"] is (wanted == "allowed"):
+    if test is None or expected not in ("allowed", "denied") or test["expect"]["allowed"] is (expected == "allowed"):
         return text
-    return orjson.dumps({**test, "expect": {"allowed": wanted == "allowed"}}).decode()
+    return orjson.dumps({**test, "expect": {"allowed": expected == "allowed"}}).decode()
 
 
 def as_text(sent: Sequence[str]) -> str:

@@ -47,13 +47,13 @@ def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
 
 def asked_for(rule: RuleJson, condition: str) -> list[str]:
     """Return the values of a condition in a rule; empty without it."""
-    wanted = rule["conditions"].get(condition, [])
-    return list(map(str, wanted if isinstance(wanted, list) else [wanted]))
+    values = rule["conditions"].get(condition, [])
+    return list(map(str, values if isinstance(values, list) else [values]))
 
 
 def known_permissions(account_ids: Iterable[str]) -> set[str]:
     """Return permissions that rules grant or require, without `full_access`, which nobody requests."""
-    found: set[str] = set()
+    names: set[str] = set()
     for rule in known_rules(account_ids):
-        found.update(rule.get("permissions") or (), asked_for(rule, "permission"))
-    return found - {"full_access"}
+        names.update(rule.get("permissions") or (), asked_for(rule, "permission"))
+    return names - {"full_access"}

@@ -138,8 +138,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         account = cleaned.get("account") or getattr(form.instance, "account", None)
         if "rules" not in cleaned or "default_action" not in cleaned or account is None:
             return None
-        found = lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
-        return [replace(one, path=place_in_words(one.path), message=with_rule_names(one.message)) for one in found]
+        raw = lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
+        return [replace(one, path=place_in_words(one.path), message=with_rule_names(one.message)) for one in raw]
 
     @heavy
     def words(self, request: HttpRequest) -> HttpResponse:
@@ -147,12 +147,12 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         if request.method != "POST" or not self.has_view_permission(request):
             raise PermissionDenied
         rows = submitted_rows(request.POST)
-        found = lint_rows(rows, request.POST.get("default_action", "deny"), timezone.now())
+        messages = lint_rows(rows, request.POST.get("default_action", "deny"), timezone.now())
         return JsonResponse(
             {
                 "rules": [
                     {"sentence": one.sentence, "place": one.place, "findings": findings}
-                    for one, findings in zip(map(describe_row, rows), found, strict=True)
+                    for one, findings in zip(map(describe_row, rows), messages, strict=True)
                 ]
             }
         )

@@ -149,8 +149,8 @@ def row_rule(row: RuleRow) -> dict[str, object]:
         conditions["default"] = True
     conditions |= {name: row[name] == "yes" for name in FLAGS if row[name]}
     for name in LISTS:
-        if wanted := lines(row[name]):
-            conditions[name] = wanted if len(wanted) > 1 else wanted[0]
+        if values := lines(row[name]):
+            conditions[name] = values if len(values) > 1 else values[0]
     conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
     conditions |= {name: read_object(name, row[name]) for name in OBJECTS if row[name].strip()}
     rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
@@ -201,7 +201,7 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
     conditions = rule["conditions"]
     if not isinstance(conditions, dict):
         raise TypeError("A rule's conditions must be an object.")
-    return {**rule, "conditions": {name: as_list(wanted) for name, wanted in conditions.items()}}
+    return {**rule, "conditions": {name: as_list(value) for name, value in conditions.items()}}
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------

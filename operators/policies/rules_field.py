@@ -102,13 +102,13 @@ class RulesWidget(CompositeWidget):
             known = CONDITIONS[name]
             return field(name, known.label, hint=known.hint, **more)
 
-        told = describe_row(row)
+        description = describe_row(row)
         return {
             "index": index,
             "number": index + 1 if isinstance(index, int) else "",
-            "sentence": told.sentence,
-            "place": told.place,
-            "open": not told.is_complete or any(place == index for place, _ in self.errors),
+            "sentence": description.sentence,
+            "place": description.place,
+            "open": not description.is_complete or any(place == index for place, _ in self.errors),
             "error": self.errors.get((index, "")) if isinstance(index, int) else None,
             "action": field("action", "Action", choices=ACTIONS),
             "priority": field("priority", "Priority"),

@@ -105,8 +105,8 @@ class PolicySimulator(ServiceAdmin[Policy]):
         doing = request.POST.get("do")
         sent = request.POST.dict()
         trial = TrialForm(request.POST if doing == "trial" else None, sent, account_id=policy.account_id)
-        asked = request.POST if doing == "replay" else None
-        replay = ReplayOfNewForm(policy.account_id, asked, sent) if is_new else ReplayForm(asked, initial=sent)
+        data = request.POST if doing == "replay" else None
+        replay = ReplayOfNewForm(policy.account_id, data, sent) if is_new else ReplayForm(data, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
         context: dict[str, object] = {
             "trial": trial,
@@ -135,12 +135,14 @@ class PolicySimulator(ServiceAdmin[Policy]):
             draft, reading = compile_draft(policy, {**fields}), Reading()
 
             def backtest() -> tuple[Simulation, dict[str, object]]:
-                found = simulate(decided_by, draft, start, end)
-                return found, present_simulation(decided_by, found)
+                simulation = simulate(decided_by, draft, start, end)
+                return simulation, present_simulation(decided_by, simulation)
 
-            found, context["result"] = reading.read(backtest)
+            simulation, context["result"] = reading.read(backtest)
             context["as_of"] = reading.as_of
-            context["at_stake"] = [in_full(amount, currency) for currency, amount in sorted(found.at_stake.items())]
+            context["at_stake"] = [
+                in_full(amount, currency) for currency, amount in sorted(simulation.at_stake.items())
+            ]
         title = f"Simulator: {policy.name or 'a new policy'}"
         original = None if is_new else policy
         return page(

@@ -94,10 +94,10 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
 
 
 def row_address(cl: ChangeList, obj: Model) -> str:
-    found: str = add_preserved_filters(
+    address: str = add_preserved_filters(
         {"preserved_filters": cl.preserved_filters, "opts": cl.opts}, cl.url_for_result(obj)
     )
-    return found
+    return address
 
 
 def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:

@@ -160,7 +160,7 @@ def test_a_viewer_sees_items_and_can_do_nothing_to_them(account, sign_in):
 
 @pytest.mark.parametrize("most", [1, 10_000])
 def test_a_search_finds_by_id_and_by_words_whether_few_match_or_many(admin, account, monkeypatch, most):
-    monkeypatch.setattr("operators.base.searching.MOST", most)
+    monkeypatch.setattr("operators.base.searching.MAX_ROWS", most)
     for number in range(2):
         factories.content(account, title=f"Tide table {number}")
     factories.content(account, title="Else", external_id="tide-9")

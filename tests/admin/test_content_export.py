@@ -9,7 +9,7 @@ from kit.http.rendering import render_json
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import Plan, carry_out, read_columns
+from licensing.imports.preview import Plan, read_columns, run_plan
 from operators.base import exporting
 from operators.base.links import list_url
 from operators.staff.services import create_operator
@@ -56,7 +56,7 @@ def test_an_export_can_be_imported_without_changes(admin, account, tmp_path):
     columns, _ = read_columns(path, "csv")
     plan = Plan(account.pk, "csv", columns_by_name(columns))
     with (tmp_path / "bad").open("wb") as bad:
-        outcome = carry_out(path, plan, bad, dry_run=False)
+        outcome = run_plan(path, plan, bad, dry_run=False)
     assert (outcome.problem, outcome.tally["unchanged"], outcome.bad) == (None, 1, [])
     stored = Content.objects.get(pk=item.pk)
     assert render_json(ContentSerializer(stored).data) == render_json(ContentSerializer(item).data)

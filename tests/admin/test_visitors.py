@@ -10,7 +10,7 @@ from django.utils.html import strip_tags
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
 from licensing.visits.models import EdgeUsage, Kind, Page
-from licensing.visits.pages import digest_of
+from licensing.visits.pages import url_digest
 from operators.catalogue import crawls as crawls_module
 from tests import factories
 
@@ -129,7 +129,7 @@ def crawls(account):
     def took(requester_id, path, counts, *, by="address", days=0, violations=0):
         requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
         url = f"https://pub.example{path}"
-        page = Page.objects.create(account=account, digest=digest_of(url), url=url, site=site)
+        page = Page.objects.create(account=account, digest=url_digest(url), url=url, site=site)
         for kind, number in ((Kind.VISITOR, 0), (Kind.VISITOR_OF_PAGE, page.pk)):
             EdgeUsage.objects.create(
                 account=account, kind=kind, day=today - timedelta(days=days), page_id=number, requester=requester,
@@ -210,3 +210,13 @@ def test_the_chart_is_grouped_and_adds_up_what_is_beyond_the_first(admin, crawls
     rows = rows_of(admin, by="operator")
     assert ["Day (UTC)", "Google", "Others", "Total"] in rows
     assert [f"{timezone.now():%Y-%m-%d}", "1,200", "7", "1,207"] in rows
+
+
+def test_the_reports_of_the_page_share_one_reading(admin, visits, django_assert_max_num_queries):
+    """Otherwise a visit that is counted in between is in one report and not in the others."""
+    visits("crawler:gptbot", "address", (5, 0, 1))
+    for below in ("", "https://pub.example/"):
+        with django_assert_max_num_queries(20) as queries:
+            assert admin.get(PAGE, {"below": below}).status_code == 200
+        readings = [query["sql"] for query in queries.captured_queries if '"licensing_visitscounted"' in query["sql"]]
+        assert len(readings) == 1

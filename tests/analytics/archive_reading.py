@@ -8,8 +8,8 @@ import pytest
 from analytics.archive import dropping
 from analytics.archive.copying import archive
 from analytics.archive.dropping import drop_archived
-from analytics.archive.horizon import remembered
-from analytics.events.partitions import ensure_partitions, month_after, month_of
+from analytics.archive.horizon import horizon_cache
+from analytics.events.partitions import ensure_partitions, month_after, month_start
 from analytics.models import AccessEvent
 from licensing.policies.decision import Reason
 from tests import factories
@@ -43,16 +43,16 @@ def pages(api, query, limit):
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
     monkeypatch.setattr(dropping, "GRACE", 0)
-    remembered.forget()
+    horizon_cache.clear()
     yield
-    remembered.forget()
+    horizon_cache.clear()
 
 
 @pytest.fixture
 def events(account):
     """Decisions of four months with policies and facts of every kind."""
     for month in range(3):
-        ensure_partitions(month_after(month_of(BEGIN), month), months_ahead=0)
+        ensure_partitions(month_after(month_start(BEGIN), month), months_ahead=0)
     record_all(some_events(account, 300, BEGIN, 80, seed=11))
     draw, policy = random.Random(5), factories.policy(account)
     for event in AccessEvent.objects.all():

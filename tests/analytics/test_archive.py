@@ -15,7 +15,7 @@ from analytics.archive import changes, copying
 from analytics.archive.copying import archive
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.table import ArchiveError, DecisionTable
-from analytics.events.partitions import month_of
+from analytics.events.partitions import month_start
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from licensing.account_deletion import delete_account
@@ -89,7 +89,7 @@ def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_ac
     record_all(some_events(other_account, 50, BEGIN, 40, seed=1))
     publisher(account)
     now = timezone.now()
-    past = month_of(now) - timedelta(days=3)
+    past = month_start(now) - timedelta(days=3)
     lines = [combined(past + timedelta(minutes=n), "/premium/1", "GPTBot/1.0") for n in range(20)]
     import_log(written(tmp_path / "one.log", lines[:10]))
     archive(now)

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from analytics.archive import changes, copying, dropping
 from analytics.archive.copying import archive
 from analytics.archive.dropping import drop_archived
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from analytics.archive.reading import Stretch
+from analytics.archive.reading import ArchiveQuery
 from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import list_partitions
 from analytics.events.retention import purge_events
@@ -61,8 +61,8 @@ def test_counts_are_the_same_and_read_only_parts_of_days_in_the_archive(api, eve
     before, read = counts(), []
     assert len(set(before)) > 30
     move_to_archive()
-    count = Stretch.count
-    monkeypatch.setattr(Stretch, "count", lambda part, seconds: read.append(part) or count(part, seconds))
+    count = ArchiveQuery.count
+    monkeypatch.setattr(ArchiveQuery, "count", lambda part, seconds: read.append(part) or count(part, seconds))
     assert counts() == before
     assert read
     assert all(part.end - part.begin < timedelta(days=1) for part in read)
@@ -202,9 +202,9 @@ def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_
 def test_reading_continues_in_the_file_that_an_erasure_rewrote(api, account, events, table, place, monkeypatch):
     monkeypatch.setattr(copying, "CHUNK", 7)
     move_to_archive()
-    stretch, former = Stretch(account.pk, None, HORIZON), place.files(".parquet")
-    wanted = [one["id"] for chunk in stretch.chunks(5) for one in chunk]
-    being_read = stretch.chunks(5)
+    stretch, former = ArchiveQuery(account.pk, None, HORIZON), place.files(".parquet")
+    wanted = [one["id"] for chunk in stretch.read_in_chunks(5) for one in chunk]
+    being_read = stretch.read_in_chunks(5)
     found = next(being_read)
     assert api.delete(f"/v1/requesters/{events[0].requester.requester_id}").status in (200, 204)
     archive(NOW)
@@ -240,7 +240,7 @@ def test_a_damaged_file_is_an_error_of_the_service_too(api, events, table, folde
         drop_archived(NOW, NOW)
     assert AccessEvent.objects.count() == 300
     ArchiveHorizon.objects.create(pk=1, begin=HORIZON)
-    remembered.forget()
+    horizon_cache.clear()
     for path in (f"{LIST}?count=none&limit=100&created[lt]=2026-02-01", f"{LIST}?count=exact&url={URLS[0]}"):
         reply = api.get(path)
         assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
@@ -255,7 +255,7 @@ def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, even
     assert page["totalCountIsExact"] is False
     assert page["totalCount"] >= 2
     with statements.time_limit(0), pytest.raises(ServiceUnavailable, match="Narrow the filters"):
-        Stretch(account.pk, None, HORIZON).read(1, descending=True)
+        ArchiveQuery(account.pk, None, HORIZON).read(1, descending=True)
 
 
 def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed_or_is_not_archived(

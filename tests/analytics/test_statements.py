@@ -3,14 +3,13 @@ import random
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from threading import Thread
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.events.partitions import month_after, month_of
+from analytics.events.partitions import month_after, month_start
 from analytics.ledger.entries import add_entries
 from analytics.ledger.services import adjust
 from analytics.models import (
@@ -32,7 +31,7 @@ from licensing.account_deletion import delete_account
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.examples import examples
-from tests.lock_waits import late_copy
+from tests.lock_waits import at_once, late_copy
 
 # A thousand and more take minutes: STATEMENT_HISTORIES=2000.
 HISTORIES = int(os.environ.get("STATEMENT_HISTORIES") or examples(75))
@@ -198,18 +197,7 @@ def test_of_closings_at_the_same_moment_each_month_is_closed_once():
     account = factories.account()
     for month in (1, 2, 3, 4):
         ledger.add(account, created=datetime(2026, month, 5, tzinfo=UTC))
-    closed = []
-
-    def work():
-        closed.append(close_due(datetime(2026, 5, 2, tzinfo=UTC)))
-        connection.close()
-
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(closed) == 4
+    assert sum(at_once(*[lambda: close_due(datetime(2026, 5, 2, tzinfo=UTC))] * 4)) == 4
     assert (ClosedStatement.objects.count(), ClosedLine.objects.count()) == (4, 4)
     assert find_differences(["statements", "lines"]) == []
 
@@ -239,7 +227,7 @@ def test_a_month_closes_after_commits_that_come_hours_late(monkeypatch):
     account, now = factories.account(), datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    end = month_after(month_of(now))
+    end = month_after(month_start(now))
     for its_clock in ("kit.storage.reading.database_time", "django.utils.timezone.now"):
         monkeypatch.setattr(its_clock, lambda: end + timedelta(hours=5))
     with late_copy(LedgerEntry.objects.get()) as session:
@@ -255,7 +243,7 @@ def test_a_machine_whose_clock_is_ahead_closes_no_month_before_its_end(account):
     now = datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
-    assert close_due(month_after(month_of(now)) + timedelta(hours=5)) == 0
+    assert close_due(month_after(month_start(now)) + timedelta(hours=5)) == 0
 
 
 def test_amounts_beyond_the_database_keep_no_other_account_from_refills_and_closed_months(

@@ -81,4 +81,4 @@ def test_every_moment_of_a_window_is_in_exactly_one_of_its_buckets(start, length
     moment = data.draw(
         st.datetimes(made.start.replace(tzinfo=None), (made.end - timedelta(microseconds=1)).replace(tzinfo=None))
     )
-    assert made.bucket_of(moment.replace(tzinfo=UTC)) in buckets
+    assert made.bucket_start(moment.replace(tzinfo=UTC)) in buckets

@@ -8,7 +8,7 @@ from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine
 
-from analytics.archive.table import url_of
+from analytics.archive.table import sqlalchemy_url
 from config.upkeep import JOBS_OF_EACH_PROCESS, run
 from operators.base.uploads import purge
 from tests.documentation.blocks import block
@@ -80,7 +80,7 @@ def test_folders_with_characters_of_urls_and_endpoints_without_a_scheme_are_refu
     ],
 )
 def test_the_catalogue_is_on_the_servers_of_the_database(conninfo, ports):
-    engine = create_engine(url_of(conninfo))
+    engine = create_engine(sqlalchemy_url(conninfo))
     _, options = engine.dialect.create_connect_args(engine.url)
     assert options.pop("port") == ports
     assert options.items() >= {(name, one) for name, one in conninfo_to_dict(conninfo).items() if name != "port"}

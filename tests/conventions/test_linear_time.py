@@ -56,7 +56,7 @@ from licensing.imports.sitemaps import Sitemap
 from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
-from licensing.logs.formats import detect_line, parser_of
+from licensing.logs.formats import detect_line, get_parser
 from licensing.logs.importer import UNASKED
 from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import network
@@ -103,19 +103,19 @@ HOSTILE_LINES = ("[", "[]", "x [", "x [] ", '] "', '[] "', '\\"', '"\\', "1.2.3.
 
 
 def parse_cloudfront(text: str) -> object:
-    parse = parser_of("cloudfront")
+    parse = get_parser("cloudfront")
     parse("#Fields: date time c-ip cs-method cs(Host) cs-uri-stem cs-uri-query sc-status cs(Referer) cs(User-Agent)")
     return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
 
 
 def parse_w3c(text: str) -> object:
-    parse = parser_of("w3c")
+    parse = get_parser("w3c")
     parse("#Fields: date time c-ip cs-method cs-uri-stem sc-status cs(User-Agent)")
     return parse(f"2026-11-24 10:00:00 192.0.2.1 GET {text} 200 {text}")
 
 
-PARSE_CADDY, PARSE_FASTLY = parser_of("caddy"), parser_of("fastly")
-PARSE_NGINX_JSON, PARSE_ENVOY = parser_of("nginx-json"), parser_of("envoy")
+PARSE_CADDY, PARSE_FASTLY = get_parser("caddy"), get_parser("fastly")
+PARSE_NGINX_JSON, PARSE_ENVOY = get_parser("nginx-json"), get_parser("envoy")
 EVERY_FIELD = compile_format(
     '%{X-Forwarded-For}i, %h %u: %{%d/%b/%Y %T %z}t %v/%U%q |%r| %>s "%{Referer}i" "%{User-Agent}i" %D'
 )

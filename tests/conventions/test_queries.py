@@ -2,7 +2,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from licensing.access.lookup.pages import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
@@ -26,7 +26,7 @@ def forgetful():
 
 
 def queries_of(api, path, **query):
-    remembered.current()  # a process asks for the archive's horizon every ten seconds
+    horizon_cache.current()  # a process asks for the archive's horizon every ten seconds
     with CaptureQueriesContext(connection) as captured:
         assert api.get(path, **query).status == 200
     around = ("SAVEPOINT", "RELEASE SAVEPOINT")  # of a count, within the test's own transaction

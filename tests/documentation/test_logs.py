@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from analytics.models import AccessEvent
-from licensing.logs.formats import FORMATS, parser_of
+from licensing.logs.formats import FORMATS, get_parser
 from tests import factories
 from tests.client import ApiClient
 from tests.commands.calling import printed_json
@@ -101,4 +101,4 @@ def test_the_guide_names_every_format_and_its_format_strings_can_be_used() -> No
     strings = re.findall(r"\| `'(.+)'` \|", text)
     assert len(strings) == 6
     for string in strings:
-        parser_of(string)
+        get_parser(string)

@@ -1,15 +1,14 @@
-from datetime import timedelta
 from random import Random
 
 import pytest
 from django.utils import timezone
 
 from config import upkeep
-from licensing.visits import counting, former
+from licensing.visits import former
 from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
-from licensing.visits.pages import digest_of
+from licensing.visits.pages import url_digest
 from tests import factories
-from tests.edge.asking import READERS
+from tests.edge.asking import READERS, count_all
 
 HOST = "https://pub.example"
 AGENTS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1"]
@@ -46,10 +45,6 @@ def visit(ask, requests, seed):
         ask(path, user_agent=random.choice(AGENTS), referer=random.choice(REFERERS))
 
 
-def count_all():
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
-
-
 def reports(api):
     return [api.get(f"/v1/analytics/{name}", **query).body for name, query in REPORTS]
 
@@ -58,7 +53,7 @@ def former_page(row, scheme):
     """Return the row's page, or the http page that earlier versions counted it under."""
     url = row.page.url.replace("https:", scheme)
     page, _ = Page.objects.get_or_create(
-        account_id=row.account_id, digest=digest_of(url), defaults={"url": url, "site_id": row.page.site_id}
+        account_id=row.account_id, digest=url_digest(url), defaults={"url": url, "site_id": row.page.site_id}
     )
     return page
 
@@ -138,7 +133,7 @@ def test_another_accounts_counts_are_moved_apart(ask, api, other_api, account, o
     before = reports(api)
     count_all()
     count_as_the_version_before()
-    page = Page.objects.create(account=other_account, digest=digest_of(f"{HOST}/open/a"), url=f"{HOST}/open/a")
+    page = Page.objects.create(account=other_account, digest=url_digest(f"{HOST}/open/a"), url=f"{HOST}/open/a")
     now = timezone.now()
     counts = {
         "account": other_account,

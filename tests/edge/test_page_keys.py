@@ -110,7 +110,7 @@ def test_migrate_data_lists_pages_whose_items_have_different_policies(account, s
 
 
 def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
-    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html", "query"], ["id"])
+    settings.SAME_PAGE = SamePage.from_words(["trailing-slash", "index.html", "query"], ["id"])
     for uri in ("/a", "/b/index.html", "/c?id=1&utm=mail"):
         factories.content(account, source=f"https://pub.example{uri}", policy_id=shut.pk)
     for uri in ("/a/", "/a/index.html", "/a;x/", "/b", "/b/", "/c/?id=1", "/c?utm=x&id=1"):
@@ -123,14 +123,14 @@ def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
 )
 def test_same_page_settings_do_not_change_patterns(ask, account, shut, settings, uri):
     factories.site(account, {"/premium/*": shut, "/about$": shut}, host="pub.example")
-    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html"], [])
+    settings.SAME_PAGE = SamePage.from_words(["trailing-slash", "index.html"], [])
     assert ask(uri).status == 403
 
 
 def test_the_longest_pattern_decides_about_a_page_with_several_spellings(ask, account, shut, settings):
     open_ = factories.policy(account, READERS)
     factories.site(account, {"/a/$": shut, "/a": open_, "/b/": open_, "/b/index.html": shut}, host="pub.example")
-    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html"], [])
+    settings.SAME_PAGE = SamePage.from_words(["trailing-slash", "index.html"], [])
     answers = {uri: ask(uri).status for uri in ("/a/", "/a/index.html", "/a/b", "/b/", "/b/index.html")}
     assert answers == {"/a/": 403, "/a/index.html": 403, "/a/b": 200, "/b/": 200, "/b/index.html": 403}
 

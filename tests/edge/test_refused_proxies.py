@@ -44,8 +44,8 @@ def test_a_key_notes_why_a_proxy_is_refused_with_it(ask, account, site, clock):
         "untrusted": "X-Forwarded-Uri counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
     }
     for name in reasons:
-        assert "refused at the edge" in states.warnings_of(ApiKey.objects.get(name=name), clock.now)
-    assert states.warnings_of(ApiKey.objects.get(name="good"), clock.now) == []
+        assert "refused at the edge" in states.key_warnings(ApiKey.objects.get(name=name), clock.now)
+    assert states.key_warnings(ApiKey.objects.get(name="good"), clock.now) == []
 
 
 def test_a_refusal_lasts_until_the_key_is_used_again_or_for_a_day(ask, account, site, clock):
@@ -65,7 +65,7 @@ def test_a_refusal_lasts_until_the_key_is_used_again_or_for_a_day(ask, account, 
     key.update(allowed_ips=[], last_used_at=clock.now + timedelta(minutes=5))
     clock.advance(minutes=6)
     assert refused(clock.now) == {}
-    assert states.warnings_of(key.get(), clock.now) == []
+    assert states.key_warnings(key.get(), clock.now) == []
     key.update(allowed_ips=["203.0.113.9/32"])
     clock.advance(hours=1)
     ask("/premium/a", x_licensing_key=text)
@@ -78,5 +78,5 @@ def test_the_first_question_with_a_key_that_was_revoked_meanwhile_is_an_outage(a
     assert ask("/premium/a", x_licensing_key=text).status == 200
     revoke_api_key(ApiKey.objects.get(name="Proxy"))
     reply = ask("/premium/a", x_licensing_key=text, x_licensing_errors="503")
-    assert (reply.status, reply.error["code"]) == (503, "invalid_api_key")
+    assert reply.status_and_code == (503, "invalid_api_key")
     assert list(refused(clock.now)) == ["Proxy"]

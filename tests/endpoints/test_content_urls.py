@@ -194,7 +194,7 @@ TWO_PAGES = [
     ("words", "parameters", "kept", "sent"), [*ONE_PAGE, *((*one[:2], one[3], one[2]) for one in ONE_PAGE)]
 )
 def test_a_setting_names_the_parts_of_a_url_that_are_ignored(found, account, settings, words, parameters, kept, sent):
-    settings.SAME_PAGE = SamePage.of(words, parameters)
+    settings.SAME_PAGE = SamePage.from_words(words, parameters)
     assert found(sent) is None
     item = factories.content(account, source=kept)
     assert found(sent) == item.pk
@@ -202,13 +202,13 @@ def test_a_setting_names_the_parts_of_a_url_that_are_ignored(found, account, set
 
 @pytest.mark.parametrize(("words", "parameters", "kept", "sent"), TWO_PAGES)
 def test_the_setting_ignores_only_the_named_parts(found, account, settings, words, parameters, kept, sent):
-    settings.SAME_PAGE = SamePage.of(words, parameters)
+    settings.SAME_PAGE = SamePage.from_words(words, parameters)
     factories.content(account, source=kept)
     assert found(sent) is None
 
 
 def test_items_of_before_a_changed_setting_are_found_once_they_have_new_keys(found, account, item, settings):
-    settings.SAME_PAGE = SamePage.of(["trailing-slash"], [])
+    settings.SAME_PAGE = SamePage.from_words(["trailing-slash"], [])
     slashed = factories.content(account, source="https://pub.example/news/d/")
     assert (found(f"{PAGE}/"), has_stale_keys()) == (item.pk, False)  # its own key had no slash
 
@@ -222,7 +222,7 @@ def test_items_of_before_a_changed_setting_are_found_once_they_have_new_keys(fou
 @pytest.mark.django_db(transaction=True)
 def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(account, settings):
     factories.content(account, source=f"{PAGE}/")
-    settings.SAME_PAGE = SamePage.of(["trailing-slash"], [])
+    settings.SAME_PAGE = SamePage.from_words(["trailing-slash"], [])
     with pytest.raises(CommandError, match="migrate_data"):
         call_command("serve")
 
@@ -230,7 +230,7 @@ def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(accoun
 def test_a_setting_that_says_nothing_is_refused():
     for words, parameters in [(["slash"], []), (["trailing-slash"], ["id"]), ([], ["id"])]:
         with pytest.raises(ValueError, match=r"takes|needs"):
-            SamePage.of(words, parameters)
+            SamePage.from_words(words, parameters)
 
 
 def test_items_of_before_are_found_by_url_and_by_page_after_the_migrations(account, other_account, found):

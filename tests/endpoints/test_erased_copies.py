@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 
 from accounts.models import AuditEntry, SavedFilter
 from accounts.webhooks.models import WebhookEndpoint
-from analytics.events import summaries
+from analytics.events import access_summaries
 from analytics.models import AccessEvent
 from tests import factories
 from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
@@ -32,7 +32,7 @@ def test_a_retry_of_a_request_whose_reply_named_the_person_is_refused_and_does_n
     written = AuditEntry.objects.count() - before[1]
     for path, body in naming:
         again = api.post(path, body, headers={"Idempotency-Key": path})
-        assert (again.status, again.error["code"]) == (409, "idempotency_conflict"), path
+        assert again.status_and_code == (409, "idempotency_conflict"), path
         assert "a customer that it named was erased" in again.error["message"], path
     assert (AccessEvent.objects.count(), AuditEntry.objects.count() - written) == before
     again = api.post("/v1/access/check", others, headers={"Idempotency-Key": "other"})
@@ -48,7 +48,7 @@ def test_names_that_checks_gave_leave_replies_and_access_summaries(api, account)
         endpoint, created = WebhookEndpoint.objects.get(), AccessEvent.objects.latest("created").created
         begin = created.replace(second=0, microsecond=0)
         WebhookEndpoint.objects.update(access_told_until=begin)
-        assert summaries.tell_minute(endpoint, begin) == 1
+        assert access_summaries.write_minute(endpoint, begin) == 1
     api.delete(PATH)
     assert tables_with_traces((*TRACES, "Countess")) == set()
 

@@ -6,7 +6,7 @@ from tests import factories
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
     monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 3)
-    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 10)
+    monkeypatch.setattr("licensing.licenses.services.MAX_SCOPE_ENTRIES", 10)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_the_total_size_of_the_licences_of_a_requester_is_limited(api, issue, ac
     item, policy = factories.content(account), factories.policy(account)
     assert issue(contentIds=[item.pk], policyIds=[policy.pk], tags=tags(4)).status == 201
     refused = issue(tags=tags(5))
-    assert (refused.status, refused.error["param"]) == (422, "requesterId")
+    assert refused.status_and_param == (422, "requesterId")
     assert "10 items, tags and policies" in refused.error["message"]
     assert issue(tags=tags(4)).status == 201
 
@@ -47,5 +47,5 @@ def test_a_licence_cannot_grow_past_it_but_shrink(api, issue, monkeypatch):
     held = issue(tags=tags(9))["id"]
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(11)}).status == 422
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(10)}).status == 200
-    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 5)
+    monkeypatch.setattr("licensing.licenses.services.MAX_SCOPE_ENTRIES", 5)
     assert api.patch(f"/v1/licenses/{held}", {"tags": tags(9), "requesterName": "Acme"}).status == 200

@@ -80,7 +80,7 @@ def test_nothing_that_is_stored_or_shown_has_the_persons_data(api, caplog):
         assert not any(trace.encode() in file for trace in TRACES), path
     assert api.get(PATH).status == 404
     again = api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
-    assert (again.status, again.error["code"]) == (409, "idempotency_conflict")
+    assert again.status_and_code == (409, "idempotency_conflict")
     assert not any(trace in str(again.body) for trace in TRACES)
 
 
@@ -239,19 +239,19 @@ def test_an_erasure_is_audited(api):
 @pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("is_of_version_before", [False, True])
 def test_an_erasure_that_a_crash_interrupts_is_finished_by_upkeep(account, is_of_version_before):
-    person = erasure.begin(Requester.objects.get(account=account, requester_id=ID))
+    person = erasure.begin_erasure(Requester.objects.get(account=account, requester_id=ID))
     if is_of_version_before:
         person.erasing = {"id": ID, "texts": ["Ada Byron"], "later": ["Ada King"]}
         person.save()
     assert tables_with_traces() != set()
-    assert erasure.finish_all() == 1
+    assert erasure.finish_interrupted_erasures() == 1
     assert tables_with_traces() == set()
-    assert erasure.finish_all() == 0
+    assert erasure.finish_interrupted_erasures() == 0
 
 
 def test_data_that_came_before_an_interrupted_erasure_was_finished_can_be_erased(api, account):
     api.post("/v1/requesters", {"id": ID})
-    pseudonym = erasure.begin(Requester.objects.get(account=account, requester_id=ID)).requester_id
+    pseudonym = erasure.begin_erasure(Requester.objects.get(account=account, requester_id=ID)).requester_id
     given = {name: PERSON[name] for name in ("name", "email", "notes", "metadata")}
     assert api.patch(f"/v1/requesters/{pseudonym}", given).status == 200
     assert api.delete(f"/v1/requesters/{pseudonym}")["pseudonym"] == pseudonym

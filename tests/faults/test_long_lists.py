@@ -1,6 +1,6 @@
 """Paginating a long list during inserts, and searching one (docs/reference/api.md, Lists and filters).
 
-FAULT_ITEMS sets how many items; benchmarks/list_walk.py measures the pages of 100,000.
+FAULT_ITEMS sets how many items.
 """
 
 import os

@@ -12,7 +12,7 @@ from accounts.auditing import audit
 from analytics.archive import dropping
 from analytics.archive.copying import archive
 from analytics.archive.dropping import drop_archived
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import horizon_cache
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import DecisionTable
@@ -28,11 +28,11 @@ __all__ = ["events", "folder"]  # fixtures
 @pytest.fixture(autouse=True)
 def table(folder, db, monkeypatch):
     monkeypatch.setattr(dropping, "GRACE", 0)
-    remembered.forget()
+    horizon_cache.clear()
     with DecisionTable() as table:
         yield table
         table.discard()
-    remembered.forget()
+    horizon_cache.clear()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ async def close(clients: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
 @pytest.fixture
 def everybody_counts(monkeypatch):
     """Apply the limits to local clients, too."""
-    monkeypatch.setattr(Connections, "client_of", lambda connections, peer: peer)
+    monkeypatch.setattr(Connections, "counted_client", lambda connections, peer: peer)
 
 
 async def test_an_address_has_so_many_connections_and_may_open_another_when_one_has_ended(everybody_counts):
@@ -60,7 +60,7 @@ async def test_all_together_have_so_many_connections():
 async def test_this_machine_and_proxies_are_no_single_clients(settings, peer, client):
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
     async with served(Echo()) as (_, connections):
-        assert connections.client_of(peer) == client
+        assert connections.counted_client(peer) == client
 
 
 def stalled(size: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.server.connections import Connections, connections_of
+from config.server.connections import Connections, get_connections
 from config.server.protocol import BoundedProtocol
 from kit.http.bodies import Disconnected, read_body
 from licensing.access.event_loop.application import respond
@@ -45,7 +45,7 @@ async def served(application: Application) -> AsyncIterator[tuple[tuple[str, int
         lambda: BoundedProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
     )
     try:
-        yield server.sockets[0].getsockname(), connections_of(state)
+        yield server.sockets[0].getsockname(), get_connections(state)
     finally:
         server.close()
         for connection in list(state.connections):

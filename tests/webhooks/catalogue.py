@@ -12,11 +12,11 @@ BEGIN, END = "<!-- Generated: python -m tests.webhooks.catalogue -->\n", "<!-- E
 
 def catalogue() -> str:
     from accounts.events.types import TYPES
-    from accounts.openapi import example_of
+    from accounts.openapi import build_example
 
     rows = "".join(f"| [`{one.name}`](#{one.name.replace('.', '')}) | {one.description} |\n" for one in TYPES)
     examples = "".join(
-        f"\n## {one.name}\n\n{one.description}\n\n```json\n{json.dumps(example_of(one), indent=2)}\n```\n"
+        f"\n## {one.name}\n\n{one.description}\n\n```json\n{json.dumps(build_example(one), indent=2)}\n```\n"
         for one in TYPES
     )
     return f"\n| type | |\n|---|---|\n{rows}{examples}\n"

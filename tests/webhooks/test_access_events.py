@@ -9,7 +9,7 @@ from django.db import connection
 from accounts.events.models import Event
 from accounts.webhooks import recovery
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
-from analytics.events import summaries
+from analytics.events import access_summaries
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
@@ -21,8 +21,8 @@ PATH = "/v1/webhooks"
 def told(clock, **after):
     """Return the events after this time; a second run adds none."""
     clock.advance(**(after or {"seconds": 75}))
-    summaries.tell()
-    summaries.tell()
+    access_summaries.write_due_summaries()
+    access_summaries.write_due_summaries()
     events = Event.objects.filter(type__startswith="access.").order_by("pk")
     return [(one.type, json.loads(one.data)) for one in events]
 
@@ -63,7 +63,7 @@ def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect
         "first": "2026-03-04T05:06:07.250000Z", "last": "2026-03-04T05:06:07.250000Z",
     }  # fmt: skip
     assert {one.endpoint_id for one in WebhookDelivery.objects.all()} == {endpoint.pk}
-    assert set(first[1]) == set(summaries.EXAMPLE)
+    assert set(first[1]) == set(access_summaries.EXAMPLE)
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
@@ -183,7 +183,7 @@ def test_an_endpoint_hears_of_nothing_from_before_it_asked_or_while_it_is_disabl
 def test_many_requesters_in_a_minute_are_bounded_and_none_is_left_out_of_the_count(
     api, account, closed, clock, monkeypatch
 ):
-    monkeypatch.setattr(summaries, "MOST", 2)
+    monkeypatch.setattr(access_summaries, "MAX_SUMMARIES", 2)
     factories.endpoint(account, events=["access.*"])
     opened = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     for requester, count in (("org_a", 3), ("org_b", 2), ("org_c", 1), ("org_d", 1)):
@@ -204,7 +204,7 @@ def test_a_quiet_night_is_caught_up_with_in_one_look(api, account, closed, clock
     clock.advance(hours=20)
     ask(api, closed, "org_b")
     clock.advance(seconds=75)
-    assert [summaries.tell(), summaries.tell()] == [2, 0]
+    assert [access_summaries.write_due_summaries(), access_summaries.write_due_summaries()] == [2, 0]
     endpoint.refresh_from_db()
     assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
 
@@ -227,7 +227,7 @@ def test_two_processes_tell_a_minute_once(api, account, closed, clock):
     clock.advance(minutes=2)
     [endpoint] = WebhookEndpoint.objects.all()
     begin = endpoint.access_told_until
-    assert [summaries.tell_minute(endpoint, begin) for _ in "ab"] == [1, 0]
+    assert [access_summaries.write_minute(endpoint, begin) for _ in "ab"] == [1, 0]
 
 
 @pytest.mark.parametrize("is_erased_again", [False, True])
@@ -241,14 +241,14 @@ def test_a_requester_erased_during_a_summary_is_sent_under_the_pseudonym_without
         api.patch(f"/v1/requesters/{erased}", {"name": "Acme"})
     factories.endpoint(account, events=["access.denied"])
     ask(api, closed, {"id": erased, "name": "Acme"})
-    read = summaries.summaries
+    read = access_summaries.build_events
 
     def read_before_the_erasure(*of):
         events = read(*of)
         api.delete(f"/v1/requesters/{erased}")
         return events
 
-    monkeypatch.setattr(summaries, "summaries", read_before_the_erasure)
+    monkeypatch.setattr(access_summaries, "build_events", read_before_the_erasure)
     [(_, data)] = told(clock)
     [person] = api.get("/v1/requesters")["data"]
     assert data["requester"] == {"id": person["id"], "name": None}

@@ -13,7 +13,7 @@ from accounts.events.models import Event
 from accounts.webhooks import queue, services
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
-from accounts.webhooks.sending import request_of, retry_after
+from accounts.webhooks.sending import build_request, parse_retry_after
 from tests import factories
 from tests.examples import examples
 from tests.outbound.receivers import receiver
@@ -29,10 +29,10 @@ def test_the_vector_of_the_specification_and_retry_after_are_read():
     signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", moment, '{"test": 2432232314}')
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     now = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-    assert retry_after(" 7 ", now) == timedelta(seconds=7)
-    assert retry_after("Wed, 04 Mar 2026 05:06:17 GMT", now) == timedelta(seconds=10)
+    assert parse_retry_after(" 7 ", now) == timedelta(seconds=7)
+    assert parse_retry_after("Wed, 04 Mar 2026 05:06:17 GMT", now) == timedelta(seconds=10)
     for text in (None, "", "x", "1.5", "Wed, 04 Mar 2026 05:06:07 GMT", "9" * 10):
-        assert retry_after(text, now) is None
+        assert parse_retry_after(text, now) is None
 
 
 def test_the_event_is_sent_with_its_timestamp_under_its_id(api, account, there):
@@ -66,7 +66,7 @@ def test_a_receiver_refuses_one_changed_byte_another_secret_and_an_old_timestamp
             refused()
     event = Event.objects.get(type="content.created")
     then = timezone.now() - timedelta(minutes=5, seconds=1)
-    headers, body = request_of(event, [Secret(secret, None)], then)
+    headers, body = build_request(event, [Secret(secret, None)], then)
     with pytest.raises(WebhookVerificationError, match="too old"):
         Webhook(secret).verify(body, headers)
 
@@ -157,7 +157,7 @@ DATES = st.builds(
 @given(st.text(st.characters(codec="latin-1")) | DATES | NUMBERS.map(str))
 @settings(max_examples=examples(2_000), deadline=None)
 def test_any_retry_after_is_a_time_to_wait_or_nothing(text):
-    wait = retry_after(text, datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC))
+    wait = parse_retry_after(text, datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC))
     assert wait is None or wait >= timedelta(0)
 
 

@@ -123,7 +123,7 @@ def test_rolled_back_changes_send_no_events(api, account, new, monkeypatch):
 
 
 def test_the_example_of_each_type_has_the_fields_of_sent_events(api, account, new):
-    from accounts.openapi import example_of
+    from accounts.openapi import build_example
 
     made = factories.webhook(account)
     api.post("/v1/content", {"title": "A"})
@@ -134,7 +134,7 @@ def test_the_example_of_each_type_has_the_fields_of_sent_events(api, account, ne
     sent = {event.type: set(json.loads(event.data)) for event in new()}
     for one in TYPES:
         if one.name in sent:
-            assert set(example_of(one)["data"]) == sent[one.name], one.name
+            assert set(build_example(one)["data"]) == sent[one.name], one.name
     assert set(sent) == {"content.created", "policy.created", "license.created", "revenue.adjusted", "ping"}
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.events.models import Event
 from accounts.events.types import TYPES
 from accounts.webhooks.secrets import Secret, generate
-from accounts.webhooks.sending import request_of
+from accounts.webhooks.sending import build_request
 from config.pages import openapi_document
 from tests import factories
 from tests.webhooks.catalogue import PAGE, page_with_catalogue
@@ -44,7 +44,7 @@ def delivery(account):
     event = Event.objects.get(type="content.created")
 
     def made(secret, moment):
-        headers, body = request_of(event, [Secret(generate(), None), Secret(secret, None)], moment)
+        headers, body = build_request(event, [Secret(generate(), None), Secret(secret, None)], moment)
         return {name.lower(): value for name, value in headers.items()}, body
 
     return made

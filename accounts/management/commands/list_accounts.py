@@ -11,5 +11,5 @@ class Command(ServiceCommand):
         lines = [
             f"{one.pk}  {one.plan:<12}  {one.name}{' (suspended)' if one.suspended_at else ''}" for one in accounts
         ]
-        told = "\n".join(lines) or "There are no accounts yet: `create_account NAME --plan starter` makes one."
-        return told, {"object": "list", "data": AccountSerializer(accounts, many=True).data}
+        text = "\n".join(lines) or "There are no accounts yet: `create_account NAME --plan starter` makes one."
+        return text, {"object": "list", "data": AccountSerializer(accounts, many=True).data}

@@ -33,10 +33,10 @@ class Command(ServiceCommand):
         now, days = stored_now(), settings.ARCHIVE_AFTER_DAYS
         copied, removed = archive(now, anew=anew)
         said = f"Archived {copied} months, and deleted {removed} from the archive."
-        told: dict[str, object] = {"archived": copied, "removed": removed}
+        result: dict[str, object] = {"archived": copied, "removed": removed}
         if drop or days:
             begin = drop_archived(now, now - timedelta(days=days))
-            told["databaseBegins"] = render_timestamp(begin)
+            result["databaseBegins"] = render_timestamp(begin)
             if begin is not None:
                 said += f" The database has the decisions from {begin:%Y-%m-%d} on."
-        return said, told
+        return said, result

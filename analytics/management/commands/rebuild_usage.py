@@ -46,29 +46,29 @@ class Command(ServiceCommand):
         self.reached, self.verb = "", "differ" if check else "corrected"
         self.found_here: list[str] = []
         try:
-            found = rebuild(accounts, since=first, apply=not check, show=self.show)
+            steps = rebuild(accounts, since=first, apply=not check, show=self.show)
         except KeyboardInterrupt:
             raise CommandError(
                 f"Interrupted in {self.reached}. What is done stays; run it again for the rest.", returncode=130
             ) from None
         self.tell()
-        self.differ = bool(found)
+        self.differ = bool(steps)
         rows = Counter[str]()
-        for step in found:
+        for step in steps:
             rows[step.rollup] += step.rows
         total = sum(rows.values())
         if not total:
             sentence = "Everything agrees with the decisions and the ledger."
         else:
             verb = ("differs" if total == 1 else "differ") if check else "corrected"
-            sentence = f"{rows_of(total)} {verb}: " + ", ".join(
+            sentence = f"{rows_text(total)} {verb}: " + ", ".join(
                 f"{count:,} of {name}" for name, count in sorted(rows.items())
             )
         return sentence, {
             "object": "usage_rebuild",
             "check": check,
             "rows": total,
-            "differences": [asdict(step) for step in found],
+            "differences": [asdict(step) for step in steps],
         }
 
     def show(self, step: Step) -> None:
@@ -76,14 +76,14 @@ class Command(ServiceCommand):
             self.tell()
             self.reached, self.found_here = place, []
         if step.rows:
-            self.found_here.append(f"{rows_of(step.rows)} of {step.rollup}")
+            self.found_here.append(f"{rows_text(step.rows)} of {step.rollup}")
 
     def tell(self) -> None:
         """Print the result of the account's finished month."""
         if self.reached:
-            told = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
-            self.stderr.write(f"{self.reached}: {told}")
+            text = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
+            self.stderr.write(f"{self.reached}: {text}")
 
 
-def rows_of(number: int) -> str:
+def rows_text(number: int) -> str:
     return "1 row" if number == 1 else f"{number:,} rows"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from accounts.models import IdempotencyRecord
-from accounts.retries.idempotency import WAIT_SECONDS, KeyTaken, Name, find_records, replay
+from accounts.retries.idempotency import WAIT_SECONDS, KeyTaken, RecordKey, find_records, replay
 from kit.http.errors import ApiError
 from kit.storage.microbatch import MicroBatch
 from licensing.access.event_loop.callers import Sender
@@ -33,8 +33,8 @@ class Retries:
     def __init__(self, calls: Calls) -> None:
         self.are_claimed_in_record = calls.on_loop
         self.seconds_to_wait = 0 if calls.in_request else WAIT_SECONDS
-        self.lookups: MicroBatch[Name, IdempotencyRecord | None] = MicroBatch(in_thread("replies", find_records))
-        self.running: set[Name] = set()
+        self.lookups: MicroBatch[RecordKey, IdempotencyRecord | None] = MicroBatch(in_thread("replies", find_records))
+        self.running: set[RecordKey] = set()
 
     async def once(
         self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[KeyedReply]]
@@ -44,7 +44,7 @@ class Retries:
         Most keys are new, so `act` runs before any lookup. Its argument is whether the key was looked up; `act` raises
         Unsure if it needs that first. Raises IdempotencyMismatch, IdempotencyConflict and what `act` raises.
         """
-        name = sender.grant.account_id, key
+        name = RecordKey(sender.grant.account_id, key)
         deadline = monotonic() + self.seconds_to_wait
         while name in self.running:
             await wait_until(deadline)

@@ -24,7 +24,7 @@ from licensing.policies.facts import kept_by_erasure
 from licensing.requesters.models import Requester
 
 if TYPE_CHECKING:
-    from analytics.archive.reading import Stretch, Values
+    from analytics.archive.reading import ArchivedRow, ArchiveQuery
 
 # Columns of the archive by the names of filters.
 COLUMNS = {
@@ -101,9 +101,9 @@ def find_archived(account_id: str, id: str) -> AccessEvent | None:
     return None if found is None else events_of([found])[0]
 
 
-def archived(selected: SelectedDecisions, horizon: datetime) -> "Stretch":
+def archived(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
     """Return the archived decisions that pass the list's filters."""
-    from analytics.archive.reading import Comparison, FactComparison, Stretch  # noqa: PLC0415
+    from analytics.archive.reading import ArchiveQuery, Comparison, FactComparison  # noqa: PLC0415
 
     window = Window()
     comparisons: list[Comparison] = []
@@ -120,14 +120,14 @@ def archived(selected: SelectedDecisions, horizon: datetime) -> "Stretch":
             texts = {text for member in members(value) for text in texts_of(one.of, member)}
             facts.append(FactComparison(one.of, tuple(sorted(texts)), is_prefix=one.operator == "prefix"))
     end = horizon if window.end is None else min(horizon, window.end)
-    return Stretch(selected.account_id, window.begin, end, tuple(comparisons), tuple(facts))
+    return ArchiveQuery(selected.account_id, window.begin, end, tuple(comparisons), tuple(facts))
 
 
 def texts_of(fact: str, text: str) -> set[str]:
     return both_schemes(text) if fact == "url" else {text}
 
 
-def events_of(found: "Sequence[Values]") -> list[AccessEvent]:
+def events_of(found: "Sequence[ArchivedRow]") -> list[AccessEvent]:
     """Build the decisions with their requesters. Facts that an erasure removes are left out at once."""
     requesters = Requester.objects.in_bulk({values["requester_id"] for values in found})
     events = []

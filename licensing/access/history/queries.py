@@ -14,7 +14,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.sql.where import AND, NothingNode, WhereNode
 
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.reading import FIELDS, MILLISECOND, Comparison, FactComparison, Stretch, Values
+from analytics.archive.reading import FIELDS, MILLISECOND, ArchivedRow, ArchiveQuery, Comparison, FactComparison
 from analytics.models import AccessEvent
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
@@ -48,7 +48,7 @@ class ArchivedQuery:
         """Return the first decisions behind those to be skipped, with what they refer to."""
         stop = None if size is None else skipped + size
         ordered, key = (in_time, TIME_AND_ID) if by_time else (in_order_of_ids, ID)
-        found = list(islice(merge(*map(ordered, self.stretches()), key=key, reverse=True), skipped, stop))
+        found = list(islice(merge(*map(ordered, self.archive_queries()), key=key, reverse=True), skipped, stop))
         rows = {one["id"]: one for one in rows_of(found)}
         events = events_of([rows[id] for id, _, _ in found if id in rows])  # without those that were just purged
         prefetch_related_objects(events, *RELATED)
@@ -59,19 +59,19 @@ class ArchivedQuery:
 
     def keys(self) -> Iterator[str]:
         """Yield the ids of the decisions."""
-        return (str(position.key) for one in self.stretches() for position in one.positions())
+        return (str(position.key) for one in self.archive_queries() for position in one.positions())
 
     def tally(self, field: str) -> Counter[object]:
-        return sum((one.tally(NAMES[field]) for one in self.stretches()), Counter())
+        return sum((one.tally(NAMES[field]) for one in self.archive_queries()), Counter())
 
-    def stretches(self) -> Iterator[Stretch]:
+    def archive_queries(self) -> Iterator[ArchiveQuery]:
         """Yield the part of each account."""
         end = self.window.end or self.horizon
         months = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(month__lte=end.date())
         if self.accounts is not None:
             months = months.filter(account_id__in=self.accounts)
         for account_id in sorted(set(months.values_list("account_id", flat=True))):
-            yield Stretch(account_id, self.window.begin, end, tuple(self.comparisons), tuple(self.facts))
+            yield ArchiveQuery(account_id, self.window.begin, end, tuple(self.comparisons), tuple(self.facts))
 
     def add(self, node: object) -> None:
         if isinstance(node, NothingNode):
@@ -123,23 +123,23 @@ def comparison_of_fact(node: object) -> FactComparison:
     return FactComparison(node.lhs.key_name, tuple(texts), is_prefix=is_prefix)
 
 
-def in_time(stretch: Stretch) -> Iterator[Found]:
+def in_time(query: ArchiveQuery) -> Iterator[Found]:
     """Yield decisions by time and id, newest first: the archive's own order."""
-    return ((str(one.key), one.value, stretch.account_id) for one in stretch.positions())
+    return ((str(one.key), one.value, query.account_id) for one in query.positions())
 
 
-def in_order_of_ids(stretch: Stretch) -> Iterator[Found]:
+def in_order_of_ids(query: ArchiveQuery) -> Iterator[Found]:
     """Yield decisions by id, newest first. This is another order within a millisecond."""
-    for _, same in groupby(in_time(stretch), key=lambda one: one[0][:OF_MILLISECOND]):
+    for _, same in groupby(in_time(query), key=lambda one: one[0][:OF_MILLISECOND]):
         yield from sorted(same, key=ID, reverse=True)
 
 
-def rows_of(found: Sequence[Found]) -> Iterator[Values]:
+def rows_of(found: Sequence[Found]) -> Iterator[ArchivedRow]:
     """Yield the decisions with all columns, in no order."""
     moments: dict[str, dict[str, datetime]] = {}
     for id, moment, account_id in found:
         moments.setdefault(account_id, {})[id] = moment
     for account_id, own in moments.items():
         end = max(own.values()) + MICROSECOND
-        named = Stretch(account_id, min(own.values()), end, (Comparison("id", "in", list(own)),))
+        named = ArchiveQuery(account_id, min(own.values()), end, (Comparison("id", "in", list(own)),))
         yield from named.read(len(own), descending=True)

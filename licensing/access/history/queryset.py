@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db.models import Count, QuerySet
 from django.db.models.query import ModelIterable
 
-from analytics.archive.horizon import read_at_horizon, remembered
+from analytics.archive.horizon import horizon_cache, read_at_horizon
 from analytics.archive.lookup import available_archive
 from analytics.models import AccessEvent
 
@@ -28,7 +28,7 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
         return cls(events.model, query=events.query.chain())
 
     def _fetch_all(self) -> None:
-        if self._result_cache is None and remembered.current() is not None:
+        if self._result_cache is None and horizon_cache.current() is not None:
             self._result_cache = cast("list[Any]", read_at_horizon(self.read))
         super()._fetch_all()
 
@@ -79,7 +79,7 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
             return list(older.keys())
 
     def has_archived(self) -> bool:
-        horizon = remembered.current()
+        horizon = horizon_cache.current()
         if horizon is None:
             return False
         with self.archived(horizon) as older:

@@ -14,7 +14,7 @@ from licensing.edge.publishing.documents import Item, compiled_rules, registered
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
-from licensing.sites.models import Ask, Site
+from licensing.sites.models import AskedVisitors, Site
 from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
 
 MAX_CLOSED_ITEMS = 500
@@ -112,7 +112,7 @@ class Pages:
         self.site = site
         self.enforces = site.mode == Mode.ENFORCE
         self.default = Access.CLOSED if self.enforces else Access.ASK
-        self.open = Access.ASK if site.ask == Ask.EVERYONE else Access.OPEN
+        self.open = Access.ASK if site.ask == AskedVisitors.EVERYONE else Access.OPEN
         self.rules: list[tuple[str, Pattern, Access]] = []
         self.items: dict[str, Access] = {}
 

@@ -63,7 +63,7 @@ class Command(ServiceCommand):
             if options["json"]:
                 self.stdout.write(render_json(result).decode())
             raise CommandError(totals.failure)
-        sentence = sentence_of(totals, dry_run=options["dry_run"])
+        sentence = describe_totals(totals, dry_run=options["dry_run"])
         return f"{sentence} {NO_AGENTS}" if work.log_format == "common" else sentence, result
 
     def show(self, totals: LogTotals) -> None:
@@ -83,15 +83,15 @@ def site_named(name: str, account: str | None) -> Site:
             raise CommandError(f"--site: {error}") from None
     if account is not None:
         sites = sites.filter(account_id=account)
-    found = list(sites[:2])
-    if not found:
+    matches = list(sites[:2])
+    if not matches:
         raise CommandError(f"There is no site {name!r}. Create it first, in observe mode.")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise CommandError(f"Several accounts have a site for {name}. Add --account ID.")
-    return found[0]
+    return matches[0]
 
 
-def sentence_of(totals: LogTotals, *, dry_run: bool) -> str:
+def describe_totals(totals: LogTotals, *, dry_run: bool) -> str:
     verb = "Would import" if dry_run else "Imported"
     worth = ", ".join(f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.worth.items()))
     left_out = in_words(totals.left_out)

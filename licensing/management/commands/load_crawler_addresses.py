@@ -29,14 +29,14 @@ class Command(ServiceCommand):
         dates = []
         for file in files:
             try:
-                found, creation_time = parse_published(Path(file).read_bytes())
+                loaded, creation_time = parse_published(Path(file).read_bytes())
             except OSError as error:
                 raise ValidationError(read_error(file, error)) from None
             except ValueError as error:
                 raise ValidationError(f"{file}: {error}") from None
-            addresses += found
+            addresses += loaded
             dates.append(made_on(creation_time))
         keep(known.key, addresses)
         count, date = len(set(addresses)), min(filter(None, dates), default=None)
-        told = f"{known.name}: {count} address ranges{f', as of {date}' if date else ''}."
-        return told, {"crawler": known.name, "addresses": count, "date": date}
+        text = f"{known.name}: {count} address ranges{f', as of {date}' if date else ''}."
+        return text, {"crawler": known.name, "addresses": count, "date": date}

@@ -42,7 +42,7 @@ class ComparableRule:
     now: datetime
 
     @classmethod
-    def of(cls, rule: Rule, now: datetime) -> "ComparableRule":
+    def from_rule(cls, rule: Rule, now: datetime) -> "ComparableRule":
         wanted = {condition.name: condition.wanted for condition in rule.conditions}
         return cls(
             rule=rule,

@@ -116,14 +116,14 @@ class CurrentSchedule:
 def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
     """Return the sorted moments of a UTC day at which the schedule begins or ceases to hold."""
     begin = datetime.combine(day, time(), UTC)
-    found = set()
+    moments = set()
     for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
         fixed = timezone(schedule.zone.utcoffset(first.astimezone(schedule.zone)) or timedelta())
         today = datetime.combine(first.astimezone(fixed).date(), time(), fixed)
         marks = (today + timedelta(days=number, minutes=minute)
                  for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
-        found |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
-    return tuple(sorted(one for one in found if schedule.holds(one) is not schedule.holds(one - INSTANT)))
+        moments |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
+    return tuple(sorted(one for one in moments if schedule.holds(one) is not schedule.holds(one - INSTANT)))
 
 
 def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:

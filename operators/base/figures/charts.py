@@ -69,5 +69,5 @@ def decisions_row(day: date, requests: int, allowed: int | None, *, unknown: boo
     total = f"{requests:,}"
     if allowed is None:
         return Row(day, ("–", "–", total, total))
-    told = (f"{allowed:,}", f"{requests - allowed:,}")
-    return Row(day, (*told, "–", total) if unknown else (*told, total))
+    cells = (f"{allowed:,}", f"{requests - allowed:,}")
+    return Row(day, (*cells, "–", total) if unknown else (*cells, total))

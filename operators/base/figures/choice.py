@@ -80,8 +80,8 @@ def offered_periods(months: Months, now: datetime) -> list[tuple[str, str]]:
 
 def common_months(accounts: Sequence[Account]) -> Months:
     """Return the months of the accounts if they are the same, otherwise those of UTC."""
-    found = {account.months for account in accounts}
-    return found.pop() if len(found) == 1 else Months()
+    months = {account.months for account in accounts}
+    return months.pop() if len(months) == 1 else Months()
 
 
 # Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
@@ -156,9 +156,9 @@ def read_choice(request: HttpRequest) -> Choice:
     query = request.GET
     offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
     choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
-    if wanted := query.get("account", chosen_id(request) or ""):
-        known = next((one for one in offered if one.pk == wanted), None)
-        choice.account = known or request_scope(request).account(wanted)
+    if account_id := query.get("account", chosen_id(request) or ""):
+        known = next((one for one in offered if one.pk == account_id), None)
+        choice.account = known or request_scope(request).account(account_id)
         if choice.account is not None:
             choice.accounts = [choice.account]
         elif "account" in query:

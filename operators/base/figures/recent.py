@@ -98,10 +98,10 @@ class RecentFigures(ScopedAdmin[ModelT]):
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
-            found = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
+            licenses = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
             shown |= {
-                "licenses": [license_row(held, now) for held in found[:MOST_LICENSES]],
-                "more_licenses": len(found) > MOST_LICENSES,
+                "licenses": [license_row(held, now) for held in licenses[:MOST_LICENSES]],
+                "more_licenses": len(licenses) > MOST_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
                 "shows_holder": self.one != "requester",

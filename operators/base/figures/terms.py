@@ -26,8 +26,8 @@ def scope(held: License) -> str:
     """Return text such as "3 items, 1 tag"."""
     scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
     plural = {"item": "items", "tag": "tags", "policy": "policies"}
-    told = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
-    return ", ".join(told) or "everything"
+    parts = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
+    return ", ".join(parts) or "everything"
 
 
 def money(amount: Decimal | None, currency: str | None) -> str:
@@ -62,5 +62,5 @@ def covering_licenses(item: Content) -> QuerySet[License]:
     if item.policy_id:
         named |= Q(policy_ids__has=item.policy_id)
     active = Q(status=LicenseStatus.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
-    found = License.objects.filter(pk__in=newest.values("pk")).filter(active, named).select_related("requester")
-    return found.order_by(F("expires_at").asc(nulls_last=True), "-pk")
+    licenses = License.objects.filter(pk__in=newest.values("pk")).filter(active, named).select_related("requester")
+    return licenses.order_by(F("expires_at").asc(nulls_last=True), "-pk")

@@ -51,15 +51,15 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         """Return the question, or None if there is none or the service rejects the form, which then shows the
         error.
         """
-        asked = None
+        question = None
         with transaction.atomic():
             try:
                 saved = self.try_saving(request, form, obj)
-                asked = None if saved is None else self.question(request, obj, saved)
+                question = None if saved is None else self.question(request, obj, saved)
             except REFUSALS as error:
                 add_refusal(form, refusal(error, form.names_in_form()))
             transaction.set_rollback(True)
-        return asked
+        return question
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> ModelT | None:
         """Save the object through the service; None if nothing changed."""
@@ -77,16 +77,16 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         return redirect(change_url(requester))
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
-        asked: Question | None = getattr(form, "asked", None)
-        if asked is None:
+        question: Question | None = getattr(form, "asked", None)
+        if question is None:
             return super().page_instead(request, form, obj)
         return page(
             request,
             self,
             "operators/ask.html",
-            title=asked.title,
+            title=question.title,
             original=obj,
-            question=asked,
+            question=question,
             carried=carried_fields(request),
             save=pressed_button(request),
             edit=EDIT,

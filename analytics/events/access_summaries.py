@@ -23,12 +23,13 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values.timestamps import render_timestamp
 
 MINUTE = timedelta(minutes=1)
-EVERY = timedelta(seconds=5)
-GRACE = timedelta(seconds=10)  # from a decision's time to the transaction that records it
+RUN_INTERVAL = timedelta(seconds=5)
+GRACE = timedelta(seconds=10)  # longest delay between a decision and its commit
 CATCH_UP = timedelta(hours=24)  # older minutes are skipped
 MINUTES_AT_A_TIME = 60  # per endpoint and run
-MOST = 1_000  # summaries per endpoint and minute; one more of each type covers the rest
-DENIED, ALLOWED = "access.denied", "access.allowed"
+MAX_SUMMARIES = 1_000  # summaries per endpoint and minute; one more of each type covers the rest
+DENIED = "access.denied"
+ALLOWED = "access.allowed"
 # By the field names of `accessFilter`.
 FILTERS = {"policyIds": "policy_id__in", "requesterIds": "requester_id__in", "reasons": "reason__in"}
 EXAMPLE: dict[str, object] = {
@@ -44,9 +45,9 @@ EXAMPLE: dict[str, object] = {
 }
 
 
-def tell() -> int:
+def write_due_summaries() -> int:
     """Write the summaries of ended minutes and return their number."""
-    told = 0
+    written = 0
     until = committed_until(timezone.now()) - GRACE - MINUTE
     waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
     for endpoint in waiting.order_by("access_told_until"):
@@ -55,16 +56,16 @@ def tell() -> int:
             if begin > until:
                 break
             begin = next_minute(endpoint, begin, until)
-            told += tell_minute(endpoint, begin)
+            written += write_minute(endpoint, begin)
             begin += MINUTE
-    return told
+    return written
 
 
-def tell_before(moment: datetime) -> None:
+def write_summaries_before(moment: datetime) -> None:
     """Write all summaries of minutes that end before `moment`, as far as they have ended."""
     if moment > timezone.now() - CATCH_UP:
         for _ in range(CATCH_UP // (MINUTES_AT_A_TIME * MINUTE) + 1):
-            tell()
+            write_due_summaries()
 
 
 def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> datetime:
@@ -80,19 +81,20 @@ def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> 
     return max(begin, min(minute, until.replace(second=0, microsecond=0)))
 
 
-def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
+def write_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
     """Write the summaries of a minute. Reads before it locks: only erasures change decisions of ended minutes."""
-    events = summaries(endpoint, begin)
+    events = build_events(endpoint, begin)
     with turn_to_write(), transaction.atomic():
-        known = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
-        told_until = known.values_list("access_told_until", flat=True).first()
-        if told_until is None or told_until > begin:  # deleted, unsubscribed, or another process was faster
+        locked = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
+        summarized_until = locked.values_list("access_told_until", flat=True).first()
+        # deleted, unsubscribed, or another process was faster
+        if summarized_until is None or summarized_until > begin:
             return 0
         if names_erased(endpoint.account_id, events):  # erasures redact the events that they find, under this lock
-            events = summaries(endpoint, begin)
+            events = build_events(endpoint, begin)
         recording.store(events)
         outbox.enqueue_for(endpoint, events)
-        known.update(access_told_until=begin + MINUTE)
+        locked.update(access_told_until=begin + MINUTE)
     return len(events)
 
 
@@ -101,55 +103,60 @@ def names_erased(account_id: str, events: Sequence[Event]) -> bool:
 
     One that was erased before keeps its pseudonym, and loses only the name that it was given since.
     """
-    people = [person for event in events if (person := orjson.loads(event.data)["requester"])]
-    named = {(person["id"], person["name"]) for person in people}
+    summarized = [requester for event in events if (requester := orjson.loads(event.data)["requester"])]
+    names = {(requester["id"], requester["name"]) for requester in summarized}
     requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
-    known = requesters.filter(requester_id__in={id for id, _ in named}).values_list("requester_id", "name")
-    return not named <= set(known)
+    current_names = requesters.filter(requester_id__in={id for id, _ in names}).values_list("requester_id", "name")
+    return not names <= set(current_names)
 
 
-def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
+def build_events(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
     """Build the unwritten events of a minute."""
-    wanted = [outcome == ALLOWED for outcome in (DENIED, ALLOWED) if endpoint.hears_of(outcome)]
+    event_types = {False: DENIED, True: ALLOWED}
+    outcomes = [allowed for allowed, event_type in event_types.items() if endpoint.subscribes_to(event_type)]
     decisions = AccessEvent.objects.filter(
-        account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=wanted
+        account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=outcomes
     )
     for name, values in (endpoint.access_filter or {}).items():
         if name == "requesterIds":
-            values = numbers_after_merges(endpoint.account_id, values)  # noqa: PLW2901
+            values = keys_after_merges(endpoint.account_id, values)  # noqa: PLW2901
         decisions = decisions.filter(**{FILTERS[name]: values})
     groups = decisions.values("allowed", "reason", "requester__requester_id", "requester__name").annotate(
         count=Count("id"), first=Min("created"), last=Max("created")
     )
-    largest = list(groups.order_by("-count", "requester__requester_id")[: MOST + 1])
-    events = [summary(endpoint, begin, group) for group in largest[:MOST]]
-    if len(largest) > MOST:
-        events += left_over(endpoint, begin, decisions, largest[:MOST])
+    largest = list(groups.order_by("-count", "requester__requester_id")[: MAX_SUMMARIES + 1])
+    events = [build_event(endpoint, begin, group) for group in largest[:MAX_SUMMARIES]]
+    if len(largest) > MAX_SUMMARIES:
+        events += build_remainder_events(endpoint, begin, decisions, largest[:MAX_SUMMARIES])
     return events
 
 
-def numbers_after_merges(account_id: str, requester_ids: Sequence[str]) -> list[int]:
+def keys_after_merges(account_id: str, requester_ids: Sequence[str]) -> list[int]:
     """Return the primary keys of the requesters that these are now, and of those merged into them."""
     requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
-    named = requesters.filter(requester_id__in=requester_ids).values_list("pk", "merged_into_id")
-    current = {merged_into or number for number, merged_into in named}
+    keys = requesters.filter(requester_id__in=requester_ids).values_list("pk", "merged_into_id")
+    current = {merged_into or pk for pk, merged_into in keys}
     return [*current, *requesters.filter(merged_into__in=current).values_list("pk", flat=True)]
 
 
-def left_over(
-    endpoint: WebhookEndpoint, begin: datetime, decisions: QuerySet[AccessEvent], told: Sequence[Mapping[str, Any]]
+def build_remainder_events(
+    endpoint: WebhookEndpoint,
+    begin: datetime,
+    decisions: QuerySet[AccessEvent],
+    summarized_groups: Sequence[Mapping[str, Any]],
 ) -> list[Event]:
-    """Summarise what exceeds MOST summaries, without requester and reason."""
+    """Build one summary per outcome for the groups beyond MAX_SUMMARIES, without requester and reason."""
     totals = decisions.values("allowed").order_by("allowed")
     events = []
     for total in totals.annotate(count=Count("id"), first=Min("created"), last=Max("created")):
-        count = total["count"] - sum(group["count"] for group in told if group["allowed"] == total["allowed"])
+        same_outcome = [group for group in summarized_groups if group["allowed"] == total["allowed"]]
+        count = total["count"] - sum(group["count"] for group in same_outcome)
         if count:
-            events.append(summary(endpoint, begin, {**total, "count": count}))
+            events.append(build_event(endpoint, begin, {**total, "count": count}))
     return events
 
 
-def summary(endpoint: WebhookEndpoint, begin: datetime, group: Mapping[str, Any]) -> Event:
+def build_event(endpoint: WebhookEndpoint, begin: datetime, group: Mapping[str, Any]) -> Event:
     requester = None
     if "requester__requester_id" in group:
         requester = {"id": group["requester__requester_id"], "name": group["requester__name"]}
