@@ -185,7 +185,8 @@ def verify(models: list[type[Model]]) -> None:
 
 def totals(model: type[Model], alias: str) -> Totals:
     columns = [quote_name(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
-    table, database = quote_name(model._meta.db_table), connections[alias]
+    table = quote_name(model._meta.db_table)
+    database = connections[alias]
     with database.cursor() as cursor:
         if database.vendor == "postgresql":  # sums have as many digits as they need
             sums = [f"sum({one})" for one in columns]

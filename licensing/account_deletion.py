@@ -77,7 +77,8 @@ def delete_late_records(account_id: str) -> int:
     On PostgreSQL the statement that records a check locks no account, so it sees one that is being deleted. What it
     charges stays: the ledger's trigger permits deletion only while the account exists as a demo.
     """
-    gone, deadline = stored_now(), monotonic() + CHECKS_END_SECONDS
+    gone = stored_now()
+    deadline = monotonic() + CHECKS_END_SECONDS
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():

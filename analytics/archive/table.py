@@ -206,7 +206,8 @@ class DecisionTable:
         """
         folder = f"{table_uri()}/metadata"
         number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
-        named, hint = f"{folder}/v{number}.metadata.json", f"{folder}/version-hint.text"
+        named = f"{folder}/v{number}.metadata.json"
+        hint = f"{folder}/version-hint.text"
         with table.io.new_input(table.metadata_location).open() as file:
             metadata = file.read()
         for uri, content in ((named, metadata), (hint, str(number).encode())):
@@ -228,7 +229,10 @@ def of_month(account_id: str, month: date) -> str:
 
 def catalogue_url() -> str:
     if connection.vendor != "postgresql":
-        folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
+        if is_remote():
+            folder = Path(settings.DATA_DIR, "archive")
+        else:
+            folder = Path(settings.ARCHIVE_DIR)
         private_directory(folder)
         private_database(folder / "catalogue.db")
         return f"sqlite:///{folder / 'catalogue.db'}"

@@ -14,6 +14,7 @@ from accounts.models import Account
 from analytics.models import LedgerEntry
 from kit.values import ids
 from kit.values.currencies import in_full
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.charges import build_ledger_entry, terms
 from licensing.licenses.models import FeeEvery, License
@@ -107,7 +108,7 @@ def describe_coverage(held: License) -> str:
     number = Content.objects.of(held.account_id).filter(named).order_by().values("pk")[: MOST_COUNTED + 1].count()
     if number > MOST_COUNTED:
         return f"more than {MOST_COUNTED:,} items"
-    return f"{number:,} item{'' if number == 1 else 's'}"
+    return count_text(number, "item")
 
 
 def license_question(
@@ -151,7 +152,8 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
     data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
     form = LicenseForm(data, instance=held, initial={} if held is None else {"starts_at": held.starts_at})
     form.is_valid()
-    drafted, quota = draft(account, held, form), Quota.from_fields(form.cleaned_data)
+    drafted = draft(account, held, form)
+    quota = Quota.from_fields(form.cleaned_data)
     sentences = [] if held is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
     sentences += [preview_coverage(drafted), *preview_bookings(held, drafted), *per_access(None, drafted)]
     sentences += preview_fee(held, drafted) + (quota.in_words() if quota else [])
@@ -160,8 +162,10 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
 
 def draft(account: Account, held: License | None, form: LicenseForm) -> License:
     """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted, cleaned = copy(held) if held is not None else License(account=account), form.cleaned_data
-    drafted.license_type, drafted.fee_every = cleaned.get("license_type", ""), cleaned.get("fee_every") or None
+    drafted = copy(held) if held is not None else License(account=account)
+    cleaned = form.cleaned_data
+    drafted.license_type = cleaned.get("license_type", "")
+    drafted.fee_every = cleaned.get("fee_every") or None
     drafted.content_ids = [one for one in cleaned["content_ids"] if ids.decode("cnt", one) is not None]
     drafted.policy_ids = [one for one in cleaned["policy_ids"] if ids.decode("pol", one) is not None]
     drafted.tags = cleaned["tags"]
@@ -187,10 +191,15 @@ def preview_customer(account: Account, requester_id: str) -> list[str]:
 def preview_coverage(drafted: License) -> str:
     """Describe the coverage, with the titles of single items."""
     named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
-    titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
+    coverage = f"Covers {describe_coverage(drafted)}"
+    if not drafted.content_ids:
+        return f"{coverage}."
+    titles = list(named.values_list("title", flat=True))
+    if not titles:
+        return f"{coverage}."
     more = len(drafted.content_ids) - len(titles)
-    titles_in_words = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
-    return f"Covers {describe_coverage(drafted)}{titles_in_words}."
+    others = f" and {more:,} more" if more else ""
+    return f"{coverage}: {', '.join(titles)}{others}."
 
 
 def preview_bookings(held: License | None, drafted: License) -> list[str]:
