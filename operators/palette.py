@@ -38,11 +38,11 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [one for one in site._registry.values() if one.has_view_permission(request)]
     named = [one for one in kinds if one.search_fields and one.model not in BY_ID_ALONE]
-    results = [
-        *pages,
-        *(one for kind in kinds for one in build_hits(kind, with_id(kind, request, term))),
-        *(one for kind in named for one in build_hits(kind, search(kind, request, term))),
-    ]
+    results = list(pages)
+    for kind in kinds:
+        results += build_hits(kind, with_id(kind, request, term))
+    for kind in named:
+        results += build_hits(kind, search(kind, request, term))
     return list({one.link: one for one in results}.values())
 
 

@@ -108,9 +108,10 @@ def customers(question: Question) -> list[Suggestion]:
 
 
 def tags(question: Question) -> list[Suggestion]:
-    known = {
-        tag for model in (Content, License) if question.may_see(model) for tag in known_tags(model, question.account)
-    }
+    known: set[str] = set()
+    for model in (Content, License):
+        if question.may_see(model):
+            known |= known_tags(model, question.account)
     return question.among(known)
 
 
