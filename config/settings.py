@@ -132,7 +132,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
     "accounts.limits.throttling.PageLimitMiddleware",
-    "kit.http.compression.CompressionMiddleware",
+    "kit.http.rendering.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise
     "kit.http.middleware.ApiBoundaryMiddleware",

@@ -86,7 +86,7 @@ def site_named(name: str, account: str | None) -> Site:
         sites = sites.filter(account_id=account)
     matches = list(sites[:2])
     if not matches:
-        raise CommandError(f"There is no site {name!r}. Create it first, in observe mode.")
+        raise CommandError(f"There is no site {name!r}. Create it first; its mode does not matter.")
     if len(matches) > 1:
         raise CommandError(f"Several accounts have a site for {name}. Add --account ID.")
     return matches[0]
