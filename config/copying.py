@@ -49,7 +49,7 @@ def copy(show: Show) -> dict[str, int]:
     """
     check_versions()
     take_turn()
-    models = in_order()
+    models = sort_models()
     if not is_under_way():
         begin(models)
     done = progress()
@@ -89,7 +89,7 @@ def check_versions() -> None:
         raise CopyError(f"The databases are of different versions ({missing}). Run migrate on both first.")
 
 
-def in_order() -> list[type[Model]]:
+def sort_models() -> list[type[Model]]:
     """Return all tables, each after those that it refers to."""
     left = [one for one in apps.get_models(include_auto_created=True) if one._meta.managed and not one._meta.proxy]
     models: list[type[Model]] = []
@@ -185,7 +185,8 @@ def verify(models: list[type[Model]]) -> None:
 
 def totals(model: type[Model], alias: str) -> Totals:
     columns = [quote_name(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
-    table, database = quote_name(model._meta.db_table), connections[alias]
+    table = quote_name(model._meta.db_table)
+    database = connections[alias]
     with database.cursor() as cursor:
         if database.vendor == "postgresql":  # sums have as many digits as they need
             sums = [f"sum({one})" for one in columns]

@@ -15,7 +15,7 @@ def first_operator() -> dict[str, str] | None:
     return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
 
 
-def in_words(operator: dict[str, str] | None) -> str:
+def describe_first_operator(operator: dict[str, str] | None) -> str:
     if operator is None:
         return ""
     return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)
@@ -24,4 +24,6 @@ def in_words(operator: dict[str, str] | None) -> str:
 def address(port: int = 0) -> str:
     """Return the URL of the service for a client on this machine, also if it listens on a wildcard address."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
-    return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"
+    if ":" in host:
+        return f"http://[{host}]:{port or settings.PORT}"
+    return f"http://{host}:{port or settings.PORT}"

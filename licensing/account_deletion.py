@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from time import monotonic, sleep
 
 from django.apps import apps
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models import ForeignKey, Model
 
 from accounts.auditing import audit
@@ -14,7 +14,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
 from kit.storage.lock_waits import waits_at_most
-from kit.storage.reading import committed_until, database_time
+from kit.storage.reading import committed_until, stored_now
 
 LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
 CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
@@ -65,7 +65,7 @@ def delete_at_once(account: Account) -> int:
             raise ValidationFailed(
                 f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id"
             )
-        removed = delete_rows(account.pk, in_order_of_deletion())
+        removed = delete_rows(account.pk, models_in_deletion_order())
         audit.record("account.deleted", account, account.audited(), {})
         Account.objects.filter(pk=account.pk)._raw_delete("default")
     return removed
@@ -77,13 +77,12 @@ def delete_late_records(account_id: str) -> int:
     On PostgreSQL the statement that records a check locks no account, so it sees one that is being deleted. What it
     charges stays: the ledger's trigger permits deletion only while the account exists as a demo.
     """
-    if connection.vendor != "postgresql":
-        return 0
-    gone, deadline = database_time(), monotonic() + CHECKS_END_SECONDS
+    gone = stored_now()
+    deadline = monotonic() + CHECKS_END_SECONDS
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
-        return delete_rows(account_id, [one for one in in_order_of_deletion() if one[0] is not LedgerEntry])
+        return delete_rows(account_id, [one for one in models_in_deletion_order() if one[0] is not LedgerEntry])
 
 
 def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> int:
@@ -98,7 +97,7 @@ def get_sqlstate(error: OperationalError) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
-def in_order_of_deletion() -> list[tuple[type[Model], str]]:
+def models_in_deletion_order() -> list[tuple[type[Model], str]]:
     """Return the models of account data with their lookup path to the account; referring models come first."""
     stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
     models = (model for model in stored if model is not AuditEntry)

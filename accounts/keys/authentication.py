@@ -18,7 +18,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.bounds import in_seconds
+from accounts.keys.bounds import rate_limit_window
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -87,7 +87,7 @@ class Grant(Struct, frozen=True):
             unlisted_signers_pay=key.account.unlisted_signers == UnlistedSigners.PAY,
             stores_full_addresses=key.account.visitor_addresses == VisitorAddresses.FULL,
             is_public=key.type == KeyType.PUBLIC,
-            own_limit=in_seconds(key.rate_limit),
+            own_limit=rate_limit_window(key.rate_limit),
         )
 
     def check(self, now: datetime | None = None) -> None:
@@ -104,7 +104,7 @@ class Grant(Struct, frozen=True):
 
     def check_address(self, address: Address | None) -> None:
         """Raise IpNotAllowed if the key's allowlist excludes the address."""
-        if not is_within(address, self.networks):
+        if self.networks and (address is None or not any(address in network for network in self.networks)):
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
 
     def check_host(self, host: str) -> None:
@@ -117,11 +117,6 @@ def get_grant(request: Request) -> Grant:
     """Return the grant of an authenticated request."""
     grant: Any = request.auth  # DRF's stubs expect their own token type
     return grant
-
-
-def is_within(address: Address | None, networks: Networks) -> bool:
-    """Whether an allowlist admits the address; an empty list admits all."""
-    return not networks or (address is not None and any(address in network for network in networks))
 
 
 def bearer_token(header: str) -> str:
@@ -253,7 +248,9 @@ def moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     read = datetime.fromisoformat(text)
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    if read.tzinfo is None:
+        return read.replace(tzinfo=UTC)
+    return read.astimezone(UTC)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

@@ -42,7 +42,8 @@ def accept() -> int:
     """
     known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
     if known.fingerprint != fingerprint():
-        known.fingerprint, known.created = fingerprint(), timezone.now()
+        known.fingerprint = fingerprint()
+        known.created = timezone.now()
         known.save()
     unused = Q(last_used_at=None) | Q(last_used_at__lt=known.created)
     return ApiKey.objects.filter(unused, revoked_at=None, created_at__lt=known.created).count()

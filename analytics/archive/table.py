@@ -153,7 +153,7 @@ class DecisionTable:
 
     def count_rows(self, account_id: str, month: date) -> int:
         """Return how many decisions the table has of the month."""
-        tasks = self.table.refresh().scan(row_filter=of_month(account_id, month)).plan_files()
+        tasks = self.table.refresh().scan(row_filter=month_filter(account_id, month)).plan_files()
         return sum(task.file.record_count for task in tasks)
 
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
@@ -183,8 +183,8 @@ class DecisionTable:
         """Make the file all that the table has of the month, in one commit; None removes the month."""
         table = self.table.refresh()
         with table.transaction() as transaction:
-            if next(iter(table.scan(row_filter=of_month(account_id, month)).plan_files()), None) is not None:
-                transaction.delete(of_month(account_id, month))
+            if next(iter(table.scan(row_filter=month_filter(account_id, month)).plan_files()), None) is not None:
+                transaction.delete(month_filter(account_id, month))
             if path is not None:
                 transaction.add_files([path])
 
@@ -206,7 +206,8 @@ class DecisionTable:
         """
         folder = f"{table_uri()}/metadata"
         number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
-        named, hint = f"{folder}/v{number}.metadata.json", f"{folder}/version-hint.text"
+        named = f"{folder}/v{number}.metadata.json"
+        hint = f"{folder}/version-hint.text"
         with table.io.new_input(table.metadata_location).open() as file:
             metadata = file.read()
         for uri, content in ((named, metadata), (hint, str(number).encode())):
@@ -222,13 +223,16 @@ def delete_except(used: AbstractSet[str]) -> None:
         store.delete(uri)
 
 
-def of_month(account_id: str, month: date) -> str:
+def month_filter(account_id: str, month: date) -> str:
     return f"account == '{account_id}' and month == '{month}'"
 
 
 def catalogue_url() -> str:
     if connection.vendor != "postgresql":
-        folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
+        if is_remote():
+            folder = Path(settings.DATA_DIR, "archive")
+        else:
+            folder = Path(settings.ARCHIVE_DIR)
         private_directory(folder)
         private_database(folder / "catalogue.db")
         return f"sqlite:///{folder / 'catalogue.db'}"

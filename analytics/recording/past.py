@@ -123,5 +123,6 @@ def by_hour(decisions: Iterable[PastDecision]) -> Iterator[tuple[bytes, str, lis
     for one in decisions:
         groups[one.account, one.created[:13]].append(one)
     for (account, hour), of_hour in sorted(groups.items()):
-        contents, requesters = [one.content for one in of_hour], [one.requester for one in of_hour]
+        contents = [one.content for one in of_hour]
+        requesters = [one.requester for one in of_hour]
         yield account, f"{hour}:00:00+00", contents, requesters

@@ -33,6 +33,8 @@ REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
 ROWS = "<rows>"  # placeholder for the source with one pending decision or charge per row (see in_order)
 # What readers add to the rollups: one row per decision or charge.
 PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+# Whether decisions wait in pending rows. On SQLite the record itself adds them to the rollups.
+HAS_PENDING_ROWS = connection.vendor == "postgresql"
 PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
@@ -41,7 +43,7 @@ def roll_up(age: timedelta = timedelta(0)) -> int:
 
     Returns 0 while another process is rolling up.
     """
-    if connection.vendor != "postgresql":
+    if not HAS_PENDING_ROWS:
         return 0
     total = 0
     while rows := roll_up_batch(age):
@@ -112,11 +114,11 @@ def move_statement(table: str, where: str, selected: str, steps: list[str]) -> s
     return f"""
 WITH taken AS (
   DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s) RETURNING *
-), one AS MATERIALIZED (SELECT {selected}), {", ".join(in_order(steps))}
+), one AS MATERIALIZED (SELECT {selected}), {", ".join(chain_steps(steps))}
 SELECT count(*) FROM taken"""  # noqa: S608 - made of constants
 
 
-def in_order(steps: list[str]) -> Iterator[str]:
+def chain_steps(steps: list[str]) -> Iterator[str]:
     """Yield the steps as parts of a WITH that lock their rows in order.
 
     PostgreSQL runs data-modifying parts of a WITH in any order, unless one reads another's result. So each step first

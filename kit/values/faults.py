@@ -79,7 +79,10 @@ class Faults:
 
     def expect_known(self, given: Iterable[str], known: Collection[str], path: str = "") -> None:
         """Record the given fields that are not known, the first ones with a hint."""
-        for name, hint in field_hints([name for name in given if name not in known], known).items():
+        unknown = [name for name in given if name not in known]
+        if not unknown:
+            return
+        for name, hint in field_hints(unknown, known).items():
             self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:

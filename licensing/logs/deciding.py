@@ -103,7 +103,9 @@ class Decider:
     """Decide the requests of one site, caching look-ups."""
 
     def __init__(self, site: Site, *, dry_run: bool, names: AddressNames | None) -> None:
-        self.site, self.dry_run, self.names = site, dry_run, names
+        self.site = site
+        self.dry_run = dry_run
+        self.names = names
         self.account = ids.decode("acc", site.account_id) or b""
         self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
         self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
@@ -161,7 +163,8 @@ class Decider:
 
     def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
-        page, visit = self.pages[line.url], line.visit
+        page = self.pages[line.url]
+        visit = line.visit
         if page is None:
             return None
         crawler = None if line.crawler is None else line.crawler.key
@@ -209,7 +212,8 @@ class Decider:
             "imported": True,
         }
         facts.pop("ip", None)
-        decision, rule = answer.decision, answer.decision.rule
+        decision = answer.decision
+        rule = answer.decision.rule
         limit = None
         rate_limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is not None and rule is not None and rate_limit is not None:
@@ -253,7 +257,9 @@ class Decider:
 def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
     held = requester.licenses
-    return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
+    if held is None:
+        return requester
+    return dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
 def observed_page(item: Item) -> LoggedPage:
@@ -283,7 +289,8 @@ async def verify(
     claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
 ) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
-    known, turns = names or AddressNames(), Semaphore(LOOKUPS)
+    known = names or AddressNames()
+    turns = Semaphore(LOOKUPS)
 
     async def place(crawler: Crawler, address: str) -> Identification | None:
         async with turns:

@@ -152,7 +152,8 @@ def about_price(one: ComparableRule, earlier: Sequence[ComparableRule], budget: 
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
     if one.rule.price is None:
         return
-    taker, payer = one.with_license(one.rule.tier), one.without_license
+    taker = one.with_license(one.rule.tier)
+    payer = one.without_license
     for other in earlier:
         if not budget.spend(other, taker, payer):
             return

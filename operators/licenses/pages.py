@@ -139,7 +139,10 @@ class LicenseAdmin(
         )
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: License | None) -> License | None:
-        entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
+        if obj:
+            entries = LedgerEntry.objects.filter(license=obj)
+        else:
+            entries = LedgerEntry.objects.none()
         admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().try_saving(request, form, obj)
 
@@ -242,7 +245,9 @@ class LicenseAdmin(
 
     @display(description="Next fee")
     def next_fee(self, held: License) -> str:
-        return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}" if held.next_fee_at else fee(held)
+        if held.next_fee_at:
+            return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
+        return fee(held)
 
     @display(description="In the ledger")
     def in_ledger(self, held: License) -> str:

@@ -14,6 +14,7 @@ from accounts.models import Account
 from analytics.models import LedgerEntry
 from kit.values import ids
 from kit.values.currencies import in_full
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.charges import build_ledger_entry, terms
 from licensing.licenses.models import FeeEvery, License
@@ -23,7 +24,7 @@ from operators.base.forms.asking import Question
 from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
 from operators.licenses.form import LicenseForm
-from operators.policies.linked_items import asked_for, known_rules
+from operators.policies.linked_items import condition_values, known_rules
 
 # Reading only the newest licences bounds the cost.
 MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
@@ -34,7 +35,7 @@ SHOWN_TITLES = 3
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
     """Return the licence types named in rules of the accounts' policies."""
-    return {one for rule in known_rules(account_ids) for one in asked_for(rule, "licenseType")}
+    return {one for rule in known_rules(account_ids) for one in condition_values(rule, "licenseType")}
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:
@@ -49,11 +50,11 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     """Warn about a new type that no policy asks for, if policies ask for any."""
     if before is not None and before.license_type == saved.license_type:
         return []
-    asked_for = types_asked_for([saved.account_id])
-    if not asked_for or saved.license_type in asked_for:
+    condition_values = types_asked_for([saved.account_id])
+    if not condition_values or saved.license_type in condition_values:
         return []
-    near = get_close_matches(saved.license_type, sorted(asked_for), n=1, cutoff=0.7)
-    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(asked_for)[:10])}."
+    near = get_close_matches(saved.license_type, sorted(condition_values), n=1, cutoff=0.7)
+    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(condition_values)[:10])}."
     return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 
@@ -107,7 +108,7 @@ def describe_coverage(held: License) -> str:
     number = Content.objects.of(held.account_id).filter(named).order_by().values("pk")[: MOST_COUNTED + 1].count()
     if number > MOST_COUNTED:
         return f"more than {MOST_COUNTED:,} items"
-    return f"{number:,} item{'' if number == 1 else 's'}"
+    return count_text(number, "item")
 
 
 def license_question(
@@ -151,7 +152,8 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
     data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
     form = LicenseForm(data, instance=held, initial={} if held is None else {"starts_at": held.starts_at})
     form.is_valid()
-    drafted, quota = draft(account, held, form), Quota.from_fields(form.cleaned_data)
+    drafted = draft(account, held, form)
+    quota = Quota.from_fields(form.cleaned_data)
     sentences = [] if held is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
     sentences += [preview_coverage(drafted), *preview_bookings(held, drafted), *per_access(None, drafted)]
     sentences += preview_fee(held, drafted) + (quota.in_words() if quota else [])
@@ -160,8 +162,10 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
 
 def draft(account: Account, held: License | None, form: LicenseForm) -> License:
     """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted, cleaned = copy(held) if held is not None else License(account=account), form.cleaned_data
-    drafted.license_type, drafted.fee_every = cleaned.get("license_type", ""), cleaned.get("fee_every") or None
+    drafted = copy(held) if held is not None else License(account=account)
+    cleaned = form.cleaned_data
+    drafted.license_type = cleaned.get("license_type", "")
+    drafted.fee_every = cleaned.get("fee_every") or None
     drafted.content_ids = [one for one in cleaned["content_ids"] if ids.decode("cnt", one) is not None]
     drafted.policy_ids = [one for one in cleaned["policy_ids"] if ids.decode("pol", one) is not None]
     drafted.tags = cleaned["tags"]
@@ -187,10 +191,15 @@ def preview_customer(account: Account, requester_id: str) -> list[str]:
 def preview_coverage(drafted: License) -> str:
     """Describe the coverage, with the titles of single items."""
     named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
-    titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
+    coverage = f"Covers {describe_coverage(drafted)}"
+    if not drafted.content_ids:
+        return f"{coverage}."
+    titles = list(named.values_list("title", flat=True))
+    if not titles:
+        return f"{coverage}."
     more = len(drafted.content_ids) - len(titles)
-    titles_in_words = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
-    return f"Covers {describe_coverage(drafted)}{titles_in_words}."
+    others = f" and {more:,} more" if more else ""
+    return f"{coverage}: {', '.join(titles)}{others}."
 
 
 def preview_bookings(held: License | None, drafted: License) -> list[str]:

@@ -20,8 +20,8 @@ from analytics.ledger.due import book_due
 from analytics.models import HourlyUsage, RecentUsage
 from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
-from analytics.usage.report import in_memory
 from analytics.windows import Window
+from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
 from licensing.content.models import Content
 from licensing.policies.models import Policy
@@ -141,7 +141,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     if sees["revenue"]:
         book_due(choice.account.pk if choice.account else None)
     reading = Reading()
-    with in_memory():
+    with use_memory():
         found = reading.read(lambda: figures(request, choice, sees, window, now))
         context |= {**found.context, "as_of": reading.as_of}
         context |= attention_context(request, choice, sees, found.days, now)
@@ -164,7 +164,7 @@ class Figures(Struct, frozen=True):
     denials: Mapping[str, int]  # by reason
 
 
-@in_memory()
+@use_memory()
 def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime) -> Figures:
     """Return the figures that the member of staff may see."""
     context: dict[str, object] = {}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from django.db.models import QuerySet
 from django.utils.html import format_html
 
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
@@ -24,7 +25,7 @@ def linked_hosts(policy: Policy) -> list[str]:
 def items_sentence(number: int) -> str:
     if number == 0:
         return "No item links to it"
-    return "1 item links to it" if number == 1 else f"{number:,} items link to it"
+    return count_text(number, "item links to it", "items link to it")
 
 
 def items_linked(policy: Policy, number: int) -> str:
@@ -45,7 +46,7 @@ def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
         yield from rules
 
 
-def asked_for(rule: RuleJson, condition: str) -> list[str]:
+def condition_values(rule: RuleJson, condition: str) -> list[str]:
     """Return the values of a condition in a rule; empty without it."""
     values = rule["conditions"].get(condition, [])
     return list(map(str, values if isinstance(values, list) else [values]))
@@ -55,5 +56,5 @@ def known_permissions(account_ids: Iterable[str]) -> set[str]:
     """Return permissions that rules grant or require, without `full_access`, which nobody requests."""
     names: set[str] = set()
     for rule in known_rules(account_ids):
-        names.update(rule.get("permissions") or (), asked_for(rule, "permission"))
+        names.update(rule.get("permissions") or (), condition_values(rule, "permission"))
     return names - {"full_access"}

@@ -32,6 +32,7 @@ from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
 from operators.policies.descriptions import (
+    Line,
     describe_row,
     describe_test,
     describe_with_place,
@@ -54,7 +55,7 @@ class WithItems(Protocol):
     items: int
 
 
-def asked_step(form: ModelForm) -> str:
+def requested_step(form: ModelForm) -> str:
     """Return what to do with a valid form instead of saving it; empty for an invalid one."""
     is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
     return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
@@ -160,9 +161,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     # --- Pages -------------------------------------------------------------------------------------------------------
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> HttpResponse | None:
-        if asked_step(form) == "confirm":
+        if requested_step(form) == "confirm":
             return self.ask(request, form)
-        if asked_step(form) == "simulate":
+        if requested_step(form) == "simulate":
             fields: DraftFields = {
                 "rules": form.cleaned_data["rules"],
                 "default_action": form.cleaned_data["default_action"],
@@ -176,7 +177,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
-        if asked_step(form) == "check":
+        if requested_step(form) == "check":
             context["findings"] = self.findings(form) or []
         if obj is not None and isinstance(form, PolicyForm):  # otherwise the operator may only view
             context["items_sentence"] = items_sentence(linked_items(obj).count())
@@ -187,20 +188,24 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     def ask(self, request: HttpRequest, form: ModelForm) -> HttpResponse:
         """Show the confirmation page: changes in words, number of items, lint findings."""
-        adding = form.instance._state.adding
-        former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
-        number = 0 if adding else linked_items(former).count()
-        later = copy(former)
-        for name, value in changed_values(form).items():
-            setattr(later, name, value)
+        original: Policy | None = None
+        effects: list[str] = []
+        lines: list[Line] = []
+        title = "Save the new policy?"
+        if not form.instance._state.adding:
+            original = Policy.objects.get(pk=form.instance.pk)
+            title = f"Save version {original.version + 1} of {original.name}?"
+            effects = [
+                f"{items_sentence(linked_items(original).count())}: the next checks use the new version.",
+                f"Version {original.version} is kept. You can roll back to it.",
+            ]
+            later = copy(original)
+            for name, value in changed_values(form).items():
+                setattr(later, name, value)
+            lines = differences(original, later)
         context: dict[str, object] = {
-            "effects": []
-            if adding
-            else [
-                f"{items_sentence(number)}: the next checks use the new version.",
-                f"Version {former.version} is kept. You can roll back to it.",
-            ],
-            "lines": [] if adding else differences(former, later),
+            "effects": effects,
+            "lines": lines,
             "findings": self.findings(form),
             "carried": carried_fields(request),
             "button": pressed_button(request),
@@ -208,8 +213,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             "confirmed": CONFIRMED,
             "media": self.media + form.media,
         }
-        title = "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?"
-        original = None if adding else former
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
     @danger_action("Delete", "delete", "remove", permission="deleting")

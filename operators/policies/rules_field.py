@@ -182,7 +182,10 @@ class RulesField(forms.Field):
         rows, text = data or (None, None)
         shown = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
-            given = [row_rule(row) for row in rows or ()] if text is None else orjson.loads(text)
+            if text is None:
+                given = [row_rule(row) for row in rows or ()]
+            else:
+                given = orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
         return not any(is_same(given, one) for one in (initial, shown))

@@ -81,9 +81,11 @@ class TrialForm(forms.Form):
         return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
-        given, now = self.cleaned_data["at"], timezone.now()
+        given = self.cleaned_data["at"]
+        now = timezone.now()
         try:
-            moment, years = parse_timestamp(given) if given else now, range(FIRST_YEAR, now.year + MOST_YEARS + 1)
+            moment = parse_timestamp(given) if given else now
+            years = range(FIRST_YEAR, now.year + MOST_YEARS + 1)
             if moment.year not in years:
                 raise ValueError(f"Must be in the years {years[0]} to {years[-1]} (UTC).")
         except ValueError as error:

@@ -87,7 +87,8 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     shown, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
     if column.leads_on:
-        tag, shown = "th", format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
+        tag = "th"
+        shown = format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
     attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
     css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, shown, tag)
@@ -112,7 +113,10 @@ def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
         if isinstance(field.remote_field, ManyToOneRel):
             related = getattr(obj, field.name)
             return (empty, True) if related is None else (str(related), False)
-        shown = shown_time(value) if isinstance(value, datetime) else display_for_field(value, field, empty)
+        if isinstance(value, datetime):
+            shown = shown_time(value)
+        else:
+            shown = display_for_field(value, field, empty)
     elif value is None or value == "":
         return empty, True
     elif label := getattr(attribute, "label", False):
