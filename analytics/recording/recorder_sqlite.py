@@ -155,7 +155,7 @@ def charge(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) 
         )
         for charge, decision in charged
     ]
-    insert(cursor, "ledgerentry", LEDGER_COLUMNS, entries)
+    insert(cursor, "entry", LEDGER_COLUMNS, entries)
     sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
     for charge, decision in charged:
         begin = (decision.account, decision.created[:10], charge.currency)

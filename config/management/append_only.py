@@ -7,11 +7,10 @@ from django.db import connection
 
 TABLES = (
     "accounts_auditentry",
-    "analytics_ledgerentry",
+    "analytics_entry",
     "analytics_closedstatement",
     "analytics_closedline",
     "analytics_walletentry",
-    "analytics_payment",
 )
 
 

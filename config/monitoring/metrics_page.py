@@ -17,7 +17,7 @@ from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookDeli
 from analytics.archive.models import ArchivedMonth
 from analytics.events import partitions
 from analytics.events.partitions import month_after
-from analytics.models import AccessEvent, LedgerEntry, RecentUsage
+from analytics.models import AccessEvent, Entry, RecentUsage
 from kit.http.middleware import TrustedProxies, get_client_address
 from kit.storage.reading import stored_now
 from kit.telemetry.metrics import BuildInfo, registry
@@ -30,7 +30,7 @@ from licensing.visits.models import EdgeUsage, Page
 GROWING_TABLES = (
     AccessEvent._meta.db_table,
     *([partitions.DEFAULT] if partitions.has_partitions() else []),
-    LedgerEntry._meta.db_table,
+    Entry._meta.db_table,
     AuditEntry._meta.db_table,
     IdempotencyRecord._meta.db_table,
     EdgeUsage._meta.db_table,

@@ -95,7 +95,7 @@ class PaymentAdmin(
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
-    list_select_related = ("account", "requester", "void")
+    list_select_related = ("account", "requester")
     row_name = "sum"
     row_facts = {"requester": "", "received": "", "state": ""}
     list_filter = (
@@ -109,7 +109,7 @@ class PaymentAdmin(
     actions_detail = ("void",)
     export_name = "payments"
     export_serializer = PaymentSerializer
-    export_related = ("requester", "void")
+    export_related = ("requester",)
     form = PaymentForm
     optional = frozenset({"external_id", "note"})
     add_fieldsets = (
