@@ -236,5 +236,5 @@ class BalanceFilter(OptionsFilter[Requester]):
         sums = sums_of(request_scope(self.request).narrow(BalanceChange.objects.all()))
         matching = sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0)
         debtors = matching.values_list("requester_id", flat=True)
-        known = list(debtors[: BoundedPaginator.MAX + 1])  # added up once, although the list is counted and read
-        return queryset.filter(pk__in=debtors if len(known) > BoundedPaginator.MAX else known)
+        known = list(debtors[: BoundedPaginator.MAX_COUNT + 1])  # added up once, although the list is counted and read
+        return queryset.filter(pk__in=debtors if len(known) > BoundedPaginator.MAX_COUNT else known)
