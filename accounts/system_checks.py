@@ -94,9 +94,12 @@ def settings_are_spelt_right(app_configs: object, **kwargs: object) -> list[Chec
 @register()
 def deprecated_operations_exist(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     return [
-        Error(f"DEPRECATIONS names {one.method} {one.path}, which is no operation of the API.", id="accounts.E004")
-        for one in settings.DEPRECATIONS
-        if not is_operation(one.method, one.path)
+        Error(
+            f"DEPRECATIONS names {deprecation.method} {deprecation.path}, which is no operation of the API.",
+            id="accounts.E004",
+        )
+        for deprecation in settings.DEPRECATIONS
+        if not is_operation(deprecation.method, deprecation.path)
     ]
 
 

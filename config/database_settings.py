@@ -62,15 +62,15 @@ def databases(data_dir: Path, threads: int) -> dict[str, dj_database_url.DBConfi
     if url := env_url("REPORTS_DATABASE_URL", "postgres", "postgresql"):
         # Each report opens a connection of its own. A pool would keep trying to reach a replica that is gone, and log
         # an outage of the database. As from a pool, a new connection must not begin a transaction by itself.
-        own = postgresql("REPORTS_DATABASE_URL", url, connect_timeout=2, autocommit=True)
+        replica = postgresql("REPORTS_DATABASE_URL", url, connect_timeout=2, autocommit=True)
         # The state of the replica is measured on one connection, and then holds for others.
-        balanced = own["OPTIONS"].get("load_balance_hosts") or os.environ.get("PGLOADBALANCEHOSTS")
+        balanced = replica["OPTIONS"].get("load_balance_hosts") or os.environ.get("PGLOADBALANCEHOSTS")
         if balanced and balanced != "disable":
             sys.exit(
                 "REPORTS_DATABASE_URL must lead to one replica. Remove load_balance_hosts from it, or write "
                 "load_balance_hosts=disable if the environment variable PGLOADBALANCEHOSTS is set."
             )
-        of["replica"] = {**own, "TEST": {"MIRROR": "default"}}
+        of["replica"] = {**replica, "TEST": {"MIRROR": "default"}}
     return of
 
 

@@ -25,13 +25,13 @@ from licensing.access.tokens.signing import key_set
 CONTENT_SECURITY_POLICY = content_security_policy()
 
 
-def page(request: HttpRequest, template: str, place: str, **context: object) -> HttpResponse:
-    """Render a page beside the API; `place` is its entry in the navigation bar.
+def page(request: HttpRequest, template: str, section: str, **context: object) -> HttpResponse:
+    """Render a page beside the API; `section` is its entry in the navigation bar.
 
     It links to the admin only if that is served at the same address.
     """
     admin = "/admin/" if settings.ADMIN and not (settings.ADMIN_HOST or settings.ADMIN_PORT) else ""
-    framed = {"brand": NAME, "place": place, "admin": admin, "has_fonts": settings.ADMIN, **context}
+    framed = {"brand": NAME, "place": section, "admin": admin, "has_fonts": settings.ADMIN, **context}
     response = render(request, template, framed)
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response

@@ -25,7 +25,9 @@ def enabled_endpoints(account_id: str) -> list[WebhookEndpoint]:
 
 def enqueue(events: Sequence[Event]) -> None:
     """Queue the events for every enabled endpoint of their accounts that subscribes to them."""
-    listening = [one for account_id in {event.account_id for event in events} for one in enabled_endpoints(account_id)]
+    listening = [
+        endpoint for account_id in {event.account_id for event in events} for endpoint in enabled_endpoints(account_id)
+    ]
     queue(
         WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
         for event in events

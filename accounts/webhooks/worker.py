@@ -107,11 +107,11 @@ class Worker:
         await self.settle()
         room, most = self.room(), CLAIMED_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
-        for one in claimed:
-            endpoint = one.endpoint.pk
+        for delivery in claimed:
+            endpoint = delivery.endpoint.pk
             self.active[endpoint] += 1
             self.places.setdefault(endpoint, asyncio.Semaphore(PLACES))
-            task = asyncio.create_task(self.deliver(one, endpoint, was_failing=endpoint in self.failing))
+            task = asyncio.create_task(self.deliver(delivery, endpoint, was_failing=endpoint in self.failing))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         return len(claimed)
@@ -136,8 +136,8 @@ class Worker:
 
     def room(self) -> dict[str, int]:
         """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
-        known = {*self.active, *self.answering, *self.failing}
-        return {one: self.share(one) - self.active[one] for one in known}
+        endpoint_ids = {*self.active, *self.answering, *self.failing}
+        return {endpoint_id: self.share(endpoint_id) - self.active[endpoint_id] for endpoint_id in endpoint_ids}
 
     def share(self, endpoint: str) -> int:
         if endpoint in self.failing:

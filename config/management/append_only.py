@@ -27,9 +27,11 @@ def unlocking(tables: Collection[str] = TABLES) -> tuple[list[str], list[str]]:
     locked = [table for table in TABLES if table in tables]
     if connection.vendor == "postgresql":
         alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in locked]
-        return [one.format("DISABLE") for one in alter], [one.format("ENABLE") for one in alter]
-    known = {name: made for table in locked for name, made in triggers(table).items()}
-    return [f"DROP TRIGGER {name}" for name in known], list(known.values())
+        return [statement.format("DISABLE") for statement in alter], [
+            statement.format("ENABLE") for statement in alter
+        ]
+    definitions = {name: definition for table in locked for name, definition in triggers(table).items()}
+    return [f"DROP TRIGGER {name}" for name in definitions], list(definitions.values())
 
 
 @contextmanager

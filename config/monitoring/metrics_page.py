@@ -108,6 +108,8 @@ def may_read_metrics(request: HttpRequest) -> bool:
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
     client = get_client_address(request)
     # A trusted proxy reports its client, whose address then counts.
-    known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
-    forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
+    names_client = "X-Forwarded-For" in request.headers and TrustedProxies().include(
+        request.META.get("REMOTE_ADDR", "")
+    )
+    forwarded = not names_client and any(name in request.headers for name in LEFT_BY_PROXIES)
     return client is not None and client.is_loopback and not forwarded

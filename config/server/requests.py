@@ -44,9 +44,9 @@ def is_connected(transport: Transport) -> bool:
     """
     if transport.is_closing():
         return False
-    asked = poll()
-    asked.register(transport.get_extra_info("socket").fileno(), POLLRDHUP | POLLHUP | POLLERR)
-    return not asked.poll(0)
+    poller = poll()
+    poller.register(transport.get_extra_info("socket").fileno(), POLLRDHUP | POLLHUP | POLLERR)
+    return not poller.poll(0)
 
 
 class Cycle(RequestResponseCycle):
@@ -77,8 +77,8 @@ class WholeRequest(Cycle):
         self.scope["method"] = protocol.parser.get_method().decode("ascii")
         self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = path, protocol.url, b""
         is_awaited = partial(is_connected, protocol.transport)
-        told: Any = {"body": body, "respond": self.respond, "is_awaited": is_awaited}
-        self.scope["extensions"] = told
+        extensions: Any = {"body": body, "respond": self.respond, "is_awaited": is_awaited}
+        self.scope["extensions"] = extensions
         self.body: Any = body
         self.transport, self.flow, self.logger = protocol.transport, protocol.flow, protocol.logger
         self.default_headers = protocol.server_state.default_headers

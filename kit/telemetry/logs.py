@@ -37,13 +37,13 @@ ENDS_USER = re.compile(r"[:/@]")
 @lru_cache(maxsize=1)
 def own_secrets() -> tuple[str, ...]:
     """Return the secrets in this installation's settings, longest first."""
-    databases = [str(one.get("PASSWORD") or "") for one in settings.DATABASES.values()]
+    databases = [str(database.get("PASSWORD") or "") for database in settings.DATABASES.values()]
     redis = passwords_in(settings.REDIS_URL)
     peppers = {settings.API_KEY_PEPPER_TEXT, *settings.FORMER_PEPPER_TEXTS}
     for pepper in (settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS):
         peppers |= {pepper.hex(), repr(pepper)[2:-1]}
-    own = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
-    texts = {*own, *databases, *redis, *map(unquote, redis), *peppers}
+    secrets = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
+    texts = {*secrets, *databases, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in texts if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
@@ -69,27 +69,27 @@ def without_secrets(text: str) -> str:
 def without_password(word: re.Match[str]) -> str:
     """Remove the password of a URL, up to its last `@`. A password may have any characters but blanks."""
     text = word[0]
-    last, place = text.rfind("@"), text.find("://")
-    while 0 <= place < last:
-        end = ENDS_USER.search(text, place + 3)
+    last, position = text.rfind("@"), text.find("://")
+    while 0 <= position < last:
+        end = ENDS_USER.search(text, position + 3)
         if end is not None and end[0] == ":" and end.start() + 1 < last:
             return f"{text[: end.start()]}:{REMOVED}{text[last:]}"
-        place = text.find("://", place + 3)
+        position = text.find("://", position + 3)
     return text
 
 
 def without_tokens(dotted: re.Match[str]) -> str:
     """Remove JSON Web Tokens, which are three parts with dots between, from a text without blanks."""
-    parts, kept, place = dotted[0].split("."), [], 0
-    while place < len(parts):
-        begin = JSON_WEB_TOKEN.search(parts[place])
-        if begin is not None and len(parts) > place + 2 and parts[place + 1] and parts[place + 2]:
-            kept.append(parts[place][: begin.start()] + REMOVED)
-            place += 3
+    parts, kept_parts, index = dotted[0].split("."), [], 0
+    while index < len(parts):
+        begin = JSON_WEB_TOKEN.search(parts[index])
+        if begin is not None and len(parts) > index + 2 and parts[index + 1] and parts[index + 2]:
+            kept_parts.append(parts[index][: begin.start()] + REMOVED)
+            index += 3
         else:
-            kept.append(parts[place])
-            place += 1
-    return ".".join(kept)
+            kept_parts.append(parts[index])
+            index += 1
+    return ".".join(kept_parts)
 
 
 def shown_id(record: logging.LogRecord) -> str:

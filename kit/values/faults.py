@@ -77,9 +77,9 @@ class Faults:
         if not ok:
             self.add(Fault(path, message, kind))
 
-    def expect_known(self, given: Iterable[str], known: Collection[str], path: str = "") -> None:
+    def expect_known(self, names: Iterable[str], known_names: Collection[str], path: str = "") -> None:
         """Record the given fields that are not known, the first ones with a hint."""
-        for name, hint in field_hints([name for name in given if name not in known], known).items():
+        for name, hint in field_hints([name for name in names if name not in known_names], known_names).items():
             self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:

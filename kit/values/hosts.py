@@ -47,8 +47,8 @@ def label_to_ascii(label: str) -> str:
     text = label.removeprefix(PUNYCODE).encode("ascii").decode("punycode") if label.startswith(PUNYCODE) else label
     idna.check_initial_combiner(text)
     idna.check_bidi(text)
-    for place, character in enumerate(text):
-        if character in JOINERS and not idna.valid_contextj(text, place):
+    for index, character in enumerate(text):
+        if character in JOINERS and not idna.valid_contextj(text, index):
             raise ValueError(label)
     if map_name(text) != text:
         raise ValueError(label)

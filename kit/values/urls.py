@@ -75,16 +75,16 @@ def ascii_label(label: str) -> str:
 
 def normalised_path(path: str) -> str:
     """Return a URL path without dot segments (RFC 3986 §5.2.4); `/` if it is empty."""
-    kept: list[str] = []
+    characters: list[str] = []
     *parents, last = normalise_escapes(path).removeprefix("/").split("/")
     for segment in parents:
         if segment == "..":
-            del kept[-1:]
+            del characters[-1:]
         elif segment != ".":
-            kept.append(segment)
+            characters.append(segment)
     if last == "..":
-        del kept[-1:]
-    return "/".join(["", *kept, "" if last in (".", "..") else last])
+        del characters[-1:]
+    return "/".join(["", *characters, "" if last in (".", "..") else last])
 
 
 def normalise_escapes(part: str) -> str:

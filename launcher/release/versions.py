@@ -26,12 +26,16 @@ def versions_of_clients(folder: Path) -> dict[str, str]:
 def obstacles(folder: Path) -> list[str]:
     """Return what has to be done before this commit can be released."""
     version, changelog = version_of(folder), (folder / "CHANGELOG.md").read_text()
-    found = [f"{name} has version {one}." for name, one in versions_of_clients(folder).items() if one != version]
+    problems = [
+        f"{name} has version {client_version}."
+        for name, client_version in versions_of_clients(folder).items()
+        if client_version != version
+    ]
     if "\n## [Unreleased]" in changelog:
-        found.append("CHANGELOG.md has unreleased changes.")
-    if found:
-        found.append("Run `python -m launcher.release prepare VERSION`, and commit.")
-    return found
+        problems.append("CHANGELOG.md has unreleased changes.")
+    if problems:
+        problems.append("Run `python -m launcher.release prepare VERSION`, and commit.")
+    return problems
 
 
 def prepare(version: str, today: date, root: Path = ROOT) -> None:

@@ -40,8 +40,8 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, json: bool, **_: object) -> tuple[str, dict[str, object]]:
-        changed = {one.name: self.run_one(one, is_shown=not json) for one in REWRITES}
-        lines = [f"{one.title}: changed {changed[one.name]:,}." for one in REWRITES]
+        changed = {rewrite.name: self.run_one(rewrite, is_shown=not json) for rewrite in REWRITES}
+        lines = [f"{rewrite.title}: changed {changed[rewrite.name]:,}." for rewrite in REWRITES]
         pages = list(islice(rekeying.contested_pages(), MAX_PAGES + 1))
         if pages:
             how_many = f"{MAX_PAGES} and more" if len(pages) > MAX_PAGES else f"{len(pages)}"
@@ -51,11 +51,11 @@ class Command(ServiceCommand):
         return "\n".join(lines), {"object": "data_migration", "changed": changed, "contestedPages": listed}
 
     def run_one(self, rewrite: Rewrite, *, is_shown: bool) -> int:
-        total, read, changed, shown = rewrite.count(), 0, 0, monotonic()
+        total, read, changed, shown_at = rewrite.count(), 0, 0, monotonic()
         for more_read, more_changed in rewrite.chunks():
             read, changed = read + more_read, changed + more_changed
-            if is_shown and monotonic() - shown > SECONDS:
-                shown = monotonic()
+            if is_shown and monotonic() - shown_at > SECONDS:
+                shown_at = monotonic()
                 self.stderr.write(f"{rewrite.title}: {read:,} of {total:,}")
         return changed
 
