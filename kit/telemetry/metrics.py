@@ -49,11 +49,9 @@ class Workers(Collector):
 
 
 def add(total: Metric, other: Metric) -> None:
-    [sample] = total.samples
-    [other_sample] = other.samples
-    combine = min if total.name in LEAST else add_numbers
-    value = combine(sample.value, other_sample.value)
-    total.samples = [sample._replace(value=value)]
+    values = [sample.value for sample in (*total.samples, *other.samples)]  # one each
+    value = min(values) if total.name in LEAST else sum(values)
+    total.samples = [total.samples[0]._replace(value=value)]
 
 
 SUFFIX = ".cells"
