@@ -83,7 +83,7 @@ def delete_late_records(account_id: str) -> int:
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
-        return delete_rows(account_id, [one for one in in_order_of_deletion() if one[0] is not LedgerEntry])
+        return delete_rows(account_id, [step for step in in_order_of_deletion() if step[0] is not LedgerEntry])
 
 
 def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> int:

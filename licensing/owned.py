@@ -62,9 +62,9 @@ class OwnedManager(models.Manager):
     def read(self, account_id: str, id: str, statement: str, parameters: Row = ()) -> Row | None:
         pk: Any = self.model._meta.pk
         owner: Any = self.model._meta.get_field("account").target_field  # type: ignore[union-attr]
-        named = pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)
+        key = pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)
         with prepared_cursor() as cursor:
-            cursor.execute(statement, [*parameters, *named])
+            cursor.execute(statement, [*parameters, *key])
             row: Row | None = cursor.fetchone()
         return row
 

@@ -79,8 +79,8 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
     """Yield the months of deleted accounts, and those that were purged."""
-    known = set(Account.objects.values_list("pk", flat=True))
-    is_gone = {account_id: is_deleted(account_id) for account_id, _ in there if account_id not in known}
+    account_ids = set(Account.objects.values_list("pk", flat=True))
+    is_gone = {account_id: is_deleted(account_id) for account_id, _ in there if account_id not in account_ids}
     for account_id, month in there:
         if is_purged(month) or is_gone.get(account_id):
             yield account_id, month
@@ -104,10 +104,10 @@ def account_months_to_copy(account_id: str, there: Container[Month], now: dateti
     if begin is None:
         return
     archived = ArchivedMonth.objects.filter(account_id=account_id, is_current=True, rows__isnull=False)
-    known = set(archived.exclude(file="").values_list("month", flat=True))
+    copied_months = set(archived.exclude(file="").values_list("month", flat=True))
     month, end = month_start(begin), closed_until(now)
     while month < end:
-        if month.date() not in known or (account_id, month.date()) not in there:
+        if month.date() not in copied_months or (account_id, month.date()) not in there:
             yield month.date()
         month = month_after(month)
 

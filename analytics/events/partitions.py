@@ -83,22 +83,22 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
     """
     if connection.vendor != "postgresql":
         return []
-    made = []
+    created = []
     for ahead in range(months_ahead + 1):
         month = Span.of_month(month_after(month_start(now), ahead))
-        made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
-    return made
+        created += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
+    return created
 
 
 def missing_spans(month: Span) -> list[Span]:
     """Return the partitions to make for a month. Drops that of the whole month if it should have days and is empty."""
-    made = {name for name in list_partitions() if name.startswith(month.name)}
-    if month.name in made:
+    existing = {name for name in list_partitions() if name.startswith(month.name)}
+    if month.name in existing:
         if not (is_busy(month_after(month.begin, -1)) and until_unlocked(partial(drop_empty, month))):
             return []
-    elif not made and not is_busy(month_after(month.begin, -1)):
+    elif not existing and not is_busy(month_after(month.begin, -1)):
         return [month]
-    return [day for day in month.days() if day.name not in made]
+    return [day for day in month.days() if day.name not in existing]
 
 
 def is_busy(month: datetime) -> bool:

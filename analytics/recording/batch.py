@@ -210,7 +210,7 @@ class Batch:
         parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
         if self.replies:
-            replies = [[one.sealed for one in self.replies], as_json(self.replies.values())]
+            replies = [[reply.sealed for reply in self.replies], as_json(self.replies.values())]
         purses = columns_of_purses(self.purses.values()) if self.purses else []
         spends = columns_of_spends(self.spends) if self.purses else []
         alike = not self.counters and not self.purses and len(self.ids) >= MANY_ALIKE * len(self.cases)

@@ -50,9 +50,9 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     behind = {entry.case.account for entry in missing}
     stale = {entry.case.account for entry in missing if not holds(cursor, entry)}
     unnamed = {
-        one.number
-        for one in batch.namings.values()
-        if one.account in stale or not name_on_sqlite(cursor, one, as_django_writes(one.created))
+        naming.number
+        for naming in batch.namings.values()
+        if naming.account in stale or not name_on_sqlite(cursor, naming, as_django_writes(naming.created))
     }
     rooms = {
         counter.number: count(cursor, counter)
@@ -62,15 +62,15 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     credit = spend_on_sqlite(cursor, batch, stale)
     outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, credit=credit)
     stored = [
-        StoredDecision(entry, outcome, place)
+        StoredDecision(entry, outcome, index)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
         if outcome.is_stored
-        for place in range(len(entry.ids))
+        for index in range(len(entry.ids))
     ]
-    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
-    for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
+    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
+    for day, of_day in groupby(stored, key=lambda decision: decision.created[:10]):
         add_to_usage(cursor, date.fromisoformat(day), list(of_day))
-    charged = [(one.charge, one) for one in stored if one.charge is not None]
+    charged = [(decision.charge, decision) for decision in stored if decision.charge is not None]
     if charged:
         charge(cursor, charged)
     return outcomes
@@ -79,16 +79,16 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
 class StoredDecision:
     """One decision of an entry as stored, with ids as bytes."""
 
-    def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
+    def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
-        counted = None if outcome.room is None else outcome.counted(place)
+        counted = None if outcome.room is None else outcome.counted(index)
         self.entry, self.remaining = entry, None if counted is None else counted.remaining
         self.facts = case.facts
         if outcome.available is not None:
             left = {"remaining": plain_millionths(outcome.available)}
             self.facts = {**case.facts, "credits": {**cast("dict[str, object]", case.facts["credits"]), **left}}
         self.id, self.account, self.content = map(
-            bytes.fromhex, (entry.ids[place], case.account, entry.contents[place])
+            bytes.fromhex, (entry.ids[index], case.account, entry.contents[index])
         )
         self.requester = case.requester
         self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
@@ -126,12 +126,12 @@ class Countable(Protocol):
 
 
 def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) -> None:
-    hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
+    hours = Counter((decision.account, f"{decision.created[:13]}:00:00", decision.reason or "") for decision in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
-        keys = [(one.account, getattr(one, name)) for one in stored]
+        keys = [(decision.account, getattr(decision, name)) for decision in stored]
         counts = Counter(keys)
-        allowed = Counter(key for key, one in zip(keys, stored, strict=True) if one.allowed)
+        allowed = Counter(key for key, decision in zip(keys, stored, strict=True) if decision.allowed)
         of_year = [
             (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
             for (account, key), count in counts.items()
@@ -148,19 +148,19 @@ def charge(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) 
     """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (
-            *(of.id, of.account, "usage", one.amount, one.currency, of.created),
-            None if one.license is None else bytes.fromhex(one.license),
-            *(one.license_type, of.id, of.content, of.requester, of.created),
+            *(decision.id, decision.account, "usage", charge.amount, charge.currency, decision.created),
+            None if charge.license is None else bytes.fromhex(charge.license),
+            *(charge.license_type, decision.id, decision.content, decision.requester, decision.created),
         )
-        for one, of in charged
+        for charge, decision in charged
     ]
     insert(cursor, "ledgerentry", LEDGER_COLUMNS, entries)
     sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
-    for one, of in charged:
-        begin = (of.account, of.created[:10], one.currency)
-        sums["tier"][*begin, one.license_type] += one.amount
-        sums["requester"][*begin, of.requester] += one.amount
-        sums["content"][*begin, of.content] += one.amount
+    for charge, decision in charged:
+        begin = (decision.account, decision.created[:10], charge.currency)
+        sums["tier"][*begin, charge.license_type] += charge.amount
+        sums["requester"][*begin, decision.requester] += charge.amount
+        sums["content"][*begin, decision.content] += charge.amount
     for name, amounts in sums.items():
         add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
 

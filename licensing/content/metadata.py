@@ -55,11 +55,11 @@ ATTRIBUTES = (
     ),
     Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_INTEGER),
 )
-COLUMNS = {one.name: one.column for one in ATTRIBUTES}
+COLUMNS = {attribute.name: attribute.column for attribute in ATTRIBUTES}
 
 SCHEMA: dict[str, object] = {
     "type": "object",
-    "properties": {one.name: one.schema for one in ATTRIBUTES},
+    "properties": {attribute.name: attribute.schema for attribute in ATTRIBUTES},
     "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
     "additionalProperties": {
         "anyOf": VALUES,

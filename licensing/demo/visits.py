@@ -75,7 +75,7 @@ def visits(
 
 def build_check(customer: Customer, external_id: str, random: Random) -> Check:
     permission = random.choice(customer.permissions)
-    known = {
+    identities = {
         "licenseType": customer.vouched,
         "hasValidLicense": customer.vouched is not None,
         "ip": f"198.51.100.{random.randint(1, 254)}",
@@ -86,5 +86,5 @@ def build_check(customer: Customer, external_id: str, random: Random) -> Check:
         requester_id=customer.id,
         requester_name=customer.name,
         permission=permission,
-        given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
+        given=GivenFacts.from_record({name: value for name, value in identities.items() if value}),
     )

@@ -56,7 +56,7 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     horizon = horizon_cache.current()
     events = events.filter(created__gte=begin if horizon is None else max(begin, horizon))
     last = positions(events)[limit - 1 : limit + 1]  # the last that is replayed, and the first that is not
-    oldest = [Position(*one) for one in last]
+    oldest = [Position(*row) for row in last]
     archived = None
     if horizon is not None and begin < horizon and len(oldest) < 2:
         archived = archived_decisions(policy, begin, min(end, horizon))
@@ -190,12 +190,12 @@ def simulate(
             with bursts:
                 began = perf_counter()
                 for row in chunk[begin : begin + turn]:
-                    one = build_past_decision(row, unread)
-                    change = replay.see(one)
-                    if change is not None and one.allowed:
-                        denied.append(one.id)
-                    if since is None and one.facts.now >= start:
-                        since = one.facts.now
+                    decision = build_past_decision(row, unread)
+                    change = replay.see(decision)
+                    if change is not None and decision.allowed:
+                        denied.append(decision.id)
+                    if since is None and decision.facts.now >= start:
+                        since = decision.facts.now
             # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
             sleep(min(perf_counter() - began, LONGEST_PAUSE))
         if earns:

@@ -12,9 +12,9 @@ from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.dates import DateOrder
 
-FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
-TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
-INTEGERS = tuple(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.INTEGER)
+FIELDS = tuple(name for name, field in ContentSerializer().fields.items() if not field.read_only)
+TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.TEXTS))
+INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.INTEGER)
 DATE = "metadata.publishedAt"
 IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
@@ -39,12 +39,12 @@ def is_target(name: str) -> bool:
 
 def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
-    named = {name: name for name in columns if is_target(name)}
+    targets = {name: name for name in columns if is_target(name)}
     for target, words in MEANING.items():
-        meant = [name for name in columns if name not in named and bare(name) in words]
-        if target not in named and meant:
-            named[target] = min(meant, key=lambda name: words.index(bare(name)))
-    return named
+        meant = [name for name in columns if name not in targets and bare(name) in words]
+        if target not in targets and meant:
+            targets[target] = min(meant, key=lambda name: words.index(bare(name)))
+    return targets
 
 
 def bare(name: str) -> str:
@@ -123,10 +123,10 @@ def get(body: JsonObject, target: str) -> JsonValue:
 
 def put_value(body: JsonObject, target: str, value: JsonValue) -> None:
     name, _, key = target.partition(".")
-    known = body.get(name)
+    former = body.get(name)
     if not key:
         body[name] = value
-    elif known is None:
+    elif former is None:
         body[name] = {key: value}
-    elif isinstance(known, dict):  # metadata of another type is rejected by the field
-        body[name] = {**known, key: value}
+    elif isinstance(former, dict):  # metadata of another type is rejected by the field
+        body[name] = {**former, key: value}

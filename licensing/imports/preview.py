@@ -35,7 +35,7 @@ TARGETS = {
     "policyId": "Policy (id)",
     "status": "Status",
     "tags": "Tags",
-    **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
+    **{f"metadata.{attribute.name}": attribute.label for attribute in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
 LARGER = "Larger files are for the command import_content (docs/guides/importing.md)."

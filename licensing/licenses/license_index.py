@@ -21,16 +21,16 @@ class LicenseIndex:
         self.by_tag: dict[str, list[int]] = {}
         self.by_policy: dict[str, list[int]] = {}
         self.of_everything: list[int] = []
-        for place, term in enumerate(self.terms):
+        for position, term in enumerate(self.terms):
             if not (term.content_ids or term.tags or term.policies):
-                self.of_everything.append(place)
+                self.of_everything.append(position)
             for names, index in (
                 (term.content_ids, self.by_content),
                 (term.tags, self.by_tag),
                 (term.policies, self.by_policy),
             ):
                 for name in names:
-                    index.setdefault(name, []).append(place)
+                    index.setdefault(name, []).append(position)
 
     @property
     def size(self) -> int:
@@ -52,7 +52,7 @@ class LicenseIndex:
         if self.by_tag:
             for tag in tags:
                 places.update(self.by_tag.get(tag, ()))
-        return [self.terms[place] for place in sorted(places)]
+        return [self.terms[position] for position in sorted(places)]
 
     def holds(self, license_id: str, now: datetime) -> bool:
         """Return whether the requester has this licence and it is valid."""

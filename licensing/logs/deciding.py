@@ -289,5 +289,5 @@ async def verify(
         async with turns:
             return await identify_address(crawler, address, known)
 
-    places = await gather(*(place(crawler, address) for (_, address), crawler in claimed.items()))
-    return dict(zip(claimed, places, strict=True))
+    identities = await gather(*(place(crawler, address) for (_, address), crawler in claimed.items()))
+    return dict(zip(claimed, identities, strict=True))

@@ -101,16 +101,16 @@ class FormatString:
         return True
 
     def parse_moment(self, text: str) -> datetime:
-        own = next((field.time_format for field in self.fields if field.role == "time"), "")
-        return parse_own_time(text[: LONGEST + 1], own) if own and text else parse_time(text)
+        time_format = next((field.time_format for field in self.fields if field.role == "time"), "")
+        return parse_own_time(text[: LONGEST + 1], time_format) if time_format and text else parse_time(text)
 
     def describe_end(self, count: int) -> str:
         """Say where a line ends to be as the format has it, after that many fields."""
         literal = self.literals[count]
         if not literal:
             return "The line goes on where the format ends."
-        place = f"behind {self.fields[count - 1].name}" if count else "at the beginning"
-        return f"{shown(literal)} is missing {place}."
+        position = f"behind {self.fields[count - 1].name}" if count else "at the beginning"
+        return f"{shown(literal)} is missing {position}."
 
 
 @lru_cache(maxsize=20)
@@ -196,8 +196,8 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
     for names, words, example in REQUIRED:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")
-    for place, field in enumerate(fields):
-        before, behind, follower = literals[place], literals[place + 1], fields[place + 1 : place + 2]
+    for index, field in enumerate(fields):
+        before, behind, follower = literals[index], literals[index + 1], fields[index + 1 : index + 2]
         if follower and not behind and field.role != "is_args" and follower[0].role not in ADJACENT:
             raise InvalidRequest(f"The format has no text between {field.name} and {follower[0].name}.")
         if field.role == "agent" and behind.startswith(" ") and not before.endswith('"'):
@@ -207,24 +207,24 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
 def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
     """Return an expression with a group for each field and one for the end: the last group tells how far it came."""
     expression = rf"(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?+"
-    for place in range(len(fields) - 1, -1, -1):
-        value = value_pattern(literals, fields, place)
-        expression = f"(?:{re.escape(literals[place])}({value}){expression})?+"
+    for index in range(len(fields) - 1, -1, -1):
+        value = value_pattern(literals, fields, index)
+        expression = f"(?:{re.escape(literals[index])}({value}){expression})?+"
     return expression
 
 
-def value_pattern(literals: Sequence[str], fields: Sequence[Field], place: int) -> str:
+def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) -> str:
     """Return the expression of a field's value."""
-    field, behind = fields[place], literals[place + 1]
-    if literals[place].endswith('"') and behind.startswith('"'):
+    field, behind = fields[index], literals[index + 1]
+    if literals[index].endswith('"') and behind.startswith('"'):
         return r'[^"\\]*+(?:\\.[^"\\]*+)*+'
     if field.role == "is_args":
         return r"\??+"
-    if not behind and place + 1 == len(fields):
+    if not behind and index + 1 == len(fields):
         return ".*+" if field.role in ("agent", "referer", "request") else r"\S*+"
     if not behind:
-        stop = ADJACENT[fields[place + 1].role or ""]
-        later = next((literal for literal in literals[place + 1 :] if literal), "")
+        stop = ADJACENT[fields[index + 1].role or ""]
+        later = next((literal for literal in literals[index + 1 :] if literal), "")
         end = f"(?!{re.escape(later)})" if later else ""
         return rf"(?:{end}[^{re.escape(stop)}\s])*+"
     if field.blanks and behind.startswith(" "):

@@ -199,8 +199,8 @@ class LogImport(Decider):
     def without_recorded(self, lines: Iterable[DecidedLine]) -> list[DecidedLine]:
         by_id = {line.decision.id: line for line in lines}
         with connection.cursor() as cursor:
-            known = is_recorded(cursor, list(by_id))
-        return [line for key, line in by_id.items() if key not in known]
+            recorded_ids = is_recorded(cursor, list(by_id))
+        return [line for key, line in by_id.items() if key not in recorded_ids]
 
     def record(self, lines: Sequence[DecidedLine]) -> list[DecidedLine]:
         """Record the decisions and return those that are new."""

@@ -93,8 +93,10 @@ DECOMPRESSORS: dict[bytes, Callable[[BufferedReader], object]] = {
 def unpacked(file: BufferedReader) -> BinaryIO:
     """Return the file, decompressed if it is compressed. Raises InvalidRequest if zstd is not installed."""
     begin = file.peek(MOST_MAGIC)[:MOST_MAGIC]
-    made = next((decompress(file) for magic, decompress in DECOMPRESSORS.items() if begin.startswith(magic)), file)
-    return cast("BinaryIO", made)
+    decompressed = next(
+        (decompress(file) for magic, decompress in DECOMPRESSORS.items() if begin.startswith(magic)), file
+    )
+    return cast("BinaryIO", decompressed)
 
 
 def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:

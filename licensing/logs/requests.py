@@ -88,7 +88,7 @@ def dash(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Undo the escapes of Apache and nginx, also those of nginx's `escape=json`."""
-    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text) if "\\" in text else text
+    return ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text) if "\\" in text else text
 
 
 def shown(text: str) -> str:

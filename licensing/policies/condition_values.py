@@ -51,11 +51,11 @@ class Fields:
     """The fields of a JSON object, each parsed separately. `faults.raise_first` raises the collected faults."""
 
     def __init__(
-        self, value: object, path: str, known: Collection[str], required: Iterable[str], message: str
+        self, value: object, path: str, known_names: Collection[str], required: Iterable[str], message: str
     ) -> None:
         """Raises Fault with the message if the value is not an object."""
         self.given, self.path, self.faults = require_object(value, path, message), path, Faults()
-        self.faults.expect_known(self.given, known, path)
+        self.faults.expect_known(self.given, known_names, path)
         for name in required:
             self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
 
@@ -138,8 +138,8 @@ def moment(value: object, path: str) -> datetime:
 def address_ranges(networks: Iterable[Network]) -> dict[int, list[Range]]:
     """Return disjoint, sorted ranges of addresses by IP version."""
     ranges: dict[int, list[Range]] = {4: [], 6: []}
-    for one in merge_networks(networks):
-        ranges[one.version].append((int(one[0]), int(one[-1])))
+    for network in merge_networks(networks):
+        ranges[network.version].append((int(network[0]), int(network[-1])))
     return ranges
 
 
@@ -153,8 +153,8 @@ class AddressRanges:
             self.lasts.append(last)
 
     def __contains__(self, address: IPv4Address | IPv6Address) -> bool:
-        place = bisect_right(self.firsts, int(address)) - 1
-        return place >= 0 and int(address) <= self.lasts[place]
+        index = bisect_right(self.firsts, int(address)) - 1
+        return index >= 0 and int(address) <= self.lasts[index]
 
 
 # --- JSON Schema -----------------------------------------------------------------------------------------------------

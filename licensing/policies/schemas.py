@@ -16,8 +16,11 @@ CONDITIONS: dict[str, object] = {
     "minProperties": 1,
     "additionalProperties": False,
     "properties": {
-        one.name: {**one.schema, "description": f"{one.holds_if[0].upper()}{one.holds_if[1:]}."}
-        for one in conditions.TYPES
+        condition_type.name: {
+            **condition_type.schema,
+            "description": f"{condition_type.holds_if[0].upper()}{condition_type.holds_if[1:]}.",
+        }
+        for condition_type in conditions.TYPES
     },
     # One object rather than `oneOf`, so that generated clients read and write it without loss.
     "dependentSchemas": {"default": {"maxProperties": 1}},
@@ -126,7 +129,7 @@ def simplify(schema: object) -> object:
         return schema
     worded: dict[str, object] = {
         # Properties may be named "default" or "title".
-        name: {field: simplify(one) for field, one in value.items()} if name in BY_PROPERTY else simplify(value)
+        name: {field: simplify(schema) for field, schema in value.items()} if name in BY_PROPERTY else simplify(value)
         for name, value in schema.items()
         if name not in ("default", "title")
     }
@@ -145,12 +148,12 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")
-    made = cast("dict[str, object]", simplify(inline_references(schema, components)))
-    properties = cast("dict[str, dict[str, list[object]]]", made["properties"])
+    simplified = cast("dict[str, object]", simplify(inline_references(schema, components)))
+    properties = cast("dict[str, dict[str, list[object]]]", simplified["properties"])
     for name in required:
         properties[name]["anyOf"].remove(NULL)
-    own = cast("list[str]", made.get("required", []))
-    return {"application/json": made | {"required": [*own, *required]}}
+    own = cast("list[str]", simplified.get("required", []))
+    return {"application/json": simplified | {"required": [*own, *required]}}
 
 
 def inline_references(schema: object, components: dict[str, object]) -> object:

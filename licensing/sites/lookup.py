@@ -51,11 +51,11 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
 
     With `epoch`, which the caller read first, sites read before serve again.
     """
-    known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
-    sites = {host: site for host, site in known.items() if site is not None}
+    known_sites = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
+    sites = {host: site for host, site in known_sites.items() if site is not None}
     if missing := set(hosts) - sites.keys():
-        owned = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
-        for site in owned.prefetch_related(VERSIONS, "aliases"):
+        found = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
+        for site in found.prefetch_related(VERSIONS, "aliases"):
             for host in missing.intersection(site.hosts):
                 sites[host] = site
                 if epoch is not None:

@@ -95,4 +95,4 @@ async def read_txt(host: str, resolver: dns.asyncresolver.Resolver | None = None
         return Place(name)
     except (dns.exception.DNSException, OSError):
         return Place(name, problem="the name servers do not answer.")
-    return Place(name, frozenset(b"".join(one.strings).decode("ascii", "replace").strip() for one in answer))
+    return Place(name, frozenset(b"".join(record.strings).decode("ascii", "replace").strip() for record in answer))

@@ -20,7 +20,7 @@ from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
-    fact.place: fact.name for fact in ASKED
+    fact.path: fact.name for fact in ASKED
 }
 
 
@@ -112,7 +112,7 @@ def typed_value(fact: Fact, typed: str) -> object:
     try:
         return fact.read_text(typed)
     except Fault as fault:
-        raise ValidationFailed(fault.message, param=fact.place) from None
+        raise ValidationFailed(fault.message, param=fact.path) from None
 
 
 def typed_fields(recorded: Recorded) -> dict[str, str]:

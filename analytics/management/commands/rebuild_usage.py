@@ -38,7 +38,7 @@ class Command(ServiceCommand):
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         everybody = Account.objects.order_by("pk")
-        accounts = [find(everybody, account).pk] if account else [one.pk for one in everybody]
+        accounts = [find(everybody, account).pk] if account else [row.pk for row in everybody]
         try:
             first = parse_timestamp(f"{since}-01") if since else None
         except ValueError:
@@ -72,9 +72,9 @@ class Command(ServiceCommand):
         }
 
     def show(self, step: Step) -> None:
-        if (place := f"{step.period} of {step.account}") != self.reached:
+        if (position := f"{step.period} of {step.account}") != self.reached:
             self.tell()
-            self.reached, self.found_here = place, []
+            self.reached, self.found_here = position, []
         if step.rows:
             self.found_here.append(f"{rows_text(step.rows)} of {step.rollup}")
 

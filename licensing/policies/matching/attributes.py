@@ -51,29 +51,29 @@ def exact(value: float | Decimal) -> Decimal:
 
 
 def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
-    given = require_object(value, path, message)
-    expect(len(given) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
-    return given
+    attributes = require_object(value, path, message)
+    expect(len(attributes) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
+    return attributes
 
 
 def parse_attributes(value: object, path: str) -> Attributes:
     """Parse attributes. Raises Fault with every invalid key and value."""
     faults, parsed = Faults(), {}
-    for name, one in parse_size(value, path).items():
+    for name, attribute in parse_size(value, path).items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
-            parsed[name] = parse_value(one, f"{path}.{name}")
+            parsed[name] = parse_value(attribute, f"{path}.{name}")
     faults.raise_first()
     return parsed
 
 
 def load_attributes(stored: Json) -> Attributes:
     """Load attributes from recorded JSON or a requester's metadata, which have the same limits."""
-    return {name: one if isinstance(one, str | bool) else exact(one) for name, one in stored.items()}
+    return {name: value if isinstance(value, str | bool) else exact(value) for name, value in stored.items()}
 
 
 def dump_attributes(attributes: Attributes) -> Json:
-    return {name: plain_number(one) if isinstance(one, Decimal) else one for name, one in attributes.items()}
+    return {name: plain_number(value) if isinstance(value, Decimal) else value for name, value in attributes.items()}
 
 
 def plain_number(value: Decimal) -> int | float:
@@ -144,7 +144,7 @@ def split_list(text: str) -> list[str]:
     """
     parts, begin = [], 0
     is_quoted = is_escaped = False
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if is_escaped:
             is_escaped = False
         elif is_quoted and character == "\\":
@@ -152,8 +152,8 @@ def split_list(text: str) -> list[str]:
         elif character == '"':
             is_quoted = not is_quoted
         elif character == "," and not is_quoted:
-            parts.append(text[begin:place])
-            begin = place + 1
+            parts.append(text[begin:index])
+            begin = index + 1
     if is_quoted:
         raise ValueError(text)
     last = text[begin:]

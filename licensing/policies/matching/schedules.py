@@ -123,7 +123,9 @@ def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
         marks = (today + timedelta(days=number, minutes=minute)
                  for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
         moments |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
-    return tuple(sorted(one for one in moments if schedule.holds(one) is not schedule.holds(one - INSTANT)))
+    return tuple(
+        sorted(moment for moment in moments if schedule.holds(moment) is not schedule.holds(moment - INSTANT))
+    )
 
 
 def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
@@ -181,10 +183,10 @@ def parse_schedule(value: object, path: str) -> Schedule:
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
     start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
-    given, faults = fields.given, fields.faults
+    names, faults = fields.given, fields.faults
     for name, other in (("from", "to"), ("to", "from")):
-        faults.expect(name in given or other not in given, f"{path}.{name}", f"Give both {other} and {name}, or none.")
-    faults.expect("days" in given or {"from", "to"} & given.keys() != set(), path, CONDITION_RULE)
+        faults.expect(name in names or other not in names, f"{path}.{name}", f"Give both {other} and {name}, or none.")
+    faults.expect("days" in names or {"from", "to"} & names.keys() != set(), path, CONDITION_RULE)
     faults.expect(start is None or start != end, f"{path}.to", "Must not be from: for whole days leave out both.")
     faults.raise_first()
     if zone is None:
@@ -199,14 +201,14 @@ class Hours(NamedTuple):
     minutes: int
 
 
-def comparable_schedule(wanted: object) -> Hours:
-    schedule = parse_schedule(wanted, "")
+def comparable_schedule(value: object) -> Hours:
+    schedule = parse_schedule(value, "")
     return Hours(schedule.zone, schedule.minutes())
 
 
-def covers_schedule(own: Hours, its: Hours) -> bool:
+def covers_schedule(hours: Hours, other: Hours) -> bool:
     """Return whether the first schedule holds whenever the second does. False for different time zones."""
-    return own.minutes == WHOLE_WEEK or (own.zone == its.zone and not its.minutes & ~own.minutes)
+    return hours.minutes == WHOLE_WEEK or (hours.zone == other.zone and not other.minutes & ~hours.minutes)
 
 
 CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}
