@@ -131,10 +131,10 @@ def names_folders(arguments: list[str]) -> bool:
 
 
 def in_parallel(arguments: list[str]) -> list[str]:
-    """Add a worker for each core, unless the arguments set their number."""
+    """Add a worker for each core and one more, as some tests wait, unless the arguments set their number."""
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
-    return ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "worksteal", *arguments]
+    return ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal", *arguments]
 
 
 def sample_of_commit() -> int:

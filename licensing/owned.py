@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
-from django.db import connection, models
+from django.db import models
 
-from kit.storage.prepared import Columns, key_share, prepared_cursor
+from kit.storage.prepared import Columns, key_share, prepare, prepared_cursor
 from kit.values import ids
 
 Row = Sequence[Any]
@@ -31,9 +31,7 @@ class OwnedManager(models.Manager):
 
         `keep` keeps the row from being deleted until the transaction ends, so that it can be linked to.
         """
-        if not self.is_id(id):
-            return None
-        row = self.read(account_id, id, self.statement() + (key_share() if keep else ""))
+        row = self.read(account_id, id, end=key_share() if keep else "")
         return None if row is None else self.columns.instance(row)
 
     def find_annotated(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Row] | None:
@@ -41,30 +39,24 @@ class OwnedManager(models.Manager):
 
         `build_other` returns that statement and its parameters for the account and the id.
         """
-        if not self.is_id(id):
-            return None
-        other, parameters = build_other(account_id, id)
-        row = self.read(account_id, id, self.statement(", other.*", f", ({other}) other"), parameters)
+        row = self.read(account_id, id, build_other)
         if row is None:
             return None
         width = len(self.columns.names)
         return self.columns.instance(row[:width]), row[width:]
 
-    def is_id(self, text: str) -> bool:
-        return ids.decode(ids.id_prefix(self.model), text) is not None
-
-    def statement(self, columns: str = "", tables: str = "") -> str:
-        return (
-            f"SELECT {self.columns.sql}{columns} FROM {self.model._meta.db_table} owned{tables} "  # noqa: S608
-            "WHERE owned.id = %s AND owned.account_id = %s AND owned.deleted_at IS NULL"
-        )
-
-    def read(self, account_id: str, id: str, statement: str, parameters: Row = ()) -> Row | None:
-        pk: Any = self.model._meta.pk
-        owner: Any = self.model._meta.get_field("account").target_field  # type: ignore[union-attr]
-        key = pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)
+    def read(self, account_id: str, id: str, build_other: Build | None = None, end: str = "") -> Row | None:
+        if ids.decode(ids.id_prefix(self.model), id) is None:
+            return None
+        columns, tables, parameters = self.columns.sql, f"{self.model._meta.db_table} owned", list[Any]()
+        if build_other is not None:
+            other, values = build_other(account_id, id)
+            columns, tables = f"{columns}, other.*", f"{tables}, ({other}) other"
+            parameters.extend(values)
+        parameters += [prepare(self.model, "id", id), prepare(self.model, "account_id", account_id)]
+        where = "owned.id = %s AND owned.account_id = %s AND owned.deleted_at IS NULL"
         with prepared_cursor() as cursor:
-            cursor.execute(statement, [*parameters, *key])
+            cursor.execute(f"SELECT {columns} FROM {tables} WHERE {where}{end}", parameters)  # noqa: S608
             row: Row | None = cursor.fetchone()
         return row
 

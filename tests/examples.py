@@ -13,7 +13,7 @@ ON_POSTGRESQL = os.environ.get("DATABASE_URL", "").startswith("postgres")
 
 def rounds(number: int) -> int:
     """Return the share of random kills and histories that this run tries."""
-    return max(number // SHARE, min(number, 3))
+    return max(number // SHARE, min(number, 2))
 
 
 def examples(number: int) -> int:

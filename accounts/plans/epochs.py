@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.plans.models import Account, EpochChange
-from kit.storage.prepared import key_share, prepared_cursor
+from kit.storage.prepared import key_share, prepare, prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
@@ -56,7 +56,7 @@ WHERE account.id = %s"""  # noqa: S608 - made of constants
 def current_epoch(account_id: str) -> int:
     """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
     with prepared_cursor() as cursor:
-        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
+        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [prepare(Account, "id", account_id)])
         row = cursor.fetchone()
     return GONE if row is None else row[0]
 
@@ -81,7 +81,7 @@ def keep(account_id: str) -> bool:
     account do not block each other here.
     """
     with prepared_cursor() as cursor:
-        cursor.execute(FIND + key_share(), [account_key(account_id)])
+        cursor.execute(FIND + key_share(), [prepare(Account, "id", account_id)])
         return cursor.fetchone() is not None
 
 
@@ -93,7 +93,7 @@ def bump(account_id: str, names: Collection[str] | None) -> None:
     """
     if names is not EVERYTHING and not names:
         return
-    key = account_key(account_id)
+    key = prepare(Account, "id", account_id)
     names_json = None if names is EVERYTHING else orjson.dumps(sorted(names)).decode()
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     with transaction.atomic(savepoint=False), prepared_cursor() as cursor:
@@ -110,10 +110,6 @@ def notify(account_id: str, epoch: int) -> None:
     """Tell the caches of this process that the account has reached an epoch, so that their next use reads on."""
     for hear in listeners:
         hear(account_id, epoch)
-
-
-def account_key(account_id: str) -> object:
-    return Account._meta.pk.get_db_prep_value(account_id, connection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +140,7 @@ class Changes:
 def changes_since(account_id: str, known_epoch: int) -> Changes | None:
     """Return the changes since an epoch, or None if the account was deleted."""
     with prepared_cursor() as cursor:
-        cursor.execute(SINCE, [known_epoch, account_key(account_id)])
+        cursor.execute(SINCE, [known_epoch, prepare(Account, "id", account_id)])
         return Changes.of(known_epoch, cursor.fetchall())
 
 

@@ -1,13 +1,12 @@
 """The webhook outbox: deliveries are written with their events."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.events.models import Event
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
-from kit.storage.prepared import Columns, prepared_cursor
+from kit.storage.prepared import Columns, prepare, prepared_cursor
 
 BATCH_ROWS = 500
 # Every change reads these, so they exclude secrets and headers.
@@ -17,9 +16,9 @@ ENABLED = f"SELECT {COLUMNS.sql} FROM accounts_webhookendpoint endpoint WHERE ac
 
 def enabled_endpoints(account_id: str) -> list[WebhookEndpoint]:
     """Return the account's enabled endpoints, with id, account and events only."""
-    owner: Any = WebhookEndpoint._meta.get_field("account").target_field
+    parameters = [prepare(WebhookEndpoint, "account_id", account_id), EndpointStatus.ENABLED.value]
     with prepared_cursor() as cursor:
-        cursor.execute(ENABLED, [owner.get_db_prep_value(account_id, connection), EndpointStatus.ENABLED.value])
+        cursor.execute(ENABLED, parameters)
         return [COLUMNS.instance(row) for row in cursor.fetchall()]
 
 

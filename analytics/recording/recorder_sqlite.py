@@ -20,17 +20,9 @@ from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import (
-    HOURLY,
-    REVENUE,
-    REVENUE_KEYS,
-    Parameter,
-    month_number,
-    monthly,
-    running_totals,
-    yearly,
-)
+from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running_totals, yearly
 from analytics.wallets.models import WalletEntryType
+from kit.storage.prepared import Parameter
 from kit.values.decimals import plain_millionths
 from kit.values.timestamps import as_django_writes
 

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_REVENUE, PENDING_USAGE
-from analytics.rollups.upserts import Parameter, month_number
+from analytics.rollups.upserts import month_number
 from analytics.windows import bucket_after
+from kit.storage.prepared import Parameter
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from analytics import models
 from analytics.events.retention import exclusive_maintenance, recorded_since
 from analytics.rollups import drift
 from analytics.rollups.drift import Dialect, Difference
-from analytics.rollups.upserts import adapt, month_number, prepare
+from analytics.rollups.upserts import adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
+from kit.storage.prepared import prepare
 
 CHUNK = 1_000  # rows per transaction
 TABLE = "analytics_difference"

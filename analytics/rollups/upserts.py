@@ -5,19 +5,15 @@ A source has each key once, in key order, so that concurrent writers do not dead
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from decimal import Decimal
-from typing import Any, TypeAlias, TypeVar
-from uuid import UUID
+from typing import TypeVar
 
 from django.db import connection
-from django.db.models import Field, ForeignKey, Model
 
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 from kit.storage.adding import add_excluded
+from kit.storage.prepared import Parameter, prepare
 
 Count = TypeVar("Count")
-# A value of an SQL statement, as database drivers accept it.
-Parameter: TypeAlias = int | Decimal | str | bytes | date | UUID | list[Any] | None
 
 HOURLY = """
 INSERT INTO analytics_hourlyusage AS u (account_id, hour, outcome, requests)
@@ -77,16 +73,6 @@ def running_totals(count: Count, columns: Sequence[str], first: int) -> list[Cou
 def month_number(day: date) -> int:
     """Return the month's number as in analytics.models.usage.Monthly."""
     return day.year * 12 + day.month - 1
-
-
-def prepare(model: type[Model], column: str, value: object) -> Parameter:
-    """Convert a value to its stored form, such as an id to its 16 bytes."""
-    field = model._meta.get_field(column.removesuffix("_id"))
-    if isinstance(field, ForeignKey):
-        field = field.target_field
-    if not isinstance(field, Field):
-        raise TypeError(f"{model.__name__} has no column {column}.")
-    return field.get_db_prep_value(value, connection)
 
 
 def adapt(value: Parameter) -> Parameter:

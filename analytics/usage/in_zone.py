@@ -7,8 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from analytics.rollups.upserts import Parameter, accounts_condition, adapt
+from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import MICROSECOND, Window, floor
+from kit.storage.prepared import Parameter
 from kit.storage.replica import reading_connection
 
 HOUR = timedelta(hours=1)

@@ -16,10 +16,11 @@ from analytics.events.retention import horizon
 from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
-from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
+from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report import ARRAY_TYPES, One
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
+from kit.storage.prepared import Parameter, prepare
 
 HOUR = timedelta(hours=1)
 ALLOWED = ""  # an outcome

@@ -17,9 +17,10 @@ from analytics.events.partitions import first_id
 from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
-from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
+from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report import One, pending_decisions
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
+from kit.storage.prepared import Parameter, prepare
 from kit.values import ids
 
 Key = str | int  # an item's id or a requester's number

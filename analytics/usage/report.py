@@ -15,12 +15,12 @@ from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
 from analytics.rollups.roll_up import USAGE_LISTS
-from analytics.rollups.upserts import Parameter, adapt, prepare
+from analytics.rollups.upserts import adapt
 from analytics.usage.in_zone import add_up
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
-from kit.storage.prepared import prepared_cursor
+from kit.storage.prepared import Parameter, prepare, prepared_cursor
 from kit.storage.reading import read_snapshot
 from kit.storage.replica import reading_connection
 from kit.values import ids
@@ -58,10 +58,10 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
 
 def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
     """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones."""
-    return all_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
+    return build_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
 
 
-def all_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
+def build_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
     """Return the same for an item or requester."""
     owner = prepare(ContentYear, "account_id", account_id)
     select = f"SELECT m12 AS requests, allowed FROM analytics_{one}year WHERE account_id = %s AND {one}_id = %s"  # noqa: S608
@@ -81,7 +81,7 @@ def build_stats(requests: int | None, allowed: int | None) -> dict[str, int]:
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:
     """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
-    statement, parameters = all_counts("requester", account_id, requester)
+    statement, parameters = build_counts("requester", account_id, requester)
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
         requests, allowed = (int(total or 0) for total in cursor.fetchone())

@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import Parameter, accounts_condition, month_number
+from analytics.rollups.upserts import accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
+from kit.storage.prepared import Parameter
 
 TOP = 10
 

@@ -37,6 +37,9 @@ const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost'
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
+const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+    . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
+    . '<h1>%1$s</h1><p>%2$s</p></body></html>';
 const LOG_SECONDS = 60; // in which the same outage is logged once
 
 /** The status and headers of a refusal, its body, and what the site learns about a visitor who is allowed. */
@@ -73,7 +76,12 @@ function guard_page(): void
         return;
     }
     $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
-    $verdict = decide_all(page_urls(), $method === 'OPTIONS' ? 'GET' : $method); // WordPress answers it with the whole page
+    if (is_404()) {
+        $method = 'HEAD'; // nobody is charged for a page that does not exist
+    } elseif ($method === 'OPTIONS') {
+        $method = 'GET'; // WordPress answers it with the whole page
+    }
+    $verdict = decide_all(page_urls(), $method);
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -422,14 +430,18 @@ function problems(): array
 
 function undecided(): Verdict
 {
-    $verdict = refusal(503, 'Access cannot be checked at the moment.');
+    $verdict = refusal(503, 'Access cannot be checked at the moment. Please try again in a few seconds.');
     $verdict->headers['retry-after'] = (string) PAUSE;
     return $verdict;
 }
 
+/** Refuse the visit without the service: with a page for browsers, with plain text for programs. */
 function refusal(int $status, string $text): Verdict
 {
-    return new Verdict($status, ['content-type' => 'text/plain; charset=utf-8', 'cache-control' => 'no-store'], $text);
+    $is_page = !defined('REST_REQUEST') && stripos($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html') !== false;
+    $type = $is_page ? 'text/html' : 'text/plain';
+    $headers = ['content-type' => "$type; charset=utf-8", 'cache-control' => 'no-store', 'vary' => 'Accept'];
+    return new Verdict($status, $headers, $is_page ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text);
 }
 
 function send_headers(Verdict $verdict): void

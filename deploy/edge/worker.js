@@ -101,7 +101,9 @@ const staysOpen = (request, env) =>
   env.OPEN_PATHS === undefined || PUBLIC.test(pathOf(request)) || isOpen(request, env);
 
 const unavailable = (text) =>
-  new Response(text, { status: 503, headers: { "retry-after": "10", "cache-control": "no-store" } });
+  new Response(`<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${text}</title><p>${text}</p>`, {
+    status: 503, headers: { "content-type": "text/html; charset=utf-8", "retry-after": "10", "cache-control": "no-store" },
+  });
 
 export default {
   async fetch(request, env) {
@@ -120,7 +122,7 @@ export default {
     }
     // What something before the service answers, such as a login page, is no decision: it opens no page by name.
     const isOpened = answer === null ? isUnasked || staysOpen(request, env) : env.OPEN_PATHS === undefined;
-    if (!isAllowed && !isOpened) return unavailable("Access could not be checked.");
+    if (!isAllowed && !isOpened) return unavailable("Access cannot be checked at the moment. Please try again in a few seconds.");
     // What a visitor sends under these names never reaches the origin.
     const headers = new Headers(request.headers);
     for (const name of [...headers.keys()]) {

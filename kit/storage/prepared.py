@@ -1,14 +1,16 @@
 """Prepared statements for queries that nearly every request runs, where planning costs more than execution."""
 
 from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
+from uuid import UUID
 
 import psycopg
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import Model
-
-from kit.storage.postgresql.poolers import keeps_no_session_state
+from django.db.models import Field, ForeignKey, Model
 
 
 def prepared_cursor() -> Any:
@@ -19,7 +21,7 @@ def prepared_cursor() -> Any:
     transaction, where a prepared statement is lost with its session.
     """
     own: Any = connections[DEFAULT_DB_ALIAS]  # Django's `connection` proxy looks it up for every attribute
-    if own.vendor != "postgresql" or keeps_no_session_state():
+    if own.vendor != "postgresql" or settings.DATABASE_POOLING == "transaction":
         return own.cursor()
     own.ensure_connection()
     own.connection.prepare_threshold = 0
@@ -27,6 +29,18 @@ def prepared_cursor() -> Any:
 
 
 M = TypeVar("M", bound=Model)
+# A value of an SQL statement, as database drivers accept it.
+Parameter: TypeAlias = int | Decimal | str | bytes | date | UUID | list[Any] | None
+
+
+def prepare(model: type[Model], column: str, value: object) -> Parameter:
+    """Convert a value to its stored form, such as an id to its 16 bytes."""
+    field = model._meta.get_field(column.removesuffix("_id"))
+    if isinstance(field, ForeignKey):
+        field = field.target_field
+    if not isinstance(field, Field):
+        raise TypeError(f"{model.__name__} has no column {column}.")
+    return field.get_db_prep_value(value, connection)
 
 
 class Columns(Generic[M]):

@@ -13,12 +13,10 @@ from msgspec.structs import replace
 from analytics.archive.horizon import read_at_horizon
 from analytics.events.partitions import first_decision
 from analytics.models import LedgerEntry
-from kit.storage.reading import read_snapshot
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, price_denials
-from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, Usage
@@ -64,13 +62,9 @@ class CrawlerReport(Struct, frozen=True):
     is_truncated: bool
 
 
-@read_snapshot()
-def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
-    """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    usage, table = Usage(choice), current_table.get()
-    own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
-    crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
-    by_day = crawls_by_day(usage, crawlers)
+def crawler_report(usage: Usage, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
+    choice, crawlers, table = usage.choice, usage.crawlers, current_table.get()
+    by_day = crawls_by_day(usage)
     referrals = {host: visits.total for (host,), visits in usage.sums(choice.referrers, "referrer").items()}
     revenue = crawler_revenue(choice, crawlers)
     at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
@@ -122,13 +116,12 @@ def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
     return sorted(takers.items(), key=lambda row: (-row[1].crawls.total, -row[1].referrals, row[0]))
 
 
-def crawls_by_day(usage: Usage, crawlers: Mapping[int, Crawler]) -> dict[tuple[date, int], Visits]:
-    """Return the numbers of requests of these crawlers by day and requester."""
-    sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by")
+def crawls_by_day(usage: Usage) -> dict[tuple[date, int], Visits]:
+    """Return the numbers of crawlers' requests by day and requester."""
+    sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by", requesters=usage.crawlers)
     return sum_by_key(
         ((day, requester), replace(visits, verified=visits.total if Identification(identified_by).verifies else 0))
         for (day, requester, identified_by), visits in sums.items()
-        if requester in crawlers
     )
 
 

@@ -10,15 +10,16 @@ from kit.http.errors import InvalidRequest
 from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
+from kit.storage.reading import read_snapshot
 from kit.values.decimals import render_amount
 from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
 from licensing.edge.observed import shown as shown_sums
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
-from licensing.visits.crawler_report import By, CrawlerReport, Taker, crawler_report
+from licensing.visits.crawler_report import By, Taker, crawler_report
 from licensing.visits.figures import Visits
-from licensing.visits.reading import Choice, whole_days
+from licensing.visits.reading import Choice, Usage, whole_days
 
 KINDS = ["ai", "search"]
 
@@ -132,12 +133,12 @@ class CrawlerReportViewSet(SiteReportViewSet):
         except ValueError:
             raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
         name = self.exportable["crawlers"]
-        return report_response(
-            request, name, CrawlerReportShown, lambda: present_crawlers(crawler_report(choice, by), choice)
-        )
+        return report_response(request, name, CrawlerReportShown, lambda: present_crawlers(choice, by))
 
 
-def present_crawlers(report: CrawlerReport, choice: Choice) -> dict[str, object]:
+def present_crawlers(choice: Choice, by: By) -> dict[str, object]:
+    with read_snapshot():
+        report = crawler_report(Usage(choice), by)
     return {
         "object": "crawler_report",
         "siteId": None if choice.site is None else choice.site.pk,

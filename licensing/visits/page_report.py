@@ -43,14 +43,11 @@ class PageReport(Struct, frozen=True):
     folders: list[tuple[str, Visits]]
 
 
-@read_snapshot()
-def page_report(choice: Choice) -> PageReport:
-    """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    usage = Usage(choice)
-    days = {day: visits for (day,), visits in usage.sums(choice.visitors, "day").items()}
+def page_report(usage: Usage) -> PageReport:
+    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
     if not days:
         return PageReport(total=Visits(), days={}, visitors=[], pages=[], folders=[])
-    visitors = ranking(usage.sums(choice.visitors, "requester", "identified_by"))
+    visitors = ranking(usage.visitors)
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
     shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
+from kit.storage.reading import read_snapshot
 from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
@@ -17,8 +18,8 @@ from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import PageReport, page_report
-from licensing.visits.reading import Choice, whole_days
+from licensing.visits.page_report import page_report
+from licensing.visits.reading import Choice, Usage, whole_days
 from licensing.visits.report import OTHER, TOP
 from licensing.visits.views import present_requester
 
@@ -98,10 +99,12 @@ class PageViewSet(SiteReportViewSet):
         prefix = with_https(request.query_params.get("url[prefix]", ""))
         choice = Choice([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
         name = self.exportable["pages"]
-        return report_response(request, name, PageReportShown, lambda: present_pages(page_report(choice), choice))
+        return report_response(request, name, PageReportShown, lambda: present_pages(choice))
 
 
-def present_pages(report: PageReport, choice: Choice) -> dict[str, object]:
+def present_pages(choice: Choice) -> dict[str, object]:
+    with read_snapshot():
+        report = page_report(Usage(choice))
     return {
         "object": "page_report",
         "siteId": None if choice.site is None else choice.site.pk,

@@ -1,7 +1,8 @@
 """Reads usage at the edge: what is counted, and decisions that are not counted yet, so that each counts once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Max, QuerySet, Sum
@@ -9,10 +10,14 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analytics.models import AccessEvent
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
 from licensing.access.filters import begins_with
+from licensing.edge.crawlers import Crawler
+from licensing.edge.current_crawlers import current_table
+from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.counting import counted_until, decisions
 from licensing.visits.figures import Visits
@@ -90,24 +95,57 @@ class Choice(Struct, frozen=True):
 
 
 class Usage:
-    """The usage of a choice. Create and read it within one `read_snapshot`, so that nothing is counted in between."""
+    """The usage of a choice, for one report or several.
 
-    def __init__(self, choice: Choice) -> None:
+    Create and read it within one `read_snapshot`, so that nothing is counted in between.
+    """
+
+    def __init__(self, choice: Choice, waiting: dict[UsageKey, Visits] | None = None) -> None:
         self.choice = choice
-        until = counted_until()
-        is_counted = until is not None and until >= choice.window.end
-        self.waiting, _ = tally([] if is_counted else groups_in(choice.events(until)))
+        self.waiting = read_waiting(choice) if waiting is None else waiting
+
+    def below(self, prefix: str) -> "Usage":
+        """Return the usage of the pages below a URL; all usage if it is empty."""
+        if not prefix:
+            return self
+        waiting = {key: visits for key, visits in self.waiting.items() if key.url.startswith(prefix)}
+        return Usage(replace(self.choice, prefix=prefix), waiting)
+
+    @cached_property
+    def crawlers(self) -> dict[int, Crawler]:
+        """The known crawlers among the accounts' requesters, verified or not, by primary key."""
+        known = current_table.get().by_requester
+        rows = Requester.objects.filter(account_id__in=self.choice.account_ids, requester_id__in=list(known))
+        return {pk: known[name] for pk, name in rows.values_list("pk", "requester_id")}
+
+    @cached_property
+    def visitors(self) -> dict[FieldValues, Visits]:
+        """The visits by requester and by how it was identified."""
+        return self.sums(self.choice.visitors, "requester", "identified_by")
 
     def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
         """Return the usage that is not counted yet, normally that of the last two minutes."""
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
-    def sums(self, kind: Kind, *names: str) -> dict[FieldValues, Visits]:
-        """Return the visits by the fields `names`, which UsageKey and EdgeUsage have."""
-        sums = read_sums(self.choice.rows(kind).values_list(*names))
+    def sums(self, kind: Kind, *names: str, requesters: Collection[int] | None = None) -> dict[FieldValues, Visits]:
+        """Return the visits by the fields `names`, which UsageKey and EdgeUsage have; of all or some requesters."""
+        rows = self.choice.rows(kind)
+        if requesters is not None:
+            rows = rows.filter(requester__in=requesters)
+        sums = read_sums(rows.values_list(*names))
         for key, visits in self.uncounted(kind).items():
-            add_visits(sums, tuple(getattr(key, name) for name in names), visits)
+            if requesters is None or key.requester in requesters:
+                add_visits(sums, tuple(getattr(key, name) for name in names), visits)
         return sums
+
+
+def read_waiting(choice: Choice) -> dict[UsageKey, Visits]:
+    """Return the usage that is not counted yet."""
+    until = counted_until()
+    if until is not None and until >= choice.window.end:
+        return {}
+    usage, _ = tally(groups_in(choice.events(until)))
+    return usage
 
 
 def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], most: int | None = None) -> dict[FieldValues, Visits]:

@@ -6,17 +6,18 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analytics.windows import Window
 from kit.rest.export import json_report
 from kit.rest.fields import Choice, Timestamp
+from kit.storage.reading import read_snapshot
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SiteReportViewSet, present_period
+from licensing.visits import reading
 from licensing.visits.figures import Visits
-from licensing.visits.reading import whole_days
-from licensing.visits.report import TOP, VisitorReport, visitor_report
+from licensing.visits.reading import Usage, whole_days
+from licensing.visits.report import TOP, visitor_report
 
 
 class VisitCounts(serializers.Serializer):
@@ -58,14 +59,16 @@ class VisitorViewSet(SiteReportViewSet):
     @action(detail=False)
     def visitors(self, request: Request) -> Response:
         """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
-        window = whole_days(self.parse_window())
-        return json_report(lambda: present(visitor_report([self.account_id], window), window))
+        choice = reading.Choice([self.account_id], whole_days(self.parse_window()))
+        return json_report(lambda: present_visitors(choice))
 
 
-def present(report: VisitorReport, window: Window) -> dict[str, object]:
+def present_visitors(choice: reading.Choice) -> dict[str, object]:
+    with read_snapshot():
+        report = visitor_report(Usage(choice))
     return {
         "object": "visitor_report",
-        **present_period(window),
+        **present_period(choice.window),
         "total": report.total,
         "byClass": [shown(*counts) for counts in report.classes],
         "visitors": [

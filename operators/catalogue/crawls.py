@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from msgspec import Struct
 
+from analytics.windows import Window
 from kit.rest.export import cell, csv_bytes
 from licensing.visits.crawler_report import By, CrawlerReport, Taker
 from licensing.visits.figures import Visits
-from licensing.visits.page_report import page_report
-from licensing.visits.reading import Choice as Visited
+from licensing.visits.page_report import top_folders
+from licensing.visits.reading import Usage
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice
@@ -101,12 +102,11 @@ def groupings(chosen: By, choice: Choice) -> list[Grouping]:
     return [Grouping(f"by {one}", urlencode({**choice.query(), GROUPED: one.value}), one == chosen) for one in By]
 
 
-def requests_chart(report: CrawlerReport, visited: Visited, by: By) -> Chart | None:
+def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | None:
     """Return crawlers' requests in the window's buckets; None if there were none.
 
     Operators or crawlers beyond the first four have one column together.
     """
-    window = visited.window
     totals: Counter[str] = Counter()
     for _, name, crawls in report.series:
         totals[name] += crawls.total
@@ -130,12 +130,11 @@ def requests_chart(report: CrawlerReport, visited: Visited, by: By) -> Chart | N
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 
-def visited_folders(choice: Choice, visited: Visited) -> Folders:
+def visited_folders(choice: Choice, usage: Usage) -> Folders:
     """Return the folders and pages with most visits, one level below the chosen folder."""
-
-    def row(url: str, visits: Visits) -> FolderRow:
-        is_folder = url.endswith("/") and url != visited.prefix
-        return FolderRow(url, visits, urlencode({**choice.query(), BELOW: url}) if is_folder else "")
-
-    folders = page_report(visited).folders
-    return Folders(visited.prefix, urlencode(choice.query()), [row(url, visits) for url, visits in folders])
+    below = usage.choice.prefix
+    rows = []
+    for url, visits in top_folders(usage):
+        is_folder = url.endswith("/") and url != below
+        rows.append(FolderRow(url, visits, urlencode({**choice.query(), BELOW: url}) if is_folder else ""))
+    return Folders(below, urlencode(choice.query()), rows)

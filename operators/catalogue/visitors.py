@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from msgspec import Struct
-from msgspec.structs import replace
 
 from analytics.models import AccessEvent
+from analytics.windows import Window
+from kit.storage.reading import read_snapshot
 from kit.storage.replica import Reading
 from kit.values.pages import with_https
 from licensing.edge.crawlers import Table
@@ -22,8 +23,8 @@ from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice as Visited
-from licensing.visits.reading import whole_days
-from licensing.visits.report import Visitor, visitor_report
+from licensing.visits.reading import Usage, whole_days
+from licensing.visits.report import Visitor, VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
     MOST_ACCOUNTS,
@@ -40,6 +41,7 @@ from operators.catalogue.crawls import (
     BELOW,
     CLASSES,
     GROUPED,
+    Folders,
     groupings,
     operator_rows,
     operators_csv,
@@ -98,6 +100,14 @@ class ClassRow(Struct, frozen=True):
     visits: Visits
 
 
+class Reports(Struct, frozen=True):
+    """What the page shows, of one moment."""
+
+    crawls: CrawlerReport
+    visitors: VisitorReport
+    folders: Folders
+
+
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
@@ -116,31 +126,38 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "chart_files": CHART_FILES,
     }
     if choice.accounts:
-        window, reading = whole_days(chosen_window(choice, timezone.now())), Reading()
-        visited = Visited(choice.account_ids, window, prefix=with_https(request.GET.get(BELOW, "")[:MAX_URL]))
+        visited = Visited(choice.account_ids, whole_days(chosen_window(choice, timezone.now())))
         by = read_grouping(request.GET.get(GROUPED, ""))
-        crawls = reading.read(lambda: crawler_report(replace(visited, prefix=""), by))
+        below = with_https(request.GET.get(BELOW, "")[:MAX_URL])
+        reading = Reading()
+        reports = reading.read(lambda: read_reports(choice, visited, by, below))
         if "download" in request.GET:
-            return operators_csv(crawls, with_money=sees_money)
-        context |= reading.read(lambda: figures(choice, visited, crawls, by))
+            return operators_csv(reports.crawls, with_money=sees_money)
+        context |= figures(choice, visited.window, reports, by)
         context["as_of"] = reading.as_of
     return TemplateResponse(request, "operators/catalogue/visitors.html", context)
 
 
-def figures(choice: Choice, visited: Visited, crawls: CrawlerReport, by: By) -> dict[str, object]:
-    window = visited.window
-    report = visitor_report(choice.account_ids, window)
+@read_snapshot()
+def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Reports:
+    usage = Usage(visited)
+    folders = visited_folders(choice, usage.below(below))
+    return Reports(crawler_report(usage, by), visitor_report(usage), folders)
+
+
+def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
+    crawls, report = reports.crawls, reports.visitors
     shown = window_filter("created", window)
     return {
         **days_in_words(window),
         "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
         "visitors": [visitor_row(one, shown) for one in report.visitors],
-        "chart": requests_chart(crawls, visited, by),
+        "chart": requests_chart(crawls, window, by),
         "groupings": groupings(by, choice),
         "operators": operator_rows(crawls),
         "download": urlencode({**choice.query(), "download": "operators"}),
         "is_truncated": crawls.is_truncated,
-        "folders": visited_folders(choice, visited),
+        "folders": reports.folders,
         "more": report.total - len(report.visitors),
         "names_accounts": len(choice.accounts) > 1,
     }

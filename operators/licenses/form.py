@@ -20,7 +20,7 @@ from operators.base.times import Moment
 from operators.customers.quotas import QuotaFields
 
 FEE = ("fee_amount", "fee_currency", "fee_every")
-EITHER = "One per line. Without items, tags and policies it covers everything."
+EITHER = "One per line. Without items, tags and policies it covers everything, on all sites."
 
 
 class LicenseForm(QuotaFields, ServiceForm):

@@ -1,5 +1,6 @@
 """Licences: issue, change, renew and revoke."""
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
@@ -12,11 +13,13 @@ from django.utils.html import format_html
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
+from accounts.models import Account
 from analytics.ledger.refunds import Charge
 from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
+from licensing.sites.models import Site
 from operators.base.fields import Values
 from operators.base.figures.terms import fee, money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
@@ -27,6 +30,7 @@ from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
+from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
 from operators.base.times import time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
@@ -45,6 +49,7 @@ TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
     ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency", *FEE)}),
 )
 
+MOST_SITES = 3  # whose policies the form names
 QUOTA: "tuple[str, _FieldOpts]" = ("Monthly quota", {"fields": QUOTA_FIELDS})
 
 
@@ -106,6 +111,10 @@ class LicenseAdmin(
         elif not request.user.has_perm("analytics.add_wallet"):
             hidden = {*QUOTA_FIELDS}
         form.base_fields = {name: field for name, field in form.base_fields.items() if name not in hidden}
+        account = request_scope(request).account(request.GET.get("account", ""))
+        if obj is None and account is not None and request.user.has_perm("licensing.view_site"):
+            policies = form.base_fields["policy_ids"] = copy(form.base_fields["policy_ids"])
+            policies.help_text = f"{policies.help_text}{policies_of_sites(account)}"
         return form
 
     def has_change_permission(self, request: HttpRequest, obj: License | None = None) -> bool:
@@ -241,3 +250,11 @@ class LicenseAdmin(
             '<a class="text-link" href="{}">Entries of this customer</a>',
             list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
         )
+
+
+def policies_of_sites(account: Account) -> str:
+    """Return which policies cover each of the newest sites; empty if there is one site or none."""
+    sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MOST_SITES]
+    policies = {site.host: {rule.policy_id: None for rule in site.ordered_rules if rule.policy_id} for site in sites}
+    offered = "; ".join(f"{host}: {', '.join(named)}" for host, named in policies.items() if named)
+    return f" The policies of a site cover its pages alone: {offered}." if len(policies) > 1 and offered else ""

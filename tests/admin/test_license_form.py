@@ -113,3 +113,16 @@ def test_nothing_is_told_of_a_licence_or_an_account_that_one_may_not_see(sign_in
     held = factories.license(other_account, license_type="secret-tier")
     assert client.post(f"{PREVIEW}?license={held.pk}", {}).status_code == 404
     assert told(client, account=other_account.pk) == ""
+
+
+def test_the_form_says_that_a_licence_covers_all_sites_and_offers_the_policies_of_each(admin, account, other_account):
+    policies = {host: factories.policy(account) for host in ("pub.example", "blog.example")}
+    address = f"{ADD}?account={account.pk}"
+    for host, policy in policies.items():
+        factories.site(account, {"/a": policy, "/b": policy, "/c": None}, host=host)
+        shown = admin.get(address).content.decode()
+    assert "it covers everything, on all sites." in shown
+    offered = "; ".join(f"{host}: {policy.pk}" for host, policy in reversed(policies.items()))
+    assert f"The policies of a site cover its pages alone: {offered}." in shown
+    for other in (ADD, f"{ADD}?account={other_account.pk}"):
+        assert "cover its pages alone" not in admin.get(other).content.decode()

@@ -210,3 +210,13 @@ def test_the_chart_is_grouped_and_adds_up_what_is_beyond_the_first(admin, crawls
     rows = rows_of(admin, by="operator")
     assert ["Day (UTC)", "Google", "Others", "Total"] in rows
     assert [f"{timezone.now():%Y-%m-%d}", "1,200", "7", "1,207"] in rows
+
+
+def test_the_reports_of_the_page_share_one_reading(admin, visits, django_assert_max_num_queries):
+    """Otherwise a visit that is counted in between is in one report and not in the others."""
+    visits("crawler:gptbot", "address", (5, 0, 1))
+    for below in ("", "https://pub.example/"):
+        with django_assert_max_num_queries(20) as queries:
+            assert admin.get(PAGE, {"below": below}).status_code == 200
+        readings = [query["sql"] for query in queries.captured_queries if '"licensing_visitscounted"' in query["sql"]]
+        assert len(readings) == 1

@@ -5,8 +5,6 @@ overview.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
@@ -14,12 +12,6 @@ from tests.browser.steps import Steps
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 CSV = b"externalId,title\nsun,Sunset\n"
-
-
-@dataclass(frozen=True)
-class Job:
-    do: Callable
-    before: int
 
 
 def make_a_key(op, account, things):
@@ -127,20 +119,20 @@ def see_an_accounts_figures(op, account, things):
     op.see(op.page.locator("#usage-total"))
 
 
-# `before` is what this module counted at that revision.
-JOBS = {
-    "make a key": Job(make_a_key, 8),
-    "revoke a key": Job(revoke_a_key, 4),
-    "issue a licence": Job(issue_a_licence, 8),
-    "revoke a licence": Job(revoke_a_licence, 4),
-    "import items": Job(import_items, 8),
-    "archive an item": Job(archive_an_item, 5),
-    "find a decision": Job(find_a_decision, 4),
-    "add a rule": Job(add_a_rule, 7),
-    "roll a policy back": Job(roll_a_policy_back, 5),
-    "simulate a check": Job(simulate_a_check, 6),
-    "see an account's figures": Job(see_an_accounts_figures, 3),
-}
+# In this order, and at most so many steps: what this module counted at that revision.
+JOBS = [
+    (simulate_a_check, 6),
+    (find_a_decision, 4),
+    (roll_a_policy_back, 5),
+    (add_a_rule, 7),
+    (archive_an_item, 5),
+    (make_a_key, 8),
+    (revoke_a_key, 4),
+    (issue_a_licence, 8),
+    (revoke_a_licence, 4),
+    (import_items, 8),
+    (see_an_accounts_figures, 3),
+]
 
 
 @pytest.fixture
@@ -160,10 +152,10 @@ def things(deployment, account):
     return {**named, "item_id": item["id"], "decision": decision["id"]}
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_a_job_takes_no_more_steps_than_before(admin, account, things, name):
-    own = "" if name == "see an account's figures" else account.id  # others may have made thousands of items
-    admin.goto(f"/admin/?account={own}")
-    operator = Steps(admin)
-    JOBS[name].do(operator, account, things)
-    assert operator.taken <= JOBS[name].before, operator.taken
+def test_no_job_takes_more_steps_than_before(admin, account, things):
+    for job, most in JOBS:
+        own = "" if job is see_an_accounts_figures else account.id  # others may have made thousands of items
+        admin.goto(f"/admin/?account={own}")
+        operator = Steps(admin)
+        job(operator, account, things)
+        assert operator.taken <= most, (job.__name__, operator.taken)

@@ -21,32 +21,27 @@ def path_of(name):
     return f"/admin/{app}/{model}/"
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_on_a_phone_has_rows_of_two_lines(phone, name):
-    phone.goto(path_of(name))
-    rows = phone.locator("#result_list tbody tr")
-    rows.first.wait_for()
-    assert phone.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    heights = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
-    assert max(heights) <= MOST
-    lines = rows.evaluate_all(
-        """rows => rows.map(row => new Set([...row.querySelectorAll('.row-name, .row-fact')]
-             .map(cell => Math.round(cell.getBoundingClientRect().bottom / 12))).size)"""
-    )
-    assert max(lines) <= 2
-    beyond = rows.evaluate_all(
-        "(rows, width) => rows.flatMap(row => [...row.querySelectorAll('.row-name, .row-fact')])"
-        ".filter(cell => cell.getBoundingClientRect().right > width).length",
-        PHONE["width"],
-    )
-    assert beyond == 0
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_a_name_on_a_phone_has_the_whole_line(phone, name):
-    phone.goto(path_of(name))
-    widths = phone.locator("#result_list tbody .row-name").evaluate_all("all => all.map(one => one.offsetWidth)")
-    assert min(widths) > PHONE["width"] / 2
+def test_lists_on_a_phone_have_rows_of_two_lines_whose_name_has_the_whole_line(phone):
+    for name in LISTS:
+        phone.goto(path_of(name))
+        rows = phone.locator("#result_list tbody tr")
+        rows.first.wait_for()
+        assert phone.evaluate("document.documentElement.scrollWidth") == PHONE["width"], name
+        heights = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+        assert max(heights) <= MOST, name
+        lines = rows.evaluate_all(
+            """rows => rows.map(row => new Set([...row.querySelectorAll('.row-name, .row-fact')]
+                 .map(cell => Math.round(cell.getBoundingClientRect().bottom / 12))).size)"""
+        )
+        assert max(lines) <= 2, name
+        beyond = rows.evaluate_all(
+            "(rows, width) => rows.flatMap(row => [...row.querySelectorAll('.row-name, .row-fact')])"
+            ".filter(cell => cell.getBoundingClientRect().right > width).length",
+            PHONE["width"],
+        )
+        assert beyond == 0, name
+        widths = rows.locator(".row-name").evaluate_all("all => all.map(one => one.offsetWidth)")
+        assert min(widths) > PHONE["width"] / 2, name
 
 
 def test_a_touch_anywhere_on_a_row_opens_its_page(phone):

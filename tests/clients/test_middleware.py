@@ -97,6 +97,16 @@ def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[...
         assert skipping(Visit(target)).status == 503
 
 
+def test_people_get_a_page_and_programs_text_while_the_service_is_down(way: Callable[..., Answer]):
+    answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": False})
+    kinds = ("text/html,*/*;q=0.8", "text/html", b"<!doctype"), ("*/*", "text/plain", b"Access")
+    for accept, kind, beginning in kinds:
+        reply = answer(Visit("/premium/a", headers={"Accept": accept}))
+        assert (reply.status, reply.headers["content-type"]) == (503, f"{kind}; charset=utf-8")
+        assert reply.body.startswith(beginning)
+        assert b"Please try again in a few seconds." in reply.body
+
+
 def test_assets_are_those_of_the_files_for_proxies():
     for path in ("clients/python/src/content_access_licensing/paywall.py", "clients/typescript/src/middleware.ts"):
         text = (ROOT / path).read_text()

@@ -235,6 +235,11 @@ def test_a_request_that_gets_the_text_is_charged_whatever_its_method(visit, clie
         assert (reply.status_code, SECRET in reply.text, newest_charge(client)) == (200, False, None)
 
 
+def test_nobody_is_charged_for_a_page_that_does_not_exist(visit, client):
+    reply = visit.get("/premium/no-such-post/", params={"subscriber": "org_metered"})
+    assert (reply.status_code, newest_charge(client)) == (404, None)
+
+
 def newest_charge(client: Client) -> Decimal | None:
     charge = next(client.list_decisions({"requesterId": "org_metered"}))["charge"]
     return None if charge is None else Decimal(charge["amount"])
@@ -301,6 +306,9 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         assert visit.get("/free/%d9%86%d8%b5/").status_code == 404  # of WordPress
         for path in ("/premium/premium-post/", "/", "/free/free-post/feed/", "/free/%2e%2e/", "/license.xml"):
             assert (path, visit.get(path).status_code) == (path, 503)
+        page = visit.get("/premium/premium-post/", headers=BROWSER)
+        assert (page.status_code, page.headers["Content-Type"].lower()) == (503, "text/html; charset=utf-8")
+        assert "<p>Access cannot be checked at the moment. Please try again" in page.text
         terms = visit.get("/license.xml")
         assert (terms.headers["Retry-After"], terms.headers["Cache-Control"]) == ("10", "no-store")
         for path in other_urls(alone):

@@ -24,11 +24,13 @@ from tests.selection import (
     BOTH_DATABASES,
     DATABASES,
     EVERY_SAMPLE,
+    EVERY_SECOND_SAMPLE,
     ON_POSTGRESQL_ALONE,
     ON_SQLITE_ALONE,
     ONLY_IN_ALL,
     PARTS_OF_CASES,
     PARTS_OF_FILES,
+    SPLIT_BETWEEN_DATABASES,
     TESTS,
     is_left_out,
     is_listed,
@@ -295,7 +297,16 @@ def test_four_samples_of_the_gate_have_each_file_on_each_of_its_databases():
 
 
 def test_the_tables_of_the_selection_name_files_that_exist():
-    tables = [BOTH_DATABASES, EVERY_SAMPLE, ONLY_IN_ALL, ON_POSTGRESQL_ALONE, ON_SQLITE_ALONE]
+    tables = [
+        BOTH_DATABASES,
+        EVERY_SAMPLE,
+        EVERY_SECOND_SAMPLE[0],
+        EVERY_SECOND_SAMPLE[1],
+        ONLY_IN_ALL,
+        ON_POSTGRESQL_ALONE,
+        ON_SQLITE_ALONE,
+        SPLIT_BETWEEN_DATABASES,
+    ]
     listed = [(folder, names) for table in tables for folder, names in table.items()]
     assert [folder for folder, _ in listed if not (TESTS / folder).is_dir()] == []
     assert [name for folder, names in listed for name in names if not (TESTS / folder / f"{name}.py").exists()] == []
@@ -320,11 +331,13 @@ def test_cases_are_chosen_evenly_and_in_turn():
     for most, chosen in ((1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")):
         assert names(some_cases(cases_of("commands/test_run.py"), most)) == chosen
     cases = cases_of("faults/proxies/test_hosts.py")
-    assert [names(sampled_cases(cases, sample)) for sample in range(4)] == ["adgj", "beh", "cfi", "adgj"]
+    assert [names(sampled_cases(cases, sample, "sqlite")) for sample in range(4)] == ["adgj", "beh", "cfi", "adgj"]
     few = cases_of("conventions/test_openapi_fuzz.py")[:2]  # more parts than cases
-    assert [names(sampled_cases(few, sample)) for sample in range(3)] == ["a", "b", "a"]
+    assert [names(sampled_cases(few, sample, "sqlite")) for sample in range(3)] == ["a", "b", "a"]
+    split = cases_of("conventions/test_lists.py")
+    assert [names(sampled_cases(split, 4, vendor)) for vendor in DATABASES] == ["acegi", "bdfhj"]
     whole = cases_of("conventions/test_permissions.py")
-    assert sampled_cases(whole, 1) == whole
+    assert sampled_cases(whole, 1, "sqlite") == whole
 
 
 @pytest.mark.parametrize("cause", [RunError("no network"), KeyboardInterrupt(), SystemExit(143)])

@@ -11,6 +11,7 @@ from kit.values import ids
 from licensing.account_deletion import delete_account
 from licensing.visits import counting
 from licensing.visits.models import EdgeUsage, Kind, VisitsCounted
+from licensing.visits.reading import Choice, Usage
 from licensing.visits.report import visitor_report
 from tests import factories
 from tests.edge.asking import READERS
@@ -21,7 +22,7 @@ AGENTS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1"]
 
 def report(*accounts, **query):
     window = USAGE.parse(query, timezone.now(), lambda: None)
-    return visitor_report([account.pk for account in accounts], window)
+    return visitor_report(Usage(Choice([account.pk for account in accounts], window)))
 
 
 def shown(found):

@@ -1,6 +1,6 @@
 """A deployment for the tests of this folder, with a database and server of its own that may be killed.
 
-On PostgreSQL it has three worker processes and a Valkey, on SQLite one process. It never touches the databases that
+On PostgreSQL it has WORKERS worker processes and a Valkey, on SQLite one process. It never touches the databases that
 the rest of the suite uses.
 """
 
@@ -11,8 +11,10 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from tests.examples import ALL
 from tests.faults.harness import Deployment, separate
 
+WORKERS = 3 if ALL else 2  # a start takes a second of CPU time for each
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 
@@ -31,7 +33,7 @@ def _choices_at_random_can_be_repeated() -> None:
 
 @pytest.fixture(scope="session")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with separate(tmp_path_factory.mktemp("deployment"), workers=3, PAGES_PER_MINUTE="1000000") as deployment:
+    with separate(tmp_path_factory.mktemp("deployment"), workers=WORKERS, PAGES_PER_MINUTE="1000000") as deployment:
         yield deployment
 
 

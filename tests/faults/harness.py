@@ -290,6 +290,9 @@ class Deployment:
         )
         assert done.returncode == 0 or not process.is_running()
 
+    def metrics_directories(self) -> list[Path]:
+        return list(self.directory.glob("metrics-*"))
+
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 

@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import psutil
@@ -49,19 +48,6 @@ def test_the_counts_of_a_killed_worker_are_kept(server: Deployment, key: str):
     assert eventually(lambda: len(server.all_workers()) == server.workers)
     after = scrape(server)
     assert value(after, CHECKS) == value(before, CHECKS) > 0
-
-
-def test_the_files_go_with_the_server_or_when_the_next_one_starts(server: Deployment):
-    def directories() -> list[Path]:
-        return list(Path(server.directory).glob("metrics-*"))
-
-    server.restart()  # by kill -9
-    assert len(directories()) == 1
-    assert server.process
-    server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(timeout=40) is not None
-    assert directories() == []
-    server.start()
 
 
 def test_scrapes_are_answered_while_postgresql_hangs_and_requests_wait_for_it(server: Deployment, keys: Iterator[str]):

@@ -1,21 +1,27 @@
 """The plan's limit and its edge meter under simultaneous requests: exact across all processes."""
 
+from collections.abc import Sequence
+
 import httpx
 import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment, within_a_minute
-from tests.faults.traffic import at_once, in_groups, request, statuses
+from tests.faults.traffic import Reply, at_once, in_groups, request, statuses
 
 pytestmark = pytest.mark.faults
 
 ROUNDS = 4 if ON_POSTGRESQL else 2
 
 
+def send(server: Deployment, requests: Sequence[bytes]) -> list[Reply]:
+    """Send the requests at the same time, as far as one process serves so many."""
+    return at_once(server, requests) if ON_POSTGRESQL else in_groups(server, requests, 32)
+
+
 def test_of_400_simultaneous_requests_at_a_limit_of_60_exactly_60_pass(server: Deployment) -> None:
     def listings(key: str, other: str) -> dict[int, int]:
-        listing = [request("GET", "/v1/policies", key)] * 400
-        return statuses(at_once(server, listing) if ON_POSTGRESQL else in_groups(server, listing, 32))
+        return statuses(send(server, [request("GET", "/v1/policies", key)] * 400))
 
     rounds = [within_a_minute(server, listings) for _ in range(ROUNDS)]
 
@@ -60,7 +66,7 @@ def test_simultaneous_requests_are_each_told_another_number_of_requests_left(ser
 def test_questions_of_proxies_are_all_answered_and_counted_exactly(server: Deployment) -> None:
     def ask(key: str, other: str) -> tuple[dict[int, int], int]:
         sent = {"X_Licensing_Key": key, "X_Licensing_Url": "https://pub.example/a"}
-        replies = at_once(server, [request("GET", "/v1/access/middleware", "", **sent)] * 700)
+        replies = send(server, [request("GET", "/v1/access/middleware", "", **sent)] * 700)
         me = httpx.get(f"{server.url}/v1/accounts/me", headers={"Authorization": f"Bearer {key}"}).json()
         return statuses(replies), me["edgeLimits"]["minute"]["used"]
 

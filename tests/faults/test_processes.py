@@ -16,11 +16,12 @@ import httpx
 import pytest
 
 from tests.factories import ALLOW_ALL, DENY_ALL, LICENSED
+from tests.faults.conftest import WORKERS
 from tests.faults.harness import Api, Deployment
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = int(os.environ.get("FAULT_ROUNDS") or 15)  # five for each process
+ROUNDS = int(os.environ.get("FAULT_ROUNDS") or 5 * WORKERS)
 NO_ITEM = "cnt_00000000000000000000000000"
 numbers = count()
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.examples import ALL
+from tests.examples import ALL, rounds
 from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.retries import assert_agreement, assert_no_key_is_stuck
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.faults
 
 PATH = "/v1/access/check"
 ROUNDS = 20 if ON_POSTGRESQL and ALL else 5
-KILLS = kills(3 if ON_POSTGRESQL else 1)
+KILLS = kills(rounds(3) if ON_POSTGRESQL else 1)
 
 
 @pytest.fixture

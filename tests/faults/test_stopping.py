@@ -59,10 +59,11 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def assert_ended(server: Deployment) -> None:
-    """Assert that the processes end by themselves and leave the port."""
+    """Assert that the processes end by themselves, and leave neither the port nor files of their metrics."""
     assert server.process
     server.process.wait(60)
     assert not server.accepts_connections()
+    assert server.metrics_directories() == []
 
 
 @contextmanager

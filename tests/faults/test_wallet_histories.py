@@ -1,4 +1,4 @@
-"""Random histories of money (tests.wallets) with simultaneous requests, at a server with one process and with three.
+"""Random histories of money (tests.wallets) with simultaneous requests, at a server with one process and with several.
 
 WALLET_HISTORIES overrides tests.examples: the number of histories.
 """
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from tests.examples import rounds
-from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.conftest import ON_POSTGRESQL, WORKERS
 from tests.faults.harness import Deployment, eventually, separate
 from tests.faults.traffic import Reply, at_once, request
 from tests.wallets.books import Books
@@ -30,10 +30,10 @@ MOST_KILLS = 2  # of a history
 LOST = (0, 503)  # without a reply, or before the database answers again
 
 
-@pytest.fixture(scope="module", params=[1, 3] if ON_POSTGRESQL else [1])
+@pytest.fixture(scope="module", params=[1, WORKERS] if ON_POSTGRESQL else [1])
 def processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A running server; with SQLite it has one process."""
-    if not ON_POSTGRESQL or request.param == 3:
+    if not ON_POSTGRESQL or request.param == WORKERS:
         yield request.getfixturevalue("deployment")
         return
     with separate(tmp_path_factory.mktemp("histories"), workers=1) as deployment:

@@ -45,6 +45,7 @@ def test_workers_without_a_parent_answer_what_they_have_and_leave_the_port(serve
             assert reply.status_code == 200
     assert eventually(lambda: not server.accepts_connections())
     server.start()
+    assert len(server.metrics_directories()) == 1  # those of the killed server are gone
 
 
 @contextmanager

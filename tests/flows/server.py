@@ -15,6 +15,8 @@ from types import FrameType
 import uvicorn
 from django.conf import settings
 
+from config.server import connections
+
 ROOT = Path.cwd()
 PRODUCT = ("accounts", "analytics", "config", "kit", "licensing", "operators")
 
@@ -57,6 +59,7 @@ class ProfiledServer(uvicorn.Server):
 
 
 def main() -> None:
+    connections.SWEEP_SECONDS = 3600  # each sweep would be counted as part of the request beside it
     config = uvicorn.Config(
         app="config.asgi:application",
         host=settings.HOST,

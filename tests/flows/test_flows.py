@@ -11,12 +11,12 @@ MOST = {
     "cached check": (38, 176),
     "cold check": (44, 216),
     "batch of 50": (38, 186),
-    "check after PATCH": (56, 291),
-    "GET item": (45, 179),
-    "list of content": (48, 213),
-    "list of decisions": (62, 262),
-    "PATCH policy": (63, 295),
-    "refund": (64, 273),
+    "check after PATCH": (54, 281),
+    "GET item": (43, 175),
+    "list of content": (47, 211),
+    "list of decisions": (62, 260),
+    "PATCH policy": (62, 291),
+    "refund": (64, 277),
 }
 
 

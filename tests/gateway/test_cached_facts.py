@@ -6,8 +6,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.keys import services as accounts
-from accounts.models import ApiKey
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.models import LedgerEntry
@@ -25,9 +23,7 @@ from licensing.access.lookup.items import find_items
 from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import Item, LookupResult
-from licensing.content import services as content_services
 from licensing.content.models import Content
-from licensing.licenses.services import revoke_license, update_license
 from licensing.policies import rules
 from licensing.policies import services as policy_services
 from tests import factories, largest
@@ -59,45 +55,6 @@ def test_a_warm_check_reads_no_sql_but_its_record(check, django_assert_num_queri
     # A savepoint and its release; on SQLite also the epoch, the event and the five rollups.
     with django_assert_num_queries(2 if "postgresql" in settings.DATABASES["default"]["ENGINE"] else 9):
         assert check()["allowed"]
-
-
-CHANGES = {
-    "a policy": (
-        lambda item, policy: policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]}),
-        {"reason": "policy_denied", "policyVersion": 2},
-    ),
-    "a policy taken off its item": (
-        lambda item, policy: content_services.update_content(item, {"policy_id": None}),
-        {"reason": "no_policy"},
-    ),
-    "an archived item": (
-        lambda item, policy: content_services.update_content(item, {"status": "archived"}),
-        {"reason": "content_archived"},
-    ),
-}
-
-
-@pytest.mark.parametrize(("change", "shown"), CHANGES.values(), ids=CHANGES)
-def test_a_change_decides_the_next_check(check, item, policy, change, shown):
-    change(item, policy)
-    reply = check()
-    assert not reply["allowed"]
-    assert {name: reply[name] for name in shown} == shown
-
-
-def test_a_deleted_item_and_then_a_revoked_key_are_refused_at_once(check, account, item):
-    content_services.delete_content(item)
-    assert check().status == 404
-    accounts.revoke_api_key(ApiKey.objects.get(account=account))
-    reply = check()
-    assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
-
-
-def test_a_newer_item_at_the_same_url_takes_its_place_at_once(api, account, policy, item):
-    body = {"source": "https://example.com/a", "requester": "org_acme"}
-    assert api.post("/v1/access/check", body)["contentId"] == item.pk
-    newer = factories.content(account, policy_id=policy.pk, source="https://example.com/a")
-    assert api.post("/v1/access/check", body)["contentId"] == newer.pk
 
 
 @pytest.mark.parametrize("works", [microbatch.MANY_WORKS, 1], ids=["rendered afterwards", "rendered meanwhile"])
@@ -184,15 +141,6 @@ def test_another_change_of_the_account_is_no_reason_to_read_licences_again(check
     with CaptureQueriesContext(connection) as captured:
         assert check()["policyVersion"] == 2
     assert not any("licensing_license" in query["sql"] for query in captured.captured_queries)
-
-
-def test_a_change_of_its_own_licences_is(check, account):
-    held = factories.license(account)
-    assert check()["license"]["licenseType"] == "commercial"
-    update_license(held, {"license_type": "enterprise"})
-    assert check()["license"]["licenseType"] == "enterprise"
-    revoke_license(held)
-    assert check()["license"] is None
 
 
 def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone(account, other_account):

@@ -19,7 +19,10 @@ const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
 const DOUBTFUL = /[%;\\]|\/\/|\/\./; // paths that a site may read in another way than `failOpen`
 const ASSET =
   /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
-const PLAIN_TEXT = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
+const refusalPage = (text: string) =>
+  `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${text}</title>` +
+  '<body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">' +
+  `<p>${text}</p></body></html>`;
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** What a visit is decided by. `url` is as the visitor sent it. */
@@ -88,10 +91,17 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     ...admitted(visit),
     refusal: new Response(visit.method === "HEAD" ? null : body, { status, headers }),
   });
-  const text = (visit: Visit, status: number, body: string, more = {}) =>
-    refused(visit, status, body, new Headers({ ...PLAIN_TEXT, ...more }));
+  // Without the service: a page for browsers, plain text for programs.
+  const text = (visit: Visit, status: number, body: string, more = {}) => {
+    const isPage = visit.headers.get("accept")?.includes("text/html") ?? false;
+    const type = `text/${isPage ? "html" : "plain"}; charset=utf-8`;
+    const headers = new Headers({ "content-type": type, "cache-control": "no-store", vary: "Accept", ...more });
+    return refused(visit, status, isPage ? refusalPage(body) : body, headers);
+  };
   const undecided = (visit: Visit) =>
-    text(visit, 503, "Access cannot be checked at the moment.", { "retry-after": String(PAUSE / 1000) });
+    text(visit, 503, "Access cannot be checked at the moment. Please try again in a few seconds.", {
+      "retry-after": String(PAUSE / 1000),
+    });
   const openHosts = new Set<string>(); // whose sites refused nobody, by the newest reply about each
   const remember = (host: string, refusesNobody: boolean) => {
     if (!refusesNobody) return openHosts.delete(host);

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC
+from functools import partial
 from select import POLLIN, poll
 from types import TracebackType
 from typing import TypeVar, cast
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.ddl_references import Statement
 from django.db.backends.postgresql import base, schema
@@ -19,7 +21,6 @@ from psycopg_pool import ConnectionPool
 
 from kit import statements
 from kit.storage.outages import outages
-from kit.storage.postgresql.poolers import keeps_no_session_state
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
 R = TypeVar("R")
@@ -90,12 +91,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def pool(self) -> ConnectionPool | None:
         pool: ConnectionPool | None = super().pool
         if pool is not None:
-            pool._check = lambda connection: check(pool, connection)  # Django offers no option for it
+            pool._check = partial(check, pool)  # Django offers no option for it
         return pool
 
     def __init__(self, settings_dict: dict[str, object], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
-        if keeps_no_session_state():
+        if settings.DATABASE_POOLING == "transaction":
             self.execute_wrappers.append(limit_statement)
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
@@ -104,7 +105,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.alias == DEFAULT_DB_ALIAS and "is_known" not in known:
             known["is_known"] = True
             outages.note_connection()
-        if keeps_no_session_state():
+        if settings.DATABASE_POOLING == "transaction":
             return connection
         try:
             if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:

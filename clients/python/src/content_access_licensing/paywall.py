@@ -49,6 +49,11 @@ UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 IN_PATHS = "/!$&'()*+,;=:@~"
 IN_QUERIES = IN_PATHS + "?%"
 
+REFUSAL_PAGE = (
+    '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>{0}</title>'
+    '<body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
+    "<p>{0}</p></body></html>"
+)
 PathChoice = bool | Callable[[str], bool]
 Headers = list[tuple[str, str]]
 log = logging.getLogger("content_access_licensing")
@@ -124,7 +129,7 @@ class Paywall:
         }
         asked = {name: UNSENDABLE.sub(" ", value).strip() for name, value in asked.items()}
         lengths = [len(value) for value in asked.values()]
-        return refusal(431, "The request's headers are too large.") if is_too_large(lengths) else asked
+        return refusal(visit, 431, "The request's headers are too large.") if is_too_large(lengths) else asked
 
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if is_unreachable(answer):
@@ -134,7 +139,7 @@ class Paywall:
             return self.unreachable(visit)
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
             log.error("The licensing service did not decide about %s: %s", visit.url, in_words(answer))
-            return undecided()
+            return undecided(visit)
         if "x-access-requester" in answer.headers:  # answers about public files are no decisions
             self.remember(visit.host, refuses_nobody=MODE in answer.headers)
         shown = chosen(answer.headers, SHOWN)
@@ -150,7 +155,7 @@ class Paywall:
     def unreachable(self, visit: Visit) -> Verdict:
         """Return the verdict without the service."""
         is_open = visit.host in self.open_hosts or is_chosen(self.fail_open, visit.path)
-        return Verdict(None) if is_open else undecided()
+        return Verdict(None) if is_open else undecided(visit)
 
     def remember(self, host: str, *, refuses_nobody: bool) -> None:
         if not refuses_nobody:
@@ -215,14 +220,17 @@ def new_cookies(headers: httpx.Headers) -> Headers:
     return [("set-cookie", one) for one in headers.get_list("set-cookie") if one.startswith(f"{VISITOR_COOKIE}=")]
 
 
-def undecided() -> Verdict:
+def undecided(visit: Visit) -> Verdict:
     later = ("retry-after", str(int(PAUSE)))
-    return refusal(503, "Access cannot be checked at the moment.", later)
+    return refusal(visit, 503, "Access cannot be checked at the moment. Please try again in a few seconds.", later)
 
 
-def refusal(status: int, text: str, *headers: tuple[str, str]) -> Verdict:
-    own = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")]
-    return Verdict(status, [*own, *headers], text.encode())
+def refusal(visit: Visit, status: int, text: str, *headers: tuple[str, str]) -> Verdict:
+    """Refuse the visit without the service: with a page for browsers, with plain text for programs."""
+    is_page = "text/html" in visit.headers.get("accept", "")
+    kind, body = ("text/html", REFUSAL_PAGE.format(text)) if is_page else ("text/plain", text)
+    own = [("content-type", f"{kind}; charset=utf-8"), ("cache-control", "no-store"), ("vary", "Accept")]
+    return Verdict(status, [*own, *headers], body.encode())
 
 
 def known_address(text: str | None) -> str:
