@@ -36,14 +36,14 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
         return [SearchHit(FORM, "page", list_url(ApiKey))] if may_find(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
-    kinds = [one for one in site._registry.values() if one.has_view_permission(request)]
-    named = [one for one in kinds if one.search_fields and one.model not in BY_ID_ALONE]
+    kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]
+    searchable = [kind for kind in kinds if kind.search_fields and kind.model not in BY_ID_ALONE]
     results = [
         *pages,
-        *(one for kind in kinds for one in build_hits(kind, with_id(kind, request, term))),
-        *(one for kind in named for one in build_hits(kind, search(kind, request, term))),
+        *(hit for kind in kinds for hit in build_hits(kind, with_id(kind, request, term))),
+        *(hit for kind in searchable for hit in build_hits(kind, search(kind, request, term))),
     ]
-    return list({one.link: one for one in results}.values())
+    return list({hit.link: hit for hit in results}.values())
 
 
 def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
@@ -62,5 +62,5 @@ def search(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[M
 
 
 def build_hits(kind: "ModelAdmin[Model]", objects: Iterable[Model]) -> Iterator[SearchHit]:
-    for one in objects:
-        yield SearchHit(str(one), str(kind.opts.verbose_name), change_url(one))
+    for row in objects:
+        yield SearchHit(str(row), str(kind.opts.verbose_name), change_url(row))

@@ -98,11 +98,11 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         rows. All rows are one transaction and count as one request.
         """
         bulk = KeyBulk(self.account_id, KeyBulk.read(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
-        outcomes, shown = bulk.run(), ApiKeySerializer()
+        outcomes, serializer = bulk.run(), ApiKeySerializer()
 
         def show(key: ApiKey) -> Rendered:
             once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}
-            return {**shown.to_representation(key), **once}
+            return {**serializer.to_representation(key), **once}
 
         return bulk_response(outcomes, "apiKey", show)
 

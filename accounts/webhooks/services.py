@@ -79,8 +79,8 @@ def create_endpoint(
         raise ValidationFailed(f"An account has at most {MAX_ENDPOINTS} webhook endpoints.", param="url")
     sealed, text = secrets.new_secrets()
     now = timezone.now()
-    named = {} if endpoint_id is None else {"pk": endpoint_id}
-    endpoint = WebhookEndpoint(**named, account_id=account_id, secrets=sealed, created=now, updated=now)
+    given_key = {} if endpoint_id is None else {"pk": endpoint_id}
+    endpoint = WebhookEndpoint(**given_key, account_id=account_id, secrets=sealed, created=now, updated=now)
     apply(endpoint, fields)
     endpoint.save(force_insert=True)
     audit.record("webhook_endpoint.created", endpoint, {})

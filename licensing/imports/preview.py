@@ -133,7 +133,9 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
                 dates=plan.dates,
             )
             outcome.ignored = [name for name in work.ignored if name]
-            outcome.first = [(row.line, shown(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)]
+            outcome.first = [
+                (row.line, render_row(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)
+            ]
             work.run(problems.__setitem__, lambda tally: None)
             outcome.tally = asdict(work.tally)
             write_bad(file, list(work.survey.columns), problems, bad_rows)
@@ -151,7 +153,7 @@ def as_it_stands(row: ImportRow) -> list[str]:
     return [as_text(cell)[:200].encode(errors="replace").decode() for cell in cells]
 
 
-def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
+def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
     """Return the values that a row has for each mapped field, as text."""
     if row.problem is not None:
         return [row.problem]

@@ -107,8 +107,8 @@ class Together(OneByOne):
     def account(self) -> Account:
         return Account.objects.get(pk=self.account_id)
 
-    def create(self, given: Validated) -> License:
-        fields = dict(given)
+    def create(self, new_fields: Validated) -> License:
+        fields = dict(new_fields)
         requester_id = fields.pop("requester_id")
         requester_name = fields.pop("requester_name", None)
         issued = services.new_license(self.account_id, fields, self.existing, self.now)

@@ -38,8 +38,8 @@ class LicenseIndex:
         names = (
             name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
         )
-        held = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
-        return held + sum(130 + getsizeof(name) for name in names)
+        size = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
+        return size + sum(130 + getsizeof(name) for name in names)
 
     def as_of(self, moment: datetime) -> "LicenseIndex":
         """Return the licences as they were at a past moment."""
@@ -48,11 +48,11 @@ class LicenseIndex:
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """Return the licences that cover an item, in order."""
-        places = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}
+        positions = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}
         if self.by_tag:
             for tag in tags:
-                places.update(self.by_tag.get(tag, ()))
-        return [self.terms[position] for position in sorted(places)]
+                positions.update(self.by_tag.get(tag, ()))
+        return [self.terms[position] for position in sorted(positions)]
 
     def holds(self, license_id: str, now: datetime) -> bool:
         """Return whether the requester has this licence and it is valid."""

@@ -84,12 +84,12 @@ def split_fields(line: str) -> Fields | None:
 
 def read_quoted(line: str, begin: int) -> tuple[str, str | None]:
     """Return the text from `begin` to its closing quote, and the rest of the line; None if no quote closes it."""
-    place = begin
-    while (end := line.find('"', place)) >= 0:
-        backslashes = end - len(line[place:end].rstrip("\\")) - place
+    position = begin
+    while (end := line.find('"', position)) >= 0:
+        backslashes = end - len(line[position:end].rstrip("\\")) - position
         if backslashes % 2 == 0:
             return line[begin:end], line[end + 1 :]
-        place = end + 1
+        position = end + 1
     return line[begin:], None
 
 

@@ -140,9 +140,11 @@ class Decider:
             for line in lines
         }
         visitors = [self.identify(line) for line in by_identity.values()]
-        named: dict[str, str | None] = {one.and_requester_id: None for one in visitors if one.and_requester_id}
-        named |= {one.id: one.name for one in visitors}
-        missing = {name: given for name, given in named.items() if name not in self.requesters}
+        names_by_id: dict[str, str | None] = {
+            visitor.and_requester_id: None for visitor in visitors if visitor.and_requester_id
+        }
+        names_by_id |= {visitor.id: visitor.name for visitor in visitors}
+        missing = {name: given for name, given in names_by_id.items() if name not in self.requesters}
         if missing and self.dry_run:
             self.requesters |= find_requesters(self.site.account_id, missing)
         elif missing:
@@ -150,10 +152,10 @@ class Decider:
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
     def identify(self, line: Line) -> Visitor:
-        place = None if line.crawler is None else self.places[line.crawler.key, line.address]
-        if line.crawler is None or place is None:
+        identification = None if line.crawler is None else self.places[line.crawler.key, line.address]
+        if line.crawler is None or identification is None:
             return claimed_visitor(line.crawler)
-        return verified_visitor(line.crawler, place)
+        return verified_visitor(line.crawler, identification)
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
@@ -165,9 +167,9 @@ class Decider:
         if page is None:
             return None
         crawler = None if line.crawler is None else line.crawler.key
-        place = None if crawler is None else self.places[crawler, line.address]
+        identification = None if crawler is None else self.places[crawler, line.address]
         address = line.address if page.reads_address else None
-        key = (line.url, visit.method in FREE_METHODS, crawler, place, address)
+        key = (line.url, visit.method in FREE_METHODS, crawler, identification, address)
         prepared = self.prepared.get(key)
         if prepared is None or visit.moment < prepared.begin or (prepared.until and visit.moment >= prepared.until):
             prepared = self.prepared[key] = self.prepare(line, page.item)
@@ -252,8 +254,8 @@ class Decider:
 
 def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
-    held = requester.licenses
-    return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
+    licenses = requester.licenses
+    return requester if licenses is None else dataclasses.replace(requester, licenses=licenses.as_of(moment))
 
 
 def observed_page(item: Item) -> LoggedPage:
@@ -283,11 +285,11 @@ async def verify(
     claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
 ) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
-    known, turns = names or AddressNames(), Semaphore(LOOKUPS)
+    address_names, turns = names or AddressNames(), Semaphore(LOOKUPS)
 
-    async def place(crawler: Crawler, address: str) -> Identification | None:
+    async def identify(crawler: Crawler, address: str) -> Identification | None:
         async with turns:
-            return await identify_address(crawler, address, known)
+            return await identify_address(crawler, address, address_names)
 
-    identities = await gather(*(place(crawler, address) for (_, address), crawler in claimed.items()))
+    identities = await gather(*(identify(crawler, address) for (_, address), crawler in claimed.items()))
     return dict(zip(claimed, identities, strict=True))

@@ -152,8 +152,8 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     properties = cast("dict[str, dict[str, list[object]]]", simplified["properties"])
     for name in required:
         properties[name]["anyOf"].remove(NULL)
-    own = cast("list[str]", simplified.get("required", []))
-    return {"application/json": simplified | {"required": [*own, *required]}}
+    required_fields = cast("list[str]", simplified.get("required", []))
+    return {"application/json": simplified | {"required": [*required_fields, *required]}}
 
 
 def inline_references(schema: object, components: dict[str, object]) -> object:

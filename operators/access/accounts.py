@@ -145,7 +145,11 @@ class AccountAdmin(ServiceAdmin[Account]):
         """Offer Suspend for active accounts and Resume for suspended ones."""
         account = self.get_object(request, unquote(object_id))
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
-        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+        return [
+            button
+            for button in super().get_actions_detail(request, object_id)
+            if not button.action_name.endswith(idle)
+        ]
 
     @danger_action("Suspend", "block", "suspend")
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -197,11 +201,11 @@ class AccountAdmin(ServiceAdmin[Account]):
     @danger_action("Delete", "delete", "remove", permission="removing")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
-        kept = why_kept(account)
+        reasons = why_kept(account)
 
         def perform(fields: object) -> HttpResponse:
-            if kept:
-                raise ValidationError(kept)
+            if reasons:
+                raise ValidationError(reasons)
             delete_account(account)
             self.message_user(request, f"The account {account.name} is deleted.")
             return redirect("admin:accounts_account_changelist")
@@ -212,17 +216,17 @@ class AccountAdmin(ServiceAdmin[Account]):
             obj=account,
             title=f"Delete {account.name}?",
             facts=[("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)],
-            effects=[kept]
-            if kept
+            effects=[reasons]
+            if reasons
             else [
                 "All of this is deleted: its keys, items, policies, sites, customers, licences and decisions"
                 + (", and the ledger, for it is a demo." if account.is_demo else "."),
                 "Its entries in the audit log remain.",
                 "This cannot be undone. To stop it for a while, suspend it.",
             ],
-            button="" if kept else "Delete it",
+            button="" if reasons else "Delete it",
             danger=True,
-            form=None if kept else with_typed_name(account.name),
+            form=None if reasons else with_typed_name(account.name),
             perform=perform,
         )
 

@@ -22,7 +22,10 @@ IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
 def split(lines: list[str]) -> list[str]:
     """Return the words of the lines, separated by spaces or commas."""
-    return [one for line in lines for one in re.split(r"[\s,]+", line) if one]
+    words: list[str] = []
+    for line in lines:
+        words += filter(None, re.split(r"[\s,]+", line))
+    return words
 
 
 class RateLimitField(forms.Field):

@@ -162,13 +162,13 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
         def perform(fields: Values) -> HttpResponse:
             overlap, new_id = fields["overlap_seconds"], fields["ticket"]
-            given: services.Expiry = (
+            expiry: services.Expiry = (
                 {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
             )
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
-                        key, overlap_seconds=overlap, key_id=new_id, seed=form_seed(request), **given
+                        key, overlap_seconds=overlap, key_id=new_id, seed=form_seed(request), **expiry
                     )
             except (IntegrityError, ApiError):  # the same form was sent twice at once
                 if again := key_shown_again(request, self):

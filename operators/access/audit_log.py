@@ -64,11 +64,11 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     return lines
 
 
-def common_prefix_length(one: list[str], other: list[str]) -> int:
+def common_prefix_length(path: list[str], other: list[str]) -> int:
     """Return the number of lines that both start with."""
     return next(
-        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
+        (index for index, pair in enumerate(zip(path, other, strict=False)) if pair[0] != pair[1]),
+        min(len(path), len(other)),
     )
 
 
@@ -125,12 +125,12 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
 
     @display(description="Who")
     def actor(self, entry: AuditEntry) -> str:
-        named = {
+        objects = {
             "key": f"the key {entry.actor_name}",
             "operator": f"{entry.actor_name}, in the admin",
             "command": f"{entry.actor_name or 'somebody'}, by the command {entry.actor_id}",
         }
-        return named.get(entry.actor_type, "the service")
+        return objects.get(entry.actor_type, "the service")
 
     @display(description="What")
     def resource(self, entry: AuditEntry) -> str:

@@ -54,10 +54,13 @@ def describe_count(count: int) -> str:
 def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
     if previewed is None or previewed.first is None or previewed.last is None:
         return []
-    named = (("First event", previewed.first), ("Last event", previewed.last))
+    labelled_events = (("First event", previewed.first), ("Last event", previewed.last))
     return [
         ("Number of events", f"{previewed.events:,}"),
-        *((label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})") for label, event in named),
+        *(
+            (label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})")
+            for label, event in labelled_events
+        ),
     ]
 
 
@@ -243,12 +246,12 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
-        named = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
-        if not named:
+        event_types = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
+        if not event_types:
             return "none: access.denied and access.allowed have to be named above"
         narrowed = endpoint.access_filter or {}
         only = [f"{FILTERED[name]} {', '.join(values)}" for name, values in narrowed.items()]
-        return f"{', '.join(named)}{' only of ' if only else ''}{' and '.join(only)}"
+        return f"{', '.join(event_types)}{' only of ' if only else ''}{' and '.join(only)}"
 
     @display(description="Failing", empty_value="no")
     def failing(self, endpoint: WebhookEndpoint) -> str | None:

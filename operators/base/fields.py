@@ -196,9 +196,9 @@ def is_untouched(bound: forms.BoundField) -> bool:
     if not isinstance(widget, forms.TextInput | forms.Textarea) or isinstance(field, forms.JSONField):
         return False  # their own has_changed trims nothing
     text = widget.format_value(field.prepare_value(bound.initial)) or ""
-    shown = re.sub(r"\r\n|\r|\n", "\r\n", text) if isinstance(widget, forms.Textarea) else one_line(text)
+    displayed = re.sub(r"\r\n|\r|\n", "\r\n", text) if isinstance(widget, forms.Textarea) else one_line(text)
     try:
-        return bool(field.to_python(shown) == field.to_python(bound.data))
+        return bool(field.to_python(displayed) == field.to_python(bound.data))
     except forms.ValidationError:
         return False
 

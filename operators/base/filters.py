@@ -99,8 +99,10 @@ class ScopedForm(AutocompleteDropdownForm):
     ) -> None:
         super().__init__(request, name, *args, model_admin=model_admin, **kwargs)
         field = self.fields[name]
-        shown = model_admin.admin_site._registry.get(field.queryset.model)
-        field.queryset = shown.get_queryset(request) if isinstance(shown, ScopedAdmin) else field.queryset.none()
+        related_admin = model_admin.admin_site._registry.get(field.queryset.model)
+        field.queryset = (
+            related_admin.get_queryset(request) if isinstance(related_admin, ScopedAdmin) else field.queryset.none()
+        )
 
 
 class RelatedFilter(AutocompleteSelectFilter):

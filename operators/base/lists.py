@@ -98,11 +98,11 @@ class SavedFilters(AdminMixin[ModelT]):
             self.keep(request, query)
             return redirect(f"{request.path}?{query}" if query else request.path)
         saved = list(self.saved_filters(request))
-        shown = {
-            "saved_filters": [(one, one.query == query) for one in saved],
-            "can_save_filters": bool(query) and query not in {one.query for one in saved},
+        context = {
+            "saved_filters": [(saved_filter, saved_filter.query == query) for saved_filter in saved],
+            "can_save_filters": bool(query) and query not in {saved_filter.query for saved_filter in saved},
         }
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def saved_filters(self, request: HttpRequest) -> QuerySet[SavedFilter]:
         return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
@@ -125,10 +125,10 @@ class SavedFilters(AdminMixin[ModelT]):
 
 def filter_query(query: QueryDict) -> str:
     """Return the query without the page number and without empty fields, which the filter form also sends."""
-    kept = QueryDict(mutable=True)
+    kept_query = QueryDict(mutable=True)
     for name, values in query.lists():
-        kept.setlist(name, [value for value in values if value and name != PAGE])
-    return kept.urlencode()
+        kept_query.setlist(name, [value for value in values if value and name != PAGE])
+    return kept_query.urlencode()
 
 
 Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row

@@ -121,8 +121,8 @@ class SuggestingAdmin(AdminMixin[ModelT]):
             accounts = [account_id] if account_id else offered_ids(request)
             choices = grouped_currencies(booked_currencies(accounts, timezone.now().date()))
             for name, field in money.items():
-                form.base_fields[name] = own = deepcopy(field)
-                own.choices = choices
+                form.base_fields[name] = own_field = deepcopy(field)
+                own_field.choices = choices
         return form
 
 

@@ -130,5 +130,5 @@ class PlanForm(forms.Form):
             if is_selected and column not in columns.values() and target not in TARGETS and is_target(target):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
-        given = {name: value for name, value in defaults.items() if value}
-        return Plan(account_id, kind, columns, given, cleaned["allow_duplicates"], cleaned["dates"] or None)
+        given_defaults = {name: value for name, value in defaults.items() if value}
+        return Plan(account_id, kind, columns, given_defaults, cleaned["allow_duplicates"], cleaned["dates"] or None)

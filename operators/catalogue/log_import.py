@@ -124,7 +124,7 @@ class LogForm(forms.Form):
         f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}",
     )
     format = forms.ChoiceField(
-        choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
+        choices=[("", "Detect"), *((name, name) for name in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
     )
     format_string = forms.CharField(
         max_length=2_000,

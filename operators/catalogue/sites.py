@@ -51,8 +51,8 @@ def uncovered_hosts(site: Site) -> list[str]:
     if not hosts:
         return []
     further = f" and {len(hosts) - MOST_NAMED:,} more" if len(hosts) > MOST_NAMED else ""
-    named = f"{', '.join(hosts[:MOST_NAMED])}{further}"
-    return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {named}."]
+    host_names = f"{', '.join(hosts[:MOST_NAMED])}{further}"
+    return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {host_names}."]
 
 
 MOST_NAMED = 10  # hosts without a site
@@ -103,13 +103,13 @@ class SiteAdmin(LogUploads):
         return site
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        shown = super().get_fieldsets(request, obj)
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return shown
+            return fieldsets
         words = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
         return [
             (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
-            for title, options in shown
+            for title, options in fieldsets
         ]
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:

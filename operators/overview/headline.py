@@ -74,23 +74,23 @@ def earned_figures(
     The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
     missing, each currency has its own figures: those with revenue first, then the chosen one.
     """
-    shown = {**choice.account_filter, **window_filter("occurred_at", window)}
+    filters = {**choice.account_filter, **window_filter("occurred_at", window)}
     totals = sorted(
-        unconverted.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0])
+        unconverted.by_currency().items(), key=lambda total: (not total[1][0], total[0] != choice.currency, total[0])
     )
     booked = [
         EarnedFigure(
             f"{round_to_minor_unit(total, code):,f} {code}",
             render_change(total, before),
             f"{round_to_minor_unit(before, code):,f}",
-            list_url(LedgerEntry, currency=code, **shown),
+            list_url(LedgerEntry, currency=code, **filters),
         )
         for code, (total, before) in totals
     ]
     if revenue.left_out or [code for code, _ in totals] in ([], [choice.currency]):
         return Earnings(booked, [])
     converted = EarnedFigure(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
-    return Earnings([converted], [one for one, (_, (total, _)) in zip(booked, totals, strict=True) if total])
+    return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
 def refusal_figures(
@@ -100,29 +100,29 @@ def refusal_figures(
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
         return RefusalFigures(0, "", [], [], None)
-    shown = {**choice.account_filter, **window_filter("created", window)}
+    filters = {**choice.account_filter, **window_filter("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}
     issues = request.user.has_perm("licensing.add_license")
     return RefusalFigures(
         count=sum(count for _, count in counts),
-        link=list_url(AccessEvent, outcome="unmet_demand", **shown),
+        link=list_url(AccessEvent, outcome="unmet_demand", **filters),
         reasons=[
-            (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **shown)) for reason, count in counts
+            (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **filters)) for reason, count in counts
         ],
-        requesters=[refused_row(one, counted, issues) for one in requesters],
+        requesters=[refused_row(requester, counted, issues) for requester in requesters],
         since=since,
     )
 
 
-def refused_row(refused: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
+def refused_row(refused: RefusedCount, filters: dict[str, str], issues: bool) -> RefusedRequester:
     number = str(refused.requester)
     return RefusedRequester(
         name=refused.name or refused.id,
         link=reverse("admin:licensing_requester_change", args=[number]),
         count=f"{refused.count:,}",
-        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **shown),
+        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **filters),
         issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
     )
 
@@ -185,19 +185,19 @@ ATTENTION = (
 
 
 def notices(
-    request: HttpRequest, choice: Choice, window: Window, shown: Mapping[str, object], denials: Mapping[str, int]
+    request: HttpRequest, choice: Choice, window: Window, context: Mapping[str, object], denials: Mapping[str, int]
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     lines = []
-    revenue = shown.get("revenue")
+    revenue = context.get("revenue")
     if isinstance(revenue, RevenueFigures) and revenue.left_out:
         lines.append(
             Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )
     for kind in ATTENTION:
-        rows = shown.get(kind.part)
+        rows = context.get(kind.part)
         if isinstance(rows, list) and rows:
-            more = "More than " if shown.get(kind.more) else ""
+            more = "More than " if context.get(kind.more) else ""
             lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
     if count := denials.get(Reason.NO_POLICY, 0):
         lines += notices_without_policy(request, choice, window, count)

@@ -98,14 +98,14 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def follow_up(held: License, how: str) -> str:
-    return reverse(f"admin:licensing_license_{how}", args=[held.pk])
+def follow_up(license_: License, how: str) -> str:
+    return reverse(f"admin:licensing_license_{how}", args=[license_.pk])
 
 
 def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
     ending = list(ending_soon(choice.account_ids, now)[: MOST_ROWS + 1])
     context: dict[str, object] = {
-        "ending": [ending_row(held, now) for held in ending[:MOST_ROWS]],
+        "ending": [ending_row(license_, now) for license_ in ending[:MOST_ROWS]],
         "more_ending": len(ending) > MOST_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
         "tries_checks": may_try(request),
@@ -140,20 +140,20 @@ def ending_list(choice: Choice, now: datetime, days: int) -> str:
     return list_url(License, state="active", **until, **choice.account_filter)
 
 
-def ending_row(held: License, now: datetime) -> EndingRow:
-    end = held.expires_at or now
+def ending_row(license_: License, now: datetime) -> EndingRow:
+    end = license_.expires_at or now
     return EndingRow(
-        link=change_url(held),
-        license_type=held.license_type,
-        covers=scope(held),
-        holder=str(held.requester),
-        holder_link=change_url(held.requester),
-        account=held.account.name,
+        link=change_url(license_),
+        license_type=license_.license_type,
+        covers=scope(license_),
+        holder=str(license_.requester),
+        holder_link=change_url(license_.requester),
+        account=license_.account.name,
         ends=shown_time(end, TO_DAY),
         days=(end - now).days,
         soon=end <= now + timedelta(days=SOON),
-        renew=follow_up(held, "renew"),
-        duplicate=follow_up(held, "duplicate"),
+        renew=follow_up(license_, "renew"),
+        duplicate=follow_up(license_, "duplicate"),
     )
 
 
@@ -170,20 +170,20 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
     denied: dict[int, DenialCounts] = {}
     for row in rows:
         number = row["requester_id"]
-        held, changed = licenses[number]
+        license_, changed = licenses[number]
         if row["last"] > changed:
-            one = denied.setdefault(number, DenialCounts(now, held, row["last"]))
-            one.reasons[str(row["reason"])] = row["count"]
-            one.last = max(one.last, row["last"])
-    return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]
+            counts = denied.setdefault(number, DenialCounts(now, license_, row["last"]))
+            counts.reasons[str(row["reason"])] = row["count"]
+            counts.last = max(counts.last, row["last"])
+    return sorted(denied.values(), key=lambda counts: (-counts.count, counts.requester.pk))[:MOST_ROWS]
 
 
 def leading_licenses(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
     """Return, by requester, the licence to look at and when any of its licences last changed."""
-    own = standing_first(License.objects.filter(requester=OuterRef("pk")))
-    first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))
+    own_licenses = standing_first(License.objects.filter(requester=OuterRef("pk")))
+    first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own_licenses.values("pk")[:1]))
     latest = License.objects.filter(requester=OuterRef("requester")).order_by("-updated").values("updated")[:1]
     licenses = (
         License.objects.filter(pk__in=first).select_related("requester__account").annotate(changed=Subquery(latest))
     )
-    return {held.requester_id: (held, held.changed) for held in licenses}
+    return {license_.requester_id: (license_, license_.changed) for license_ in licenses}

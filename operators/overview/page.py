@@ -151,8 +151,8 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
 
 def default_currency(choice: Choice, used: list[str], rated: list[str]) -> str:
     """Return the accounts' own currency if figures can be shown in it, otherwise the one that is booked most."""
-    own = {account.currency for account in choice.accounts}
-    currency = own.pop() if len(own) == 1 else ""
+    currencies = {account.currency for account in choice.accounts}
+    currency = currencies.pop() if len(currencies) == 1 else ""
     if currency and (currency in used or currency in rated or not used):
         return currency
     return used[0] if used else choice.currency
@@ -213,9 +213,9 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     attention = key_states.is_refused(now) | key_states.expires_soon(now) | key_states.is_unused(now)
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
-    found = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
+    rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
     refused, others = [], []
-    for key in found[:MAX_ROWS]:
+    for key in rows[:MAX_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):
             continue
@@ -226,7 +226,7 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     return {
         "refused_keys": refused,
         "keys": others,
-        "more_keys": len(found) > MAX_ROWS,
+        "more_keys": len(rows) > MAX_ROWS,
         "all_refused_keys": list_url(ApiKey, attention="refused", **choice.account_filter),
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
@@ -236,8 +236,8 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
 def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
-    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
-    return [(change_url(one), one.url, describe_trouble(one)) for one in found]
+    endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
+    return [(change_url(endpoint), endpoint.url, describe_trouble(endpoint)) for endpoint in endpoints]
 
 
 def describe_trouble(endpoint: WebhookEndpoint) -> str:

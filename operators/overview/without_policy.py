@@ -34,15 +34,15 @@ def newest_decisions(
     """
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
-    own = events.filter(account_id__in=list(account_ids))
-    in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
+    events_of_accounts = events.filter(account_id__in=list(account_ids))
+    in_order = events_of_accounts.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
     second = timedelta(seconds=1)
     oldest = in_order[limit - 1 : limit]
     since: Expression | Subquery = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
     if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
         rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
         since = Subquery(rounded.values("rounded")[limit - 1 : limit])
-    bounded = own.filter(
+    bounded = events_of_accounts.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
     )

@@ -57,7 +57,7 @@ class PlaygroundForm(TrialForm):
             self.order_fields(["account"])
 
     @property
-    def asked(self) -> list[forms.BoundField]:
+    def question_fields(self) -> list[forms.BoundField]:
         """Return the fields of the check."""
         return [self[name] for name in self.fields if name not in ("name", "shown")]
 
@@ -69,11 +69,11 @@ class PlaygroundForm(TrialForm):
 
     def account_id(self) -> str:
         """Return the item's account. Raises ValidationFailed if it is unclear."""
-        given: Account | None = self.cleaned_data.get("account")
+        account: Account | None = self.cleaned_data.get("account")
         if self.only is not None:
             return self.only
-        if given is not None:
-            return given.pk
+        if account is not None:
+            return account.pk
         item = self.cleaned_data["item"].strip()
         if not item.startswith("cnt_"):
             raise ValidationFailed("Choose the account of the item.", param="account")
@@ -86,8 +86,10 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     scope = request_scope(request)
     past = decision_to_repeat(request, scope)
     sent = request.POST if request.method == "POST" else None
-    given = recorded_fields(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
-    form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
+    initial = (
+        recorded_fields(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
+    )
+    form = PlaygroundForm(scope, sent if sent is not None else initial if past is not None else None, initial)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Check access",
@@ -104,9 +106,9 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
             policy = revision_of(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
-                kept = keep(request, form, answer, policy)
-                if kept is not None:
-                    return kept
+                response = keep(request, form, answer, policy)
+                if response is not None:
+                    return response
             context |= decision_context(answer, policy)
             context |= unknown_requester(form.account_id(), answer.requester_id)
             context |= {"may_keep": may_keep}
@@ -116,13 +118,15 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 def decision_to_repeat(request: HttpRequest, scope: Scope) -> AccessEvent | None:
     """Return the decision to repeat. Raises Http404 if the operator may not see it."""
-    named = request.GET.get("decision")
-    if named is None:
+    decision_id = request.GET.get("decision")
+    if decision_id is None:
         return None
     if not request.user.has_perm("analytics.view_accessevent"):
         raise PermissionDenied
     try:
-        return find(scope.narrow(HistoryQuerySet.covering(AccessEvent.objects.select_related("requester"))), named)
+        return find(
+            scope.narrow(HistoryQuerySet.covering(AccessEvent.objects.select_related("requester"))), decision_id
+        )
     except ApiError:
         raise Http404 from None
 

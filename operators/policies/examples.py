@@ -101,7 +101,9 @@ def with_expectation(text: str, expected: str) -> str:
 
 
 def as_text(sent: Sequence[str]) -> str:
-    return orjson.dumps([test for one in sent if (test := read(one)) is not None], option=orjson.OPT_INDENT_2).decode()
+    return orjson.dumps(
+        [test for text in sent if (test := read(text)) is not None], option=orjson.OPT_INDENT_2
+    ).decode()
 
 
 class ExamplesField(forms.Field):
@@ -136,5 +138,7 @@ class ExamplesField(forms.Field):
 def read_examples(value: ExamplesValue) -> list[PolicyTest]:
     """Return the submitted examples. Raises ApiError or ValueError for invalid JSON."""
     each, text = value
-    read_all: list[PolicyTest] = DECODER.decode(text) if text is not None else [DECODER.decode(one) for one in each]
-    return read_all
+    if text is None:
+        return [DECODER.decode(example) for example in each]
+    examples: list[PolicyTest] = DECODER.decode(text)
+    return examples

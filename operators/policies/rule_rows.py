@@ -30,7 +30,7 @@ def place(priority: int | None, action: str, index: int) -> Place:
 
 def in_evaluation_order(rules: Sequence[RuleJson]) -> list[tuple[int, RuleJson]]:
     """Return the rules in evaluation order, each with its index in the list."""
-    return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
+    return sorted(enumerate(rules), key=lambda pair: place(pair[1].get("priority"), pair[1]["action"], pair[0]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
@@ -41,16 +41,16 @@ def in_order(rows: list[Row]) -> list[Row]:
     texts = [row["priority"].strip() for row in rows]
     if not all(text == "" or (text.isdecimal() and text.isascii() and len(text) < 8) for text in texts):
         return rows
-    given = [int(text) if text else None for text in texts]
-    order = by_place(rows, given, range(len(rows)))
+    given_priorities = [int(text) if text else None for text in texts]
+    order = by_place(rows, given_priorities, range(len(rows)))
     if order == list(range(len(rows))):
         return rows
-    arranged = [index for index in order if given[index] is not None]
-    for index, priority in enumerate(given):
+    arranged = [index for index in order if given_priorities[index] is not None]
+    for index, priority in enumerate(given_priorities):
         if priority is None:
             arranged.insert(arranged.index(index - 1) + 1 if index else 0, index)
-    priorities = [given[index] for index in arranged]
-    if by_place(rows, given, arranged) != arranged:
+    priorities = [given_priorities[index] for index in arranged]
+    if by_place(rows, given_priorities, arranged) != arranged:
         priorities = fill_priorities(priorities)
     return [
         {**rows[index], "priority": "" if priority is None else str(priority)}
@@ -59,8 +59,8 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 
 def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[int]) -> list[int]:
-    places = {index: place(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
-    return sorted(indexes, key=places.__getitem__)
+    order = {index: place(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
+    return sorted(indexes, key=order.__getitem__)
 
 
 def fill_priorities(priorities: list[int | None]) -> list[int | None]:
@@ -74,11 +74,11 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
         high = low + STEP * (waiting + 1) if priority is None else priority
         if waiting and high - low <= waiting:
             break
-        result += [low + (high - low) * (one + 1) // (waiting + 1) for one in range(waiting)]
+        result += [low + (high - low) * (number + 1) // (waiting + 1) for number in range(waiting)]
         if priority is not None:
             result.append(priority)
             low, waiting = priority, 0
-    if len(result) == len(priorities) and max(one or 0 for one in result) <= MAX_PRIORITY:
+    if len(result) == len(priorities) and max(priority or 0 for priority in result) <= MAX_PRIORITY:
         return result
     return [STEP * (number + 1) for number in range(len(priorities))]
 
@@ -187,14 +187,17 @@ def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
     """
     try:
         former: dict[str, object] = orjson.loads(original)
-        shown = rule_row(cast(RuleJson, former))
-        said = meaning(row_rule({**shown, "message": one_line(shown["message"]), "original": ""}))
+        row = rule_row(cast(RuleJson, former))
+        former_meaning = meaning(row_rule({**row, "message": one_line(row["message"]), "original": ""}))
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
         return rule
     says = meaning(rule)
-    if says == said:
+    if says == former_meaning:
         return former
-    return {name: former[name] if name in said and says[name] == said[name] else rule[name] for name in rule}
+    return {
+        name: former[name] if name in former_meaning and says[name] == former_meaning[name] else rule[name]
+        for name in rule
+    }
 
 
 def meaning(rule: Mapping[str, object]) -> dict[str, object]:

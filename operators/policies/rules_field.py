@@ -99,8 +99,8 @@ class RulesWidget(CompositeWidget):
             }
 
         def condition(name: str, **more: object) -> dict[str, object]:
-            known = CONDITIONS[name]
-            return field(name, known.label, hint=known.hint, **more)
+            condition = CONDITIONS[name]
+            return field(name, condition.label, hint=condition.hint, **more)
 
         description = describe_row(row)
         return {
@@ -108,7 +108,7 @@ class RulesWidget(CompositeWidget):
             "number": index + 1 if isinstance(index, int) else "",
             "sentence": description.sentence,
             "place": description.place,
-            "open": not description.is_complete or any(place == index for place, _ in self.errors),
+            "open": not description.is_complete or any(error_index == index for error_index, _ in self.errors),
             "error": self.errors.get((index, "")) if isinstance(index, int) else None,
             "action": field("action", "Action", choices=ACTIONS),
             "priority": field("priority", "Priority"),
@@ -157,10 +157,10 @@ class RulesField(forms.Field):
         try:
             parse_rules(rules)
         except Fault as fault:
-            for one in fault.all():
-                message = message_in_form(one, rules)
-                errors.setdefault(field_at(one.path), message)
-                messages.append(f"rules{one.path}: {message}" if one.path else message)
+            for part in fault.all():
+                message = message_in_form(part, rules)
+                errors.setdefault(field_at(part.path), message)
+                messages.append(f"rules{part.path}: {message}" if part.path else message)
         self.widget.errors = errors
         if messages:
             raise forms.ValidationError(messages)
@@ -180,9 +180,9 @@ class RulesField(forms.Field):
 
     def has_changed(self, initial: Sequence[RuleJson] | None, data: RulesValue | None) -> bool:
         rows, text = data or (None, None)
-        shown = [rule for _, rule in in_evaluation_order(initial or [])]
+        initial_rules = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
-            given = [row_rule(row) for row in rows or ()] if text is None else orjson.loads(text)
+            submitted = [row_rule(row) for row in rows or ()] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
-        return not any(is_same(given, one) for one in (initial, shown))
+        return not any(is_same(submitted, rules) for rules in (initial, initial_rules))

@@ -81,9 +81,11 @@ class TrialForm(forms.Form):
         return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
-        given, now = self.cleaned_data["at"], timezone.now()
+        text = self.cleaned_data["at"]
+        now = timezone.now()
+        years = range(FIRST_YEAR, now.year + MOST_YEARS + 1)
         try:
-            moment, years = parse_timestamp(given) if given else now, range(FIRST_YEAR, now.year + MOST_YEARS + 1)
+            moment = parse_timestamp(text) if text else now
             if moment.year not in years:
                 raise ValueError(f"Must be in the years {years[0]} to {years[-1]} (UTC).")
         except ValueError as error:
@@ -92,12 +94,12 @@ class TrialForm(forms.Form):
 
     def check(self) -> Check:
         """Return the dry run that the form describes. Raises ValidationFailed."""
-        given = self.cleaned_data
-        item = given["item"].strip()
+        fields = self.cleaned_data
+        item = fields["item"].strip()
         selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
-        body: Recorded = {selector: item, "requester": {"id": given["requester"]}, "context": {}}
+        body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
-            if value := typed_value(fact, given[fact.name]):
+            if value := typed_value(fact, fields[fact.name]):
                 if fact.key:
                     body[fact.part][fact.key] = value
                 else:

@@ -39,24 +39,24 @@ class PolicyVersions(ServiceAdmin[Policy]):
             revisions = revisions.filter(version__lt=int(before))
         rows = list(revisions[: PAGE + 1])
         more = len(rows) > PAGE
-        shown: list[tuple[PolicyRevision, list[Line]]] = []
+        lines_by_revision: list[tuple[PolicyRevision, list[Line]]] = []
         room = MOST_CHARACTERS
         # None: nothing precedes the first version
         for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):
             lines = changes(earlier, revision)
             room -= sum(len(line.before) + len(line.after) for line in lines)
-            if shown and room < 0:
+            if lines_by_revision and room < 0:
                 more = True
                 break
-            shown.append((revision, lines))
+            lines_by_revision.append((revision, lines))
         return page(
             request,
             self,
             "operators/policies/policy_versions.html",
             title=f"Versions of {policy.name}",
             original=policy,
-            versions=shown,
-            older=shown[-1][0].version if more else None,
+            versions=lines_by_revision,
+            older=lines_by_revision[-1][0].version if more else None,
             can_roll_back=self.has_change_permission(request, policy),
             back=change_url(policy),
         )

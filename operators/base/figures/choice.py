@@ -157,8 +157,8 @@ def read_choice(request: HttpRequest) -> Choice:
     offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
     choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
     if account_id := query.get("account", chosen_id(request) or ""):
-        known = next((one for one in offered if one.pk == account_id), None)
-        choice.account = known or request_scope(request).account(account_id)
+        chosen = next((account for account in offered if account.pk == account_id), None)
+        choice.account = chosen or request_scope(request).account(account_id)
         if choice.account is not None:
             choice.accounts = [choice.account]
         elif "account" in query:

@@ -81,12 +81,12 @@ class RecentFigures(ScopedAdmin[ModelT]):
         window, account_id = last_30_days(account.zone, now), account.pk
         key: Key = obj.pk
         of_it = {f"{self.one}__id__exact": str(key)}
-        shown: dict[str, object] = {}
+        context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
             usage = usage_of_one(self.one, account_id, key, window)
             window = usage.window
             listed = {**of_it, **window_filter("created", window)}
-            shown |= {
+            context |= {
                 "usage": usage,
                 "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
                 "reasons": reasons(usage, listed),
@@ -94,20 +94,20 @@ class RecentFigures(ScopedAdmin[ModelT]):
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
             earned = sums_of_one(self.one, account_id, key, window)
-            shown["revenue"] = [
+            context["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
             licenses = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
-            shown |= {
-                "licenses": [license_row(held, now) for held in licenses[:MOST_LICENSES]],
+            context |= {
+                "licenses": [license_row(license_, now) for license_ in licenses[:MOST_LICENSES]],
                 "more_licenses": len(licenses) > MOST_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
                 "shows_holder": self.one != "requester",
                 "all_licenses": list_url(License, **of_it) if self.one == "requester" else "",
             }
-        return {"of_one": {**shown, **days_in_words(window)}}
+        return {"of_one": {**context, **days_in_words(window)}}
 
     def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
         """Link to the ledger entries of a requester; the ledger has no filter by item."""
@@ -156,17 +156,17 @@ def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
     ]
 
 
-def license_row(held: License, now: datetime) -> LicenseRow:
+def license_row(license_: License, now: datetime) -> LicenseRow:
     return LicenseRow(
-        link=change_url(held),
-        license_type=held.license_type,
-        holder=str(held.requester),
-        holder_link=change_url(held.requester),
-        state=held.state(now),
-        covers=scope(held),
-        term=term(held),
-        price=money(held.price_amount, held.price_currency),
-        per_access=money(held.access_amount, held.access_currency),
+        link=change_url(license_),
+        license_type=license_.license_type,
+        holder=str(license_.requester),
+        holder_link=change_url(license_.requester),
+        state=license_.state(now),
+        covers=scope(license_),
+        term=term(license_),
+        price=money(license_.price_amount, license_.price_currency),
+        per_access=money(license_.access_amount, license_.access_currency),
     )
 
 
