@@ -1,4 +1,4 @@
-"""Cerbos as a side: its npm package, with the same three policies and its decision log in a file."""
+"""Cerbos as a side: its npm package, with the same policies and its decision log in a file."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from benchmarks.harness import ServerProcess, expect
-from benchmarks.load import Side
-from benchmarks.traffic import Question, bodies_script, is_allowed, kind_of, questions
+from benchmarks.load import Side, raw_posts
+from benchmarks.traffic import MIXED, Question, bodies_script, is_allowed, kind_of, questions
 from run import ROOT
 from tests.services import free_port
 
@@ -50,15 +50,20 @@ POLICIES = {
 def binary(given: str | None) -> str:
     """Return the server's binary, even if given the npm package's Node launcher."""
     found = given or os.environ.get("CERBOS") or shutil.which("cerbos")
-    path = Path(found) if found else ROOT / "node_modules" / ".bin" / "cerbos"
+    installed = (ROOT / "node_modules").glob("@cerbos/cerbos-*/cerbos-*")
+    path = Path(found) if found else next(installed, ROOT / "node_modules" / ".bin" / "cerbos")
     if not path.exists():
-        sys.exit("Cerbos was not found. Install it with `npm install cerbos` and name it by --cerbos PATH or CERBOS.")
+        sys.exit(
+            "Cerbos was not found. Install it with `npm install @cerbos/cerbos-linux-x64`, and name its binary by "
+            "--cerbos PATH or CERBOS."
+        )
     real = path.resolve()
     return str(next(real.parent.parent.glob("@cerbos/cerbos-*/cerbos-*"), real))
 
 
 class Cerbos:
-    def __init__(self, name: str, directory: Path, command: str, variables: dict[str, str]) -> None:
+    def __init__(self, name: str, directory: Path, command: str, load: str, variables: dict[str, str]) -> None:
+        self.load = load
         self.name, self.directory = name, directory / "".join(character for character in name if character.isalnum())
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/api/check/resources"
@@ -93,7 +98,7 @@ class Cerbos:
     def body(self, question: Question) -> str:
         attributes = {name: question.requester.get(name, default) for name, default in NO_LICENSE.items()}
         resources = [
-            {"actions": [question.permission], "resource": {"kind": kind_of(item), "id": f"cnt_{item}"}}
+            {"actions": [question.permission], "resource": {"kind": kind_of(item, self.load), "id": f"cnt_{item}"}}
             for item in question.items
         ]
         principal = {"id": question.requester["id"], "roles": ["requester"], "attr": attributes}
@@ -104,7 +109,9 @@ class Cerbos:
             before = self.log_size()
             reply = httpx.post(self.url, content=self.body(question), timeout=10)
             effects = [result["actions"][question.permission] for result in reply.json().get("results", [])]
-            wanted = ["EFFECT_ALLOW" if is_allowed(item, question) else "EFFECT_DENY" for item in question.items]
+            wanted = [
+                "EFFECT_ALLOW" if is_allowed(item, question, self.load) else "EFFECT_DENY" for item in question.items
+            ]
             expect(effects == wanted, f"{self.name} answers {reply.text}")
         expect(self.has_logged_since(before), f"{self.name} did not log its decision")
 
@@ -119,12 +126,15 @@ class Cerbos:
         return self.log_size() > size
 
 
-def cerbos_side(stack: ExitStack, name: str, directory: Path, command: str, size: int = 1, **variables: str) -> Side:
+def cerbos_side(
+    stack: ExitStack, name: str, directory: Path, command: str, size: int = 1, load: str = MIXED, **variables: str
+) -> Side:
     """Start Cerbos with the traffic of benchmarks.traffic, and verify a sample of its answers."""
-    cerbos = Cerbos(name, directory, command, variables)
+    cerbos = Cerbos(name, directory, command, load, variables)
     stack.callback(cerbos.server.stop)
     cerbos.server.start()
-    cerbos.expect_decisions(questions(size)[:100])
-    bodies = [cerbos.body(question) for question in questions(size)]
-    script = bodies_script(cerbos.directory / "load.lua", {"Content-Type": "application/json"}, bodies)
-    return Side(name, cerbos.url, script, (cerbos.server,), unit=size)
+    cerbos.expect_decisions(questions(size, load)[:100])
+    bodies = [cerbos.body(question) for question in questions(size, load)]
+    headers = {"Content-Type": "application/json"}
+    script = bodies_script(cerbos.directory / "load.lua", headers, bodies)
+    return Side(name, cerbos.url, script, (cerbos.server,), unit=size, posts=raw_posts(cerbos.url, headers, bodies))

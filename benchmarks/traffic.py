@@ -2,6 +2,8 @@
 
 1,000 items under three policies, 1,000 requesters (the n-th sends 1/n of the first one's requests) and four
 permissions make 2,000 different questions. They come from a fixed seed, so all sides and runs answer the same ones.
+
+`--load publisher` is a simpler catalogue: one policy of two rules, four licence types, nine in ten licences valid.
 """
 
 import json
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.harness import expect
-from benchmarks.load import DONE, Side, measure
+from benchmarks.load import DONE, Side, measure, raw_posts
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours
 from benchmarks.report import load_of, publish, runs_of, table
 
@@ -47,6 +49,8 @@ POLICIES: dict[str, list[dict[str, Any]]] = {
     ],
 }
 KINDS = tuple(POLICIES)
+LOADS = MIXED, PUBLISHER = "mixed", "publisher"
+PUBLISHERS_TYPES = ("commercial", "enterprise", "academic", "trial")
 LICENSE_TYPES = (None, None, None, "commercial", "commercial", "commercial", "commercial", "enterprise", "trial")
 
 
@@ -63,31 +67,37 @@ class Question(NamedTuple):
     permission: str
 
 
-def kind_of(item: int) -> str:
+def kind_of(item: int, load: str = MIXED) -> str:
     """Return the name of the item's policy."""
-    return KINDS[item % len(KINDS)]
+    return KINDS[0] if load == PUBLISHER else KINDS[item % len(KINDS)]
 
 
-def requester(number: int) -> dict[str, Any]:
+def requester(number: int, load: str) -> dict[str, Any]:
+    who: dict[str, Any] = {"id": f"org_{number}", "name": f"Organisation {number}"}
+    if load == PUBLISHER:
+        license_type: str | None = PUBLISHERS_TYPES[number % len(PUBLISHERS_TYPES)]
+        return {**who, "licenseType": license_type, "hasValidLicense": number % 10 != 0}
     license_type = LICENSE_TYPES[number % len(LICENSE_TYPES)]
-    asserted = {} if license_type is None else {"licenseType": license_type, "hasValidLicense": True}
-    return {"id": f"org_{number}", "name": f"Organisation {number}", **asserted}
+    return who if license_type is None else {**who, "licenseType": license_type, "hasValidLicense": True}
 
 
 @cache
-def questions(size: int = 1) -> list[Question]:
+def questions(size: int = 1, load: str = MIXED) -> list[Question]:
     """Return 2,000 questions about `size` different items each."""
     draw = random.Random(20_001 + size)
     who = draw.choices(range(REQUESTERS), cum_weights=zipf(REQUESTERS), k=QUESTIONS)
     return [
-        Question(tuple(draw.sample(range(ITEMS), size)), requester(number), draw.choice(PERMISSIONS)) for number in who
+        Question(tuple(draw.sample(range(ITEMS), size)), requester(number, load), draw.choice(PERMISSIONS))
+        for number in who
     ]
 
 
-def is_allowed(item: int, question: Question) -> bool:
-    """Whether the three policies allow it: an independent implementation to check all sides."""
+def is_allowed(item: int, question: Question, load: str = MIXED) -> bool:
+    """Whether the policies allow it: an independent implementation to check all sides."""
     license_type, permission = question.requester.get("licenseType"), question.permission
-    match kind_of(item):
+    if not question.requester.get("hasValidLicense"):
+        return False
+    match kind_of(item, load):
         case "licensed":
             return license_type in ("commercial", "enterprise")
         case "readers":
@@ -107,19 +117,19 @@ def bodies_script(path: Path, headers: Mapping[str, str], bodies: Sequence[str])
     return path
 
 
-def register(made: Installation) -> list[str]:
+def register(made: Installation, load: str = MIXED) -> list[str]:
     """Register the policies and items, and return the items' ids."""
     policies = {kind: made.policy(*rules) for kind, rules in POLICIES.items()}
     ids: list[str] = []
     for first in range(0, ITEMS, BULK):
-        rows = [{"title": f"Item {n}", "policyId": policies[kind_of(n)]} for n in range(first, first + BULK)]
+        rows = [{"title": f"Item {n}", "policyId": policies[kind_of(n, load)]} for n in range(first, first + BULK)]
         ids += [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
     return ids
 
 
-def check_bodies(ids: Sequence[str], size: int) -> Iterator[str]:
+def check_bodies(ids: Sequence[str], size: int, load: str) -> Iterator[str]:
     """Return bodies of single checks, or of batches if `size` is more than one."""
-    for items, who, permission in questions(size):
+    for items, who, permission in questions(size, load):
         asked = {"requester": who, "permission": permission}
         if size == 1:
             yield json.dumps({"contentId": ids[items[0]], **asked})
@@ -127,18 +137,19 @@ def check_bodies(ids: Sequence[str], size: int) -> Iterator[str]:
             yield json.dumps({**asked, "checks": [{"contentId": ids[item]} for item in items]})
 
 
-def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100) -> Ours:
+def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100, load: str = MIXED) -> Ours:
     """Return the installation under this traffic (checks, or batches of `size`), after verifying a sample."""
-    ids = register(made)
+    ids = register(made, load)
     path = "/v1/access/check" if size == 1 else "/v1/access/check/batch"
-    bodies = list(check_bodies(ids, size))
-    for question, body in list(zip(questions(size), bodies, strict=True))[:sample]:
+    bodies = list(check_bodies(ids, size, load))
+    for question, body in list(zip(questions(size, load), bodies, strict=True))[:sample]:
         reply = made.post(path, json.loads(body))
         answers = [decision["allowed"] for decision in (reply["data"] if size > 1 else [reply])]
-        expect(answers == [is_allowed(item, question) for item in question.items], f"{name} answers {reply}")
+        expect(answers == [is_allowed(item, question, load) for item in question.items], f"{name} answers {reply}")
     script = bodies_script(made.directory / f"traffic_{size}.lua", made.headers, bodies)
     storage = made.services.pids if made.services else ()
-    side = Side(name, f"{made.url}{path}", script, (made.server,), storage, size)
+    posts = raw_posts(f"{made.url}{path}", made.headers, bodies)
+    side = Side(name, f"{made.url}{path}", script, (made.server,), storage, size, posts, made.database)
     return Ours(made, ids, bodies[0], side, made.rows())
 
 

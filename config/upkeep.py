@@ -25,8 +25,8 @@ from kit.storage.summaries import summarize_new_blocks
 from kit.telemetry.jobs import expose, job_name, observed
 from licensing.customers import erasure
 from licensing.edge.current_crawlers import fetch_published_lists
+from licensing.edge.verification.models import forget_outdated_names
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
-from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.policies import rate_limits
 from licensing.visits import counting
 from licensing.visits.former import move_former_counts

@@ -25,6 +25,14 @@ class Reply:
     def error(self) -> dict[str, Any]:
         return self.body["error"]
 
+    @property
+    def status_and_code(self) -> tuple[int, str]:
+        return self.status, self.error["code"]
+
+    @property
+    def status_and_param(self) -> tuple[int, str]:
+        return self.status, self.error["param"]
+
     def __getitem__(self, name: str) -> Any:
         return self.body[name]
 

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from threading import Barrier
 from typing import Any, TypeVar
 
 import psycopg
@@ -54,6 +56,18 @@ def in_thread(work: Callable[..., R], *arguments: object) -> R:
         return work(*arguments)
     finally:
         connections.close_all()
+
+
+def at_once(*works: Callable[[], R]) -> list[R]:
+    """Begin all works at the same moment, each in a thread of its own. Return their results."""
+    begin = Barrier(len(works))
+
+    def run(work: Callable[[], R]) -> R:
+        begin.wait()
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(partial(in_thread, run), works))
 
 
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")

@@ -57,7 +57,7 @@ TESTS = {
     "licensing/policies/decision.py": [
         *DECISIONS,
         *files("decisions", "schedule"),
-        *files("endpoints", "policy_modes", "access_schedule", "permission_asked_for", "access_reasons"),
+        *files("endpoints", "policy_modes", "access_schedule", "permission_asked_for"),
         *CHECKS,
         *files("edge", "observed", "prices", "prices_for_payers", "free_pages_of_payers", "metered_reading"),
     ],

@@ -250,6 +250,7 @@ EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
         "commands": ["test_squashed_migrations"],
         "decisions": ["test_compiled"],
         "documentation": ["test_conditional_changes", "test_guides", "test_integration"],
+        "release": ["test_records"],
     },
     {
         "admin": ["test_archived_decisions"],

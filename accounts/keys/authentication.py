@@ -21,9 +21,9 @@ from accounts.keys import keytext
 from accounts.keys.bounds import in_seconds
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
-from kit.http.admission import done_before, run_blocking
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
-from kit.http.middleware import Address
+from kit.http.middleware import Address, done_before
+from kit.storage.light_tasks import run_blocking
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network

@@ -12,16 +12,16 @@ from accounts.keys import states
 from accounts.keys.authentication import Grant, name_in_cache, reload_grant
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import require
-from kit.http.admission import Steps, admit, run_blocking
-from kit.http.errors import ApiError, ClientGone
+from kit.http.errors import ApiError, ClientGone, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
+from kit.storage.light_tasks import run_blocking
 
 MAX_WEIGHT = 200_000  # of the known grants, in KiB approximately
 # How often a key's use, and the refusal of a proxy with it, are noted.
 PRECISION = timedelta(minutes=1)
 MAX_NOTED = 10_000
 MAX_REFUSAL = 255  # characters; a message may name a host
-noted: dict[tuple[str, bool], datetime] = {}  # when this process last wrote a use or a refusal, by Use.kind
+noted: dict[tuple[str, bool], datetime] = {}  # when this process last wrote a key's use (False) or refusal (True)
 
 
 class KnownGrants:
@@ -80,14 +80,10 @@ class Use(Struct, frozen=True):
     grant: Grant
     refusal: str = ""
 
-    @property
-    def kind(self) -> tuple[str, bool]:
-        return self.grant.key_id, bool(self.refusal)
-
 
 def is_to_note(use: Use, now: datetime) -> bool:
     """Whether the last note is more than a minute old, as far as this process knows, or the digest is to be stored."""
-    last = noted.get(use.kind)
+    last = noted.get((use.grant.key_id, use.refusal != ""))
     if last is None and not use.refusal and use.grant.new_digest is None:
         last = use.grant.last_used_at
     return last is None or now - last >= PRECISION
@@ -97,7 +93,7 @@ def note(use: Use, now: datetime) -> None:
     """Write the use or the refusal, unless one was written less than a minute ago."""
     if len(noted) >= MAX_NOTED:
         noted.clear()  # safe, because the conditions below enforce the minute too
-    noted[use.kind] = now
+    noted[use.grant.key_id, use.refusal != ""] = now
     key = ApiKey.objects.filter(pk=use.grant.key_id)
     if use.refusal:
         since = Case(When(states.is_refused(now), then=F("refused_since")), default=Value(now))
@@ -139,6 +135,51 @@ class Caller:
         """Raise ClientGone if the client has left. Call it last in the transaction, which may have waited long."""
         if self.is_awaited is not None and not self.is_awaited():
             raise ClientGone()
+
+
+class Steps:
+    """The admission steps of one request path. A step rejects the request by raising an ApiError.
+
+    Steps that a subclass does not override accept everything.
+    """
+
+    async def authenticate(self) -> None:
+        """Read and verify the API key. Raises MissingApiKey or InvalidApiKey."""
+
+    def check_address(self) -> None:
+        """Raise IpNotAllowed if the key's allowlist excludes the client's address."""
+
+    async def count(self) -> None:
+        """Count the request against the key's rate limits. Raises RateLimitExceeded."""
+
+    async def count_stranger(self, refusal: MissingApiKey | IpNotAllowed) -> None:
+        """Count a request without a valid key against its client's address. Raises RateLimitExceeded."""
+
+    def authorize(self) -> None:
+        """Raise InsufficientPermissions if the key lacks a required permission."""
+
+    def check_query(self) -> None:
+        """Raise InvalidRequest for unknown, repeated or unreadable query parameters."""
+
+    async def read_body(self) -> None:
+        """Read the body if the method has one, without parsing it. Raises an ApiError."""
+
+
+async def admit(request: Steps) -> None:
+    """Run the steps in order until one rejects the request (docs/reference/api.md, Requests and errors).
+
+    Views of Django have the same order in `ApiViewSet.initial`. tests/gateway/test_order.py proves it for both.
+    """
+    try:
+        await request.authenticate()
+        request.check_address()
+    except (MissingApiKey, IpNotAllowed) as refusal:
+        await request.count_stranger(refusal)
+        raise
+    await request.count()
+    request.authorize()
+    request.check_query()
+    await request.read_body()
 
 
 class GrantSteps(Steps):

@@ -29,7 +29,7 @@ from accounts.limits.redis_servers import (
     read_info,
 )
 from accounts.limits.windows import Consume, Consumed, Group, ProcessCounters
-from kit.http.admission import run_blocking
+from kit.storage.light_tasks import run_blocking
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)

@@ -29,10 +29,9 @@ from accounts.limits.windows import (
     Window,
     build_headers,
 )
-from kit.http.admission import done_before
 from kit.http.error_pages import error_page
 from kit.http.errors import MissingApiKey, RateLimitExceeded, error_response
-from kit.http.middleware import Address, client_network, get_client_address
+from kit.http.middleware import Address, client_network, done_before, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView

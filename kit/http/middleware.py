@@ -6,15 +6,16 @@ neither Django (config.asgi) nor the event loop.
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 from uuid_utils import uuid7
 
 from kit.http.error_pages import error_answer
@@ -212,6 +213,12 @@ class AddressedRequest(HttpRequest):
 
 def get_client_address(request: HttpRequest) -> Address | None:
     return cast(AddressedRequest, request).client_address
+
+
+def done_before(request: Request) -> Mapping[str, Any]:
+    """Return what the event loop did before it passed the request to Django: `grant`, `limit_state`; may be empty."""
+    extensions: Mapping[str, Any] = request.META.get("asgi.scope", {}).get("extensions", {})
+    return extensions
 
 
 class RequestMiddleware:

@@ -85,7 +85,7 @@ class ApiViewSet(ListMixin[M]):
     # --- From request to handler -------------------------------------------------------------------------------------
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Admit the request in the order of kit.http.admission. Raises the error of the step that refuses it."""
+        """Admit the request in the order of `accounts.keys.callers.admit`. Raises the error of the refusing step."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         name = str(request.method).lower()
         if name not in self.http_method_names or not hasattr(self, name):

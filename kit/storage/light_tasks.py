@@ -153,3 +153,14 @@ async def resume(work: Coroutine[object, object, None], waits_for: object) -> No
                 waits_for = work.throw(error)
             else:
                 waits_for = work.send(result)
+
+
+def run_blocking(coroutine: Coroutine[object, object, R]) -> R:
+    """Run a coroutine that never suspends, and return its result. For steps that block in a thread."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: R = done.value
+        return result
+    coroutine.close()
+    raise AssertionError("a blocking step waited for the event loop")

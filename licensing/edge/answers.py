@@ -7,20 +7,25 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.hot_settings import hot_setting
 from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
 from kit.values.timestamps import parse_timestamp
 from licensing.access.deciding import Answer
-from licensing.access.rendering import present_rate
+from licensing.access.event_loop.head import Head
+from licensing.access.rendering import is_counted, present_rate, seconds_until_change
 from licensing.access.tokens.challenges import challenge
-from licensing.edge.original import Original
+from licensing.edge.current_crawlers import current_table
+from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.documents import terms_headers
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.verification.signatures import InvalidSignature
+from licensing.edge.visitors import Visitor
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
 from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
+from licensing.sites.identification import Identification
 from licensing.sites.refusal_page import render_page
 from licensing.sites.refusal_texts import RefusalTexts
 
@@ -44,6 +49,11 @@ ACCEPT_SIGNATURE = {
 DENIED = "Access to this is denied."
 PRICED = "This has to be paid for."
 LICENSED = "A licence for this use is needed."
+NOT_IN_KEY = (b"signature", b"signature-input", b"signature-agent", b"crawler-exact-price", b"crawler-max-price")
+# Parameters that campaigns and social networks add. They choose no page.
+TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igshid|ttclid|twclid|yclid)=[\w.~-]*"
+# A URL with one reading: all origins take it for the same page.
+IS_PLAIN = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
@@ -131,7 +141,7 @@ def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
     headers = {**decision_headers(status, "deny", original), **own, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
-    return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=True)
+    return EdgeAnswer(status, headers, render_refusal(reason, message), message=message, is_specific=True)
 
 
 def refusal_reason(refusal: Refusal) -> str:
@@ -170,7 +180,7 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
         return EdgeAnswer(200, decision_headers(200, "allow", original) | terms | about)
     reason = decision.reason or Reason.POLICY_DENIED
     offered = offers_for(answer)
-    status = 402 if offered else status_of(answer)
+    status = 402 if offered else denial_status(answer)
     held = decision.license
     if offered:
         about |= render_price(offered, payment)
@@ -185,7 +195,7 @@ def build_answer(answer: Answer, original: Original, payment: Payment | None = N
     own = decision.rule.message if decision.rule is not None else None
     message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED if offered else LICENSED))
     headers = decision_headers(status, "deny", original) | about
-    return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=bool(own))
+    return EdgeAnswer(status, headers, render_refusal(reason, message), message=message, is_specific=bool(own))
 
 
 def is_for_everybody(answer: Answer) -> bool:
@@ -194,7 +204,7 @@ def is_for_everybody(answer: Answer) -> bool:
     return policy is None or answer.facts.mode != Mode.ENFORCE or always_allows(policy, READ)
 
 
-def status_of(answer: Answer) -> int:
+def denial_status(answer: Answer) -> int:
     """Return the status of a denial without a price: 402 only if a licence or credit would help this requester."""
     reason = answer.decision.reason
     if reason == Reason.RATE_LIMIT_EXCEEDED:
@@ -220,5 +230,38 @@ def offers_for(answer: Answer) -> list[Offer]:
     return list(offers(answer.policy, answer.facts))
 
 
-def body_of(code: str, message: str) -> bytes:
+def render_refusal(code: str, message: str) -> bytes:
     return render_json({"error": {"code": code, "message": message, "type": "access_denied"}})
+
+
+def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Original) -> int:
+    """Return how many seconds the proxy may cache the answer for; 0 if each visit must be asked about.
+
+    Only an answer may be cached that is the same for everybody with the same cache key. The key is method, URL,
+    Authorization, User-Agent and Accept (deploy/edge/nginx.conf), and the visitor's address if the proxy says so
+    (`cached-by=address`), as for crawlers. Answers that count or cost something may not be cached.
+    """
+    most, has_address = hot_setting("EDGE_CACHE_SECONDS"), has_option(head, CACHED_BY_ADDRESS)
+    if not most or original.requester is not None or IS_PLAIN(original.url) is None:
+        return 0
+    if any(head.headers.get(name) for name in NOT_IN_KEY):
+        return 0
+    if visitor.identified_by is Identification.LICENSE_TOKEN:
+        most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
+    elif b"authorization" in head.headers:
+        return 0  # perhaps a key that is bound to an address
+    elif visitor.identified_by is not Identification.NOTHING and not (has_address and is_settled(visitor, head)):
+        return 0
+    if is_counted(answer.decision) or answer.credits or offers_for(answer):
+        return 0
+    if answer.policy is not None and answer.policy.reads_address and not has_address:
+        return 0
+    return max(0, seconds_until_change(answer.policy, answer.facts, most))
+
+
+def is_settled(visitor: Visitor, head: Head) -> bool:
+    """Whether the address has identified the crawler, or cannot do so later by a slow reverse DNS lookup."""
+    if visitor.identified_by in (Identification.ADDRESS, Identification.REVERSE_DNS):
+        return True
+    claimed = current_table.get().claimed_by(head.header(b"user-agent"))
+    return visitor.identified_by is Identification.USER_AGENT and claimed is not None and not claimed.hosts

@@ -44,6 +44,7 @@ from licensing.edge.answers import (
     Refusal,
     ask_to_sign,
     build_answer,
+    cache_seconds,
     license_link,
     offers_for,
     open_page,
@@ -51,7 +52,6 @@ from licensing.edge.answers import (
     refused_host,
     would_refuse,
 )
-from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import new_cookie, read_cookie
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import (

@@ -1,12 +1,9 @@
 """Simulate two operators who submit at the same moment."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
 from typing import Any
-
-from django.db import connections
 
 PATIENCE = 0.5  # seconds to wait for the other operator
 
@@ -21,16 +18,3 @@ def meeting(write: Callable[..., Any]) -> Callable[..., Any]:
         return write(*args, **fields)
 
     return waiting
-
-
-def both(*actions: Callable[[], Any]) -> list[Any]:
-    """Run the actions in parallel threads with separate connections; return their results."""
-
-    def run(action: Callable[[], Any]) -> Any:
-        try:
-            return action()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(actions)) as pool:
-        return list(pool.map(run, actions))

@@ -39,8 +39,7 @@ def used(account, other_account):
 
 
 def test_the_page_lists_the_deleted_objects_and_asks_for_the_name(admin, account, used):
-    html = admin.get(page_of(account)).content.decode()
-    assert "Its entries in the audit log remain." in html
+    assert "Its entries in the audit log remain." in admin.get(page_of(account)).content.decode()
     assert page_of(account) in admin.get(change_url(account)).content.decode()
     reply = submit(admin, page_of(account), name="Another")
     assert f"This is not the name. Type {account.name}." in reply.content.decode()
@@ -65,7 +64,7 @@ def test_an_account_is_deleted_with_all_that_is_its_own_and_its_keys_are_refused
     entry = AuditEntry.objects.get(action="account.deleted")
     assert (entry.resource_id, entry.actor_type) == (account.pk, "operator")
     for reply in (ApiClient(used).get("/v1/content"), ApiClient(used).post("/v1/access/check", {})):
-        assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+        assert reply.status_and_code == (401, "invalid_api_key")
 
 
 def test_a_demo_goes_with_its_ledger(admin, other_account):

@@ -33,8 +33,7 @@ def test_another_plan_is_asked_about_and_holds_from_the_next_request_on(admin):
     account = factories.account(plan="starter")
     api = ApiClient(factories.key_text(account))
     assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "60"
-    asked = admin.get(plan(account)).content.decode()
-    assert "The new limits apply from the next request on" in asked
+    assert "The new limits apply from the next request on" in admin.get(plan(account)).content.decode()
     assert submit(admin, plan(account), plan="professional").status_code == 302
     assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "300"
 
@@ -42,15 +41,13 @@ def test_another_plan_is_asked_about_and_holds_from_the_next_request_on(admin):
 def test_a_stale_form_does_not_undo_a_changed_plan(admin, account):
     opened = form_values(admin.get(plan(account)).content.decode())
     services.update_account(account, {"requests_per_minute": 7})
-    reply = admin.post(plan(account), {**opened, "requests_per_day": "9"})
-    assert "while you had it open" in reply.content.decode()
+    assert "while you had it open" in admin.post(plan(account), {**opened, "requests_per_day": "9"}).content.decode()
     account.refresh_from_db()
     assert account.limits == (7, 1_000_000)
 
 
 def test_an_enterprise_account_gets_its_own_limits_at_the_edge(admin, account):
-    asked = admin.get(plan(account)).content.decode()
-    assert "1,000,000 questions of proxies a minute, 10,000,000 a day" in asked
+    assert "1,000,000 questions of proxies a minute, 10,000,000 a day" in admin.get(plan(account)).content.decode()
     assert submit(admin, plan(account), edge_requests_per_minute="500").status_code == 302
     account.refresh_from_db()
     assert account.edge_limits == (500, 10_000_000)

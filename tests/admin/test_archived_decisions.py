@@ -117,8 +117,7 @@ def test_an_operator_of_another_account_sees_none_of_them(of_two, table, account
     client = sign_in(staff("analytics.view_accessevent", accounts=[account]))
     other = of_two.exclude(account=account).last()
     move_to_archive()
-    found = {one.account_id for one in client.get(list_url(AccessEvent, p=6)).context["cl"].result_list}
-    assert found == {account.pk}
+    assert {one.account_id for one in client.get(list_url(AccessEvent, p=6)).context["cl"].result_list} == {account.pk}
     assert client.get(reverse("admin:analytics_accessevent_change", args=[other.pk])).status_code == 302
 
 

@@ -114,8 +114,7 @@ def test_columns_are_guessed_and_rows_shown_whole(admin, bring):
     assert "<td>Sonnenuntergang</td>" in page
     address = bring("externalId,title\n1,One,more\n2\n3,Three\n")
     bad = b"".join(admin.get(f"{address}bad-rows.csv").streaming_content).decode()
-    rows = [row[2:] for row in csv.reader(io.StringIO(bad))]
-    assert rows == [["externalId", "title"], ["1", "One", "more"], ["2"]]
+    assert [row[2:] for row in csv.reader(io.StringIO(bad))] == [["externalId", "title"], ["1", "One", "more"], ["2"]]
 
     address = bring("ID,Headline,URL,By-line,Pub date\n7,Seven,https://p.example/7,Ann,2026-01-31\n")
     admin.post(address, {"import": "1"})

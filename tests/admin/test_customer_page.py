@@ -99,8 +99,7 @@ def test_a_customer_is_added_and_found_by_its_name(admin, account):
     made = Requester.objects.get(requester_id="org_new")
     assert (reply["Location"], made.name, made.email) == (change_url(made), "Newcomer", None)
     assert "org_new" in html_of(admin, reverse("admin:licensing_requester_changelist") + "?q=newc")
-    again = admin.post(add, sent).content.decode()
-    assert "already" in again
+    assert "already" in admin.post(add, sent).content.decode()
     named = admin.post(add, {**sent, "requester_id": "org_other", "name": "NEWCOMER"}).content.decode()
     assert "is a customer already: org_new" in named
     assert Requester.objects.count() == 1
@@ -132,8 +131,7 @@ def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
     held = factories.license(account, "org_acme")
     other = factories.license(account, "org_other").requester
-    reply = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
-    assert reply["Location"] == change_url(other)
+    assert admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})["Location"] == change_url(other)
     held.refresh_from_db()
     assert held.requester == other
 

@@ -183,14 +183,6 @@ def test_the_limit_of_a_rule_is_described_in_plain_words(admin, api, account):
     assert "5 an hour" in page(admin, decision)
 
 
-def test_another_accounts_decision_is_not_found(decide, other_account, staff, sign_in):
-    decision = decide()
-    client = sign_in(staff("analytics.view_accessevent", accounts=[other_account]))
-    assert found(client) == []
-    assert found(client, q=decision) == []
-    assert client.get(reverse("admin:analytics_accessevent_change", args=[decision])).status_code == 302
-
-
 def test_the_outcomes_are_a_click_away_and_keep_the_other_filters(admin, decide):
     decide("org_acme")
     decide("org_other")

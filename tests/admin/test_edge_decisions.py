@@ -47,8 +47,7 @@ def test_the_list_shows_the_page_of_each_decision_at_the_edge(admin, decided):
 def test_an_item_asked_for_at_the_edge_is_shown_with_its_page(admin, account, site, ask):
     factories.content(account, title="A <b>", source="https://pub.example/items/a<b>")
     ask("/items/a%3Cb%3E")
-    shown = admin.get(list_url(AccessEvent)).content.decode()
-    assert "A &lt;b&gt; (pub.example/items/a%3Cb%3E)" in shown
+    assert "A &lt;b&gt; (pub.example/items/a%3Cb%3E)" in admin.get(list_url(AccessEvent)).content.decode()
 
 
 def test_decisions_are_found_by_page_and_by_site(admin, decided, site, other_account):

@@ -73,11 +73,9 @@ def test_unknown_texts_are_reported_and_half_a_key_is_taken_out(admin, account):
         reply = find(admin, text)
         assert reply.redirect_chain == [(KEYS, 302)]
         assert "No API key of this installation" in messages_of(reply)[0]
-    text = factories.key_text(account)
-    assert admin.get(KEYS, {"q": text[:25]}).headers["Location"] == KEYS
+    assert admin.get(KEYS, {"q": factories.key_text(account)[:25]}).headers["Location"] == KEYS
     key, _ = factories.api_key(account)
-    reply = admin.get(KEYS, {"q": key.prefix})
-    assert list(reply.context["cl"].result_list) == [key]
+    assert list(admin.get(KEYS, {"q": key.prefix}).context["cl"].result_list) == [key]
 
 
 def test_the_text_is_kept_nowhere(admin, account, caplog):
@@ -135,8 +133,7 @@ def test_a_key_in_an_address_is_not_sent_on_cached_or_saved(admin, account):
     assert reply.headers["Referrer-Policy"] == "no-referrer"
     assert "no-store" in reply.headers["Cache-Control"]
     text = factories.key_text(account)
-    reply = admin.post(f"{KEYS}?q={text}", {"_save_filters": "1", "name": "Mine"})
-    assert reply.headers["Location"] == KEYS
+    assert admin.post(f"{KEYS}?q={text}", {"_save_filters": "1", "name": "Mine"}).headers["Location"] == KEYS
     assert not SavedFilter.objects.exists()
 
     text = factories.key_text(account)

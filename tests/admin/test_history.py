@@ -2,7 +2,6 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
-from licensing.content import services as content_services
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
@@ -17,8 +16,7 @@ def test_a_change_by_the_api_is_in_it(admin, account, api):
     policy = factories.policy(account, name="Open")
     api.patch(f"/v1/policies/{policy.pk}", {"name": "Closed"})
     assert history_of(policy) in admin.get(change_url(policy)).content.decode()
-    html = admin.get(history_of(policy), follow=True).content.decode()
-    assert "policy.updated" in html
+    assert "policy.updated" in admin.get(history_of(policy), follow=True).content.decode()
 
 
 def test_an_operators_history_is_not_that_of_the_role_of_the_same_number(admin):
@@ -31,14 +29,11 @@ def test_an_operators_history_is_not_that_of_the_role_of_the_same_number(admin):
     assert "role.updated" not in html
 
 
-def test_history_needs_the_audit_log_and_ones_own_account(staff, sign_in, account, other_account):
+def test_history_needs_the_audit_log(staff, sign_in, account):
     item = factories.content(account)
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     assert history_of(item) not in client.get(change_url(item)).content.decode()
     assert client.get(history_of(item)).status_code == 403
-    item = content_services.create_content(other_account.pk, {"title": "Theirs"})
-    client = sign_in(staff("licensing.view_content", "accounts.view_auditentry", accounts=[account]))
-    assert client.get(history_of(item)).status_code == 404
 
 
 @pytest.mark.parametrize("page", ["change", "history"])

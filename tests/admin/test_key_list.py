@@ -35,8 +35,7 @@ def test_keys_are_filtered_by_their_state_and_the_list_warns(admin, keys_of_all_
         ("state=revoked", {"revoked"}),
         ("q=idle", {"idle"}),
     ):
-        reply = admin.get(f"{KEYS}?{query}")
-        assert {key.name for key in reply.context["cl"].result_list} == names
+        assert {key.name for key in admin.get(f"{KEYS}?{query}").context["cl"].result_list} == names
     html = admin.get(KEYS).content.decode()
     assert html.count("not used for 90 days") == 3  # two keys, and the filter
     assert "expires in 3 days" in html

@@ -21,8 +21,7 @@ def page_of(client, key):
 
 def test_the_latest_changes_of_a_key_are_shown_with_their_address(admin, used, account, staff, sign_in, api):
     html = page_of(admin, used)
-    entry = AuditEntry.objects.get(actor_id=used.pk)
-    assert change_url(entry) in html
+    assert change_url(AuditEntry.objects.get(actor_id=used.pk)) in html
     assert "content.created Tides of May (from 127.0.0.1)" in html
 
     other, _ = factories.api_key(account)

@@ -85,8 +85,7 @@ def see(client, key):
 def test_a_key_is_not_shown_again_later_or_to_other_sessions(admin, account, staff, sign_in):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     admin.post(ADD, fields)
-    again = sign_in(staff(is_superuser=True)).post(ADD, fields)
-    assert again.headers["Location"] == change_url(ApiKey.objects.get())
+    assert sign_in(staff(is_superuser=True)).post(ADD, fields).headers["Location"] == change_url(ApiKey.objects.get())
 
     admin.post(ADD, fields)
     ApiKey.objects.update(created_at=timezone.now() - timedelta(minutes=11))
@@ -202,8 +201,7 @@ def test_a_key_that_has_ended_cannot_be_rotated_edited_or_deleted_and_offers_not
     act(admin, key, "revoke")
     html = admin.get(change_url(key)).content.decode()
     assert ("/rotate" in html, "/revoke" in html) == (False, False)
-    reply = act(admin, key, "rotate")
-    assert "nothing to rotate" in reply.content.decode()
+    assert "nothing to rotate" in act(admin, key, "rotate").content.decode()
     assert ApiKey.objects.count() == 1
     assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
     assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403

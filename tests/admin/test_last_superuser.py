@@ -4,7 +4,7 @@ from django.urls import reverse
 
 from operators.base.links import change_url
 from tests.admin.forms import form_values, submit
-from tests.admin.racing import both
+from tests.lock_waits import at_once
 
 
 @pytest.fixture
@@ -25,8 +25,7 @@ def test_superusers_change_others_and_their_own_address_but_keep_their_rights(su
     address = reverse("admin:auth_user_delete", args=[superusers[1].pk])
     assert sign_in(superusers[0]).post(address, {"post": "yes"}).status_code == 403
     for field in ("is_active", "is_superuser"):
-        reply = submit(sign_in(superusers[0]), change_url(superusers[1]), **{field: []})
-        assert reply.status_code == 302
+        assert submit(sign_in(superusers[0]), change_url(superusers[1]), **{field: []}).status_code == 302
         assert getattr(User.objects.get(pk=superusers[1].pk), field) is False
 
 
@@ -38,5 +37,5 @@ def test_two_superusers_who_set_each_other_inactive_leave_one(superusers, sign_i
     for form in forms:
         form.pop("is_active")
 
-    both(*(lambda one=one: clients[one].post(addresses[one], forms[one]) for one in range(2)))
+    at_once(*(lambda one=one: clients[one].post(addresses[one], forms[one]) for one in range(2)))
     assert User.objects.filter(is_superuser=True, is_active=True).count() == 1

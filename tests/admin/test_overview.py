@@ -14,9 +14,8 @@ from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from operators.base.figures import choice
 from operators.base.links import change_url
-from operators.base.scope import set_scope
 from tests import factories, ledger
-from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
+from tests.admin.overview import INDEX, check, figure, number, page, rows
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 
@@ -155,8 +154,7 @@ def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clo
     text = strip_tags(page(admin).content.decode())
     assert "A proxy is refused with its key. For its site the service is down." in text
     assert text.index("refused at the edge since 2026-03-04 12:30") < text.index("expires in 3 days")
-    listed = admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list
-    assert list(listed) == [key]
+    assert list(admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list) == [key]
     assert "last at 2026-03-04 12:30: This API key has been revoked." in strip_tags(
         admin.get(change_url(key)).content.decode()
     )
@@ -183,20 +181,7 @@ def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
     monkeypatch.setattr(choice, "MOST_ACCOUNTS", 2)
     for number_ in range(3):
         factories.account(f"Quiet {number_}")
-    shown = page(admin)
-    assert "There are more accounts than these" in shown.content.decode()
-
-
-@pytest.mark.parametrize("query", [{}, {"currency": "GBP"}, {"period": "year"}, {"account": "chosen"}])
-def test_the_page_needs_fewer_than_25_queries(
-    staff, sign_in, account, other_account, busy, django_assert_max_num_queries, query
-):
-    check(other_account)
-    user = staff(*VIEW)
-    set_scope(user, accounts=[account, other_account])
-    client = sign_in(user)
-    with django_assert_max_num_queries(24):
-        page(client, **{**query, **({"account": account.pk} if "account" in query else {})})
+    assert "There are more accounts than these" in page(admin).content.decode()
 
 
 def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_queries):

@@ -72,5 +72,4 @@ def test_an_account_with_decisions_sees_no_first_steps(staff, sign_in, account, 
 
 
 def test_staff_without_an_account_are_told_who_helps(staff, sign_in, busy):
-    text = page(sign_in(staff(*VIEW))).content.decode()
-    assert "You have no accounts yet." in text
+    assert "You have no accounts yet." in page(sign_in(staff(*VIEW))).content.decode()

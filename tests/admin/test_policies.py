@@ -126,8 +126,7 @@ def test_errors_and_lint_are_shown_and_saving_without_a_change_writes_no_version
 )
 def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy, button, actions):
     values = form_values(press(admin, policy, button, name="Typed meanwhile"))
-    shown = [values[f"rules-{number}-action"] for number in range(len(actions))]
-    assert [one for [one] in shown] == actions
+    assert [values[f"rules-{number}-action"] for number in range(len(actions))] == [[action] for action in actions]
     assert values["name"] == ["Typed meanwhile"]
     assert Policy.objects.get().version == 1
 
@@ -135,8 +134,7 @@ def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy, b
 def test_rules_can_be_edited_as_json_and_back(admin, policy):
     values = form_values(press(admin, policy, "json"))
     for wrong, message in (("[", "This is not JSON"), ('[{"a":1,"a":2}]', "twice"), ("{}", "array of rules")):
-        html = html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
-        assert message in html
+        assert message in html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
         assert Policy.objects.get().version == 1
 
     values = form_values(press(admin, policy, "json"))
@@ -209,19 +207,13 @@ def test_going_back_keeps_the_values_and_a_new_name_needs_no_confirmation(admin,
     assert Policy.objects.get().name == "Newer"
 
 
-def test_viewers_and_other_accounts_change_no_policy(staff, sign_in, account, policy, other_account):
+def test_viewers_change_no_policy(staff, sign_in, account, policy):
     viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
     html = html_of(viewer.get(change_url(policy)))
     assert "Allow if the licence is of type commercial or enterprise and the licence is valid" in html
     assert "_save" not in html
     viewer.post(change_url(policy), {"name": "Mine", "_save": "1"})
     assert Policy.objects.get().name == "Commercial use"
-
-    editor = sign_in(staff("licensing.view_policy", "licensing.change_policy", accounts=[other_account]))
-    assert editor.get(change_url(policy)).status_code == 302
-    for page in ("versions", "simulator", "remove"):
-        address = reverse(f"admin:licensing_policy_{'delete_it' if page == 'remove' else page}", args=[policy.pk])
-        assert editor.get(address).status_code in (403, 404)
 
 
 def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):

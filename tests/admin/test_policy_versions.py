@@ -9,8 +9,9 @@ from licensing.policies.models import Policy
 from operators.policies.descriptions import rule_differences
 from tests import factories, largest
 from tests.admin.forms import form_values, submit
-from tests.admin.racing import both, meeting
+from tests.admin.racing import meeting
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
+from tests.lock_waits import at_once
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_two_rollbacks_at_the_same_moment_write_one_version(staff, sign_in, poli
     clients = [sign_in(staff(is_superuser=True)) for _ in range(2)]
     fields = form_values(clients[0].get(rollback(policy, 1)).content.decode())
     monkeypatch.setattr(policy_services, "rollback_policy", meeting(policy_services.rollback_policy))
-    replies = both(*(lambda client=client: client.post(rollback(policy, 1), fields) for client in clients))
+    replies = at_once(*(lambda client=client: client.post(rollback(policy, 1), fields) for client in clients))
     assert sorted(reply.status_code for reply in replies) == [200, 302]
     assert Policy.objects.get().version == 3
 

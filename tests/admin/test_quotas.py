@@ -81,8 +81,7 @@ def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin,
     held = issue(**THEN_CHARGED)
     outcomes(check, 5)
     address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
-    reply = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
-    assert reply.status_code == 302
+    assert submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04").status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
     assert outcomes(check, 6) == {None: 5, "credits_exhausted": 1}
@@ -140,8 +139,7 @@ def test_templates_fill_in_the_form_and_keep_the_customer(admin, account):
 @pytest.mark.parametrize("template", ["quota", "quota_then_charged", "per_access", "year"])
 def test_each_template_issues_a_licence_as_it_is(admin, account, template):
     address = f"{ADD}?account={account.pk}&requester_own_id=org_acme&template={template}"
-    reply = submit(admin, address, license_type="commercial", confirmed="1")
-    assert reply.status_code == 302
+    assert submit(admin, address, license_type="commercial", confirmed="1").status_code == 302
     held = License.objects.get()
     assert (held.expires_at is not None) == (template == "year")
     assert Wallet.objects.filter(license=held).count() == ("quota" in template)

@@ -12,7 +12,8 @@ from operators.base.links import change_url
 from operators.customers import ledger as ledger_admin
 from tests import factories, ledger
 from tests.admin.forms import form_values
-from tests.admin.racing import both, meeting
+from tests.admin.racing import meeting
+from tests.lock_waits import at_once
 
 # The prefix of an adjustment's reason, which names the refunded charge.
 ABOUT = {"license": "licence of type commercial, from ", "decision": "Markets, 20", "entry": "Markets, 20"}
@@ -85,8 +86,7 @@ def test_an_adjustment_of_another_amount_is_prefilled_with_what_it_is_about(admi
 def test_the_reason_of_a_refund_has_room_for_the_longest_title(admin, api, account, charged):
     item = factories.content(account, title="x" * 500, policy_id=factories.policy(account).pk)
     made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    entry = book(admin, AccessEvent.objects.get(pk=made["id"]))
-    assert len(entry.description) == 500
+    assert len(book(admin, AccessEvent.objects.get(pk=made["id"])).description) == 500
 
 
 def test_licences_are_adjusted_without_revenue_and_refunded_when_revoked(admin, account, charged):
@@ -161,7 +161,7 @@ def test_two_operators_who_refund_at_the_same_moment_book_one_refund(staff, sign
     def press(client, address, opened):
         return client.post(address, {**opened, "confirmed": "1", "_save": "Save"}).status_code
 
-    assert sorted(both(*(partial(press, *form) for form in forms))) == [200, 302]
+    assert sorted(at_once(*(partial(press, *form) for form in forms))) == [200, 302]
     assert LedgerEntry.objects.get(type="adjustment").amount == Decimal("-0.05")
 
 

@@ -63,8 +63,7 @@ def test_the_editor_shows_rules_in_the_order_in_which_they_are_tried(admin, acco
         ("org_a", ""),
     ]
     policy = factories.policy(account, allow("org_a", priority=1), allow("org_b", priority=2))
-    html = press(admin, policy, "check", **{"rules-0-priority": "9"})
-    assert shown(html) == [("org_b", "2"), ("org_a", "9")]
+    assert shown(press(admin, policy, "check", **{"rules-0-priority": "9"})) == [("org_b", "2"), ("org_a", "9")]
 
 
 def test_moving_a_rule_changes_what_is_tried_first(admin, account):

@@ -53,8 +53,7 @@ def test_templates_add_up_to_one_policy_around_existing_rules():
 def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
     fields = {"account": account.pk, "name": "Paywall", "default_action": "deny"}
     values = form_values(html_of(submit(admin, ADD, _edit="template-paywall", **fields)))
-    reply = admin.post(ADD, {**values, "_save": "Save"})
-    assert reply.status_code == 302
+    assert admin.post(ADD, {**values, "_save": "Save"}).status_code == 302
     assert told(Policy.objects.get().rules) == ["allow hasValidLicense", "deny default"]
 
 

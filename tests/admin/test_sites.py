@@ -200,8 +200,7 @@ def test_refusal_texts_and_robots_txt_are_set_and_emptied(admin, account):
     submit(admin, page_of(site), robots_txt="User-agent: GPTBot\r\nDisallow: /private/")
     site.refresh_from_db()
     assert site.robots_txt == "User-agent: GPTBot\nDisallow: /private/"
-    reply = submit(admin, page_of(site), robots_txt="#" * 65_537)
-    assert "at most 65536 characters" in reply.content.decode()
+    assert "at most 65536 characters" in submit(admin, page_of(site), robots_txt="#" * 65_537).content.decode()
     submit(admin, page_of(site), robots_txt="")
     site.refresh_from_db()
     assert site.robots_txt is None

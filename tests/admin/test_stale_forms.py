@@ -13,7 +13,8 @@ from operators.base.links import change_url
 from operators.base.scope import set_scope
 from tests import factories
 from tests.admin.forms import as_sent, form_values, submit
-from tests.admin.racing import both, meeting
+from tests.admin.racing import meeting
+from tests.lock_waits import at_once
 
 STALE = "while you had it open"
 
@@ -170,6 +171,6 @@ def test_the_second_of_two_simultaneous_saves_is_refused(staff, sign_in, account
     clients = [sign_in(staff(is_superuser=True)) for _ in fields]
     opened = open_form(clients[0], obj)
     monkeypatch.setattr(module, name, meeting(getattr(module, name)))
-    replies = both(*(lambda c=c, f=f: save(c, obj, opened, **f) for c, f in zip(clients, fields, strict=True)))
+    replies = at_once(*(lambda c=c, f=f: save(c, obj, opened, **f) for c, f in zip(clients, fields, strict=True)))
     assert sorted(reply.status_code for reply in replies) == [200, 302]
     assert AuditEntry.objects.filter(resource_id=obj.pk, action=f"{kind}.updated").count() == 1

@@ -80,8 +80,7 @@ def test_a_payment_without_a_number_that_is_sent_twice_at_the_same_moment_is_rec
     answers = iter([False])
     is_used = tickets.is_used
     monkeypatch.setattr(tickets, "is_used", lambda *about: next(answers, is_used(*about)))
-    again = admin.post(address, fields)
-    assert (again.status_code, Payment.objects.count()) == (302, 2)
+    assert (admin.post(address, fields).status_code, Payment.objects.count()) == (302, 2)
 
 
 def test_a_form_that_edits_makes_no_copy(admin, account):

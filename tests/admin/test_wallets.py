@@ -154,8 +154,7 @@ def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wall
     address = reverse("admin:analytics_wallet_change_terms", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
     api.patch(f"/v1/wallets/{wallet.pk}", {"floor": -5})
-    reply = admin.post(address, {**opened, "low_percent": "20"})
-    assert "while you had it open" in reply.content.decode()
+    assert "while you had it open" in admin.post(address, {**opened, "low_percent": "20"}).content.decode()
     shown = api.get(f"/v1/wallets/{wallet.pk}")
     assert (shown["floor"], shown["thresholds"]) == (-5, [])
 
@@ -181,14 +180,12 @@ def test_saving_a_quota_keeps_what_the_form_does_not_show(admin, api, wallet):
 
 def test_an_operator_records_a_payment_once(admin, account, customer):
     fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "USD"}
-    asked = submit(admin, PAY, **fields, external_id="inv-1")
-    assert "Record 12.50 USD" in asked.content.decode()
+    assert "Record 12.50 USD" in submit(admin, PAY, **fields, external_id="inv-1").content.decode()
     assert not Payment.objects.exists()
     submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     payment = Payment.objects.get()
     assert (payment.amount, payment.external_id) == (Decimal("12.5"), "inv-1")
-    again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
-    assert "recorded before" in again.content.decode()
+    assert "recorded before" in submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
 
 
@@ -217,8 +214,7 @@ def test_the_projected_end_follows_from_the_spending(api, account, clock):
 
 def test_pages_show_what_is_due_now(admin, account, customer, api):
     made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access"})["id"]
-    listed = admin.get(reverse("admin:analytics_wallet_changelist")).content.decode()
-    assert "0 accesses" in listed
+    assert "0 accesses" in admin.get(reverse("admin:analytics_wallet_changelist")).content.decode()
     assert "Nothing was spent" in admin.get(change_url(Wallet.objects.get(pk=made))).content.decode()
 
 

@@ -184,8 +184,7 @@ def test_purged_decisions_are_not_counted(recorded, asked, window, lies):
     kept = lambda event: event.created >= utc("2026-01-01")  # noqa: E731
     for fields in ({"": lambda event: True}, OUTCOMES, recorded.contents, recorded.requesters):
         for query, holds in fields.items():
-            found = asked(f"{query}&{window}".strip("&"))[0]
-            assert (query, found) == (query, expected(recorded, holds, lies, kept))
+            assert (query, asked(f"{query}&{window}".strip("&"))[0]) == (query, expected(recorded, holds, lies, kept))
 
 
 def test_decisions_not_yet_deleted_by_a_purge_are_counted(recorded, asked, monkeypatch):

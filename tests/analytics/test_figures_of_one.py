@@ -114,8 +114,7 @@ def test_revenue_is_by_currency_within_the_days(account, other_account, one):
     ):
         ledger.add(account, amount, currency=currency, occurred_at=utc(day), **mine)
         ledger.add(account, "50", currency=currency, occurred_at=utc(day), **other)
-    found = sums_of_one(one, account.pk, mine[one].pk, WINDOW)
-    assert found == {"EUR": Decimal("3.749999"), "JPY": Decimal(7)}
+    assert sums_of_one(one, account.pk, mine[one].pk, WINDOW) == {"EUR": Decimal("3.749999"), "JPY": Decimal(7)}
     berlin = days_in("Europe/Berlin")
     moved = {"EUR": Decimal("103.749999") - Decimal("2.25"), "JPY": Decimal(7)}  # 23:59 UTC is the next day there
     assert sums_of_one(one, account.pk, mine[one].pk, berlin) == moved
@@ -130,6 +129,5 @@ def test_a_charge_counts_before_and_after_the_roll_up(api, account):
     window = Window(today - DAY, today + 2 * DAY, "day")
     for _ in range(2):
         for one, key in (("requester", held.requester_id), ("content", item.pk)):
-            found = sums_of_one(one, account.pk, key, window)
-            assert found == {"USD": Decimal("0.15")}
+            assert sums_of_one(one, account.pk, key, window) == {"USD": Decimal("0.15")}
         roll_up()

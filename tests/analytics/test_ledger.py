@@ -1,7 +1,7 @@
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from threading import Barrier, Thread
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -13,6 +13,7 @@ from analytics.rollups.roll_up import roll_up
 from kit.http.errors import ValidationFailed
 from tests import factories
 from tests.ledger import entry, requester
+from tests.lock_waits import at_once
 
 
 def test_entries_are_added_up_by_account_day_currency_and_whom_they_concern(account, other_account):
@@ -77,23 +78,13 @@ def test_entries_of_several_threads_are_all_counted(transactional_db):
     account = factories.account()
     items = [factories.content(account).pk for _ in range(5)]
     org = requester(account).pk
-    start = Barrier(4)
 
     def add(worker):
-        start.wait()
         for n in range(15):
-            mine = [
-                entry(account, "0.1", content_id=items[(worker * n + k) % 5], requester_id=org, license_type=f"t{k}")
-                for k in range(4)
-            ]
-            add_entries(mine)
-        connection.close()
+            numbered = [{"content_id": items[(worker * n + k) % 5], "license_type": f"t{k}"} for k in range(4)]
+            add_entries([entry(account, "0.1", requester_id=org, **about) for about in numbered])
 
-    threads = [Thread(target=add, args=[worker]) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(add, worker) for worker in range(4)))
     assert LedgerEntry.objects.count() == 4 * 15 * 4
     roll_up()
     for model in (ContentRevenue, RequesterRevenue, TierRevenue):

@@ -2,8 +2,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from random import Random
-from threading import Barrier
 
 import pytest
 from django.db.models import Sum
@@ -16,7 +16,7 @@ from analytics.rollups.roll_up import roll_up
 from tests import factories
 from tests.client import ApiClient
 from tests.ledger import entry, requester
-from tests.lock_waits import in_thread, on_postgresql, open_session, wait_until_blocked
+from tests.lock_waits import at_once, in_thread, on_postgresql, open_session, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
@@ -60,17 +60,14 @@ def test_adjustments_in_opposite_orders_beside_roll_ups_are_all_counted():
     items = [factories.content(account).pk for _ in range(4)]
     for name in range(4):
         requester(account, f"org_{name}")
-    start = Barrier(4)
 
     def adjust_all(worker):
-        start.wait()
         order = list(range(16)) if worker % 2 else list(reversed(range(16)))
         for number in order:
             fields = {"content_id": items[number % 4], "requester_id": f"org_{number // 4}"}
             adjust(account.pk, {"amount": Decimal(1), "currency": "USD", **fields})
 
     def add_all(worker):
-        start.wait()
         chance, earlier = Random(worker), timezone.now() - timedelta(hours=1)
         about = [(item, requester(account, f"org_{org}").pk) for item in items for org in range(4)]
         for _ in range(4):
@@ -78,10 +75,7 @@ def test_adjustments_in_opposite_orders_beside_roll_ups_are_all_counted():
             add_entries([entry(account, content_id=one, requester_id=org, occurred_at=earlier) for one, org in about])
             roll_up()
 
-    with ThreadPoolExecutor(4) as pool:
-        works = [pool.submit(in_thread, work, number) for number, work in enumerate([adjust_all] * 2 + [add_all] * 2)]
-        for work in works:
-            work.result()
+    at_once(partial(adjust_all, 0), partial(adjust_all, 1), partial(add_all, 2), partial(add_all, 3))
     roll_up()
     assert LedgerEntry.objects.count() == 2 * 16 + 2 * 4 * 16
     for model in (ContentRevenue, RequesterRevenue, TierRevenue):

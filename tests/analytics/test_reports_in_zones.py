@@ -60,8 +60,7 @@ def test_usage_by_the_days_of_a_zone_is_the_sum_of_its_decisions(account, group_
         report = usage_report([account.pk], window)
         inside = [moment for moment in moments if window.start <= moment < window.end]
         expected = Counter(window.label(window.bucket_start(moment)) for moment in inside)
-        shown = {row["date"]: row["requests"] for row in report["timeSeries"] if row["requests"]}
-        assert shown == expected, zone
+        assert {row["date"]: row["requests"] for row in report["timeSeries"] if row["requests"]} == expected, zone
         assert report["summary"]["totalRequests"] == len(inside), zone
         if group_by != "hour":
             assert expected.keys() == {local_label(moment, zone, group_by) for moment in inside}, zone
@@ -83,6 +82,6 @@ def test_a_report_names_days_of_the_zone(api, account, clock):  # noqa: F811
 @pytest.mark.parametrize("report", ["revenue", "usage", "visitors", "crawlers", "pages"])
 def test_a_wrong_time_zone_is_named(api, report):
     reply = api.get(f"/v1/analytics/{report}?timeZone=Europe/Berln")
-    assert (reply.status, reply.error["param"]) == (400, "timeZone")
+    assert reply.status_and_param == (400, "timeZone")
     assert "Did you mean Europe/Berlin?" in reply.error["message"]
     assert api.get(f"/v1/analytics/{report}?timeZone=Europe/Berlin").status == 200

@@ -1,9 +1,8 @@
 from datetime import timedelta
 from decimal import Decimal
-from threading import Barrier, Thread
+from functools import partial
 
 import pytest
-from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
@@ -11,6 +10,7 @@ from analytics.revenue.report import rates_for
 from analytics.rollups.roll_up import roll_up
 from tests import factories, ledger
 from tests.client import ApiClient
+from tests.lock_waits import at_once
 
 
 @pytest.fixture
@@ -83,28 +83,19 @@ def test_figures_agree_at_every_moment_while_threads_add_and_read(transactional_
     key = factories.key_text(account)
     items = [factories.content(account).pk for _ in range(4)]
     org = ledger.requester(account)
-    start, seen, failures = Barrier(5), [], []
+    seen = []
 
     def add(worker):
-        start.wait()
         for n in range(20):
-            ledger.add(
-                account,
-                "0.01",
-                license_type=f"tier {n % 3}",
-                content_id=items[(worker + n) % 4],
-                requester=org,
-                occurred_at=timezone.now(),
-            )
+            about = {"license_type": f"tier {n % 3}", "content_id": items[(worker + n) % 4], "requester": org}
+            ledger.add(account, "0.01", occurred_at=timezone.now(), **about)
 
     def post(worker):
-        start.wait()
         for _ in range(20):
             sale = {"amount": "0.01", "currency": "USD", "description": f"By {worker}", "contentId": items[worker]}
             assert ApiClient(key).post("/v1/revenue", sale).status == 201
 
-    def read(_):
-        start.wait()
+    def read():
         while not seen or (seen[-1] < Decimal("0.8") and len(seen) < 500):
             body = ApiClient(key).get("/v1/analytics/revenue", period="7d").body
             cents = round(body["summary"]["total"] * 100)
@@ -112,21 +103,7 @@ def test_figures_agree_at_every_moment_while_threads_add_and_read(transactional_
             assert cents == sum(round(amount * 100) for amount in body["byLicenseType"].values())
             seen.append(Decimal(cents) / 100)
 
-    def run(work, worker):
-        try:
-            work(worker)
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            connection.close()
-
-    threads = [Thread(target=run, args=pair) for pair in ((add, 0), (add, 1), (post, 2), (post, 3), (read, 4))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    close_old_connections()
-    assert failures == []
+    at_once(partial(add, 0), partial(add, 1), partial(post, 2), partial(post, 3), read)
     assert seen == sorted(seen)
     assert (seen[-1], LedgerEntry.objects.count()) == (Decimal("0.8"), 80)
     roll_up()

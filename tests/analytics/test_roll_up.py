@@ -3,10 +3,9 @@
 On SQLite the recorder updates the rollups itself, so nothing is ever pending there.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
-from threading import Event as Signal
-from threading import Thread
 
 import pytest
 from django.core.management import call_command
@@ -20,6 +19,7 @@ from analytics.usage.report import content_stats, first_event, usage_report
 from analytics.windows import Window
 from tests import factories, ledger
 from tests.analytics.recording import recomputed, record_all, some_events, utc
+from tests.lock_waits import in_thread
 
 BEGIN, LAST = utc("2026-01-30"), utc("2026-02-03T23:59:59.999999")
 WINDOW = Window(BEGIN, utc("2026-02-04"), "hour")
@@ -144,34 +144,21 @@ def test_figures_add_up_at_every_moment_while_others_record_and_roll_up(transact
     account = factories.account()
     events = some_events(account, 300, BEGIN, 5, seed=5)
     parts = [events[part::3] for part in range(3)]
-    over, failed = Signal(), []
-
-    def work(task, *arguments):
-        try:
-            task(*arguments)
-        except Exception as error:
-            failed.append(error)
-        finally:
-            connection.close()
-
-    def roll_up_repeatedly():
-        while not over.is_set():
-            roll_up()
-
-    recorders = [Thread(target=work, args=[record_all, part]) for part in parts]
-    rollers = [Thread(target=work, args=[roll_up_repeatedly]) for _ in range(2)]
-    for thread in (*recorders, *rollers):
-        thread.start()
     seen = [0]
-    while any(recorder.is_alive() for recorder in recorders):
-        report = usage_report([account.pk], WINDOW)
-        total = report["summary"]["totalRequests"]
-        assert total >= seen[-1]
-        assert total == sum(bucket["requests"] for bucket in report["timeSeries"])
-        assert report["summary"]["denied"] == sum(one["count"] for one in report["byDenialReason"])
-        seen.append(total)
-    over.set()
-    for thread in (*recorders, *rollers):
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(5) as pool:
+        recorders = [pool.submit(in_thread, record_all, part) for part in parts]
+
+        def roll_up_repeatedly():
+            while not all(recorder.done() for recorder in recorders):
+                roll_up()
+
+        rollers = [pool.submit(in_thread, roll_up_repeatedly) for _ in range(2)]
+        while not all(recorder.done() for recorder in recorders):
+            report = usage_report([account.pk], WINDOW)
+            total = report["summary"]["totalRequests"]
+            assert total >= seen[-1]
+            assert total == sum(bucket["requests"] for bucket in report["timeSeries"])
+            assert report["summary"]["denied"] == sum(one["count"] for one in report["byDenialReason"])
+            seen.append(total)
+    assert [work.exception() for work in (*recorders, *rollers)] == [None] * 5
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")

@@ -3,7 +3,6 @@ import random
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from threading import Thread
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -32,7 +31,7 @@ from licensing.account_deletion import delete_account
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.examples import examples
-from tests.lock_waits import late_copy
+from tests.lock_waits import at_once, late_copy
 
 # A thousand and more take minutes: STATEMENT_HISTORIES=2000.
 HISTORIES = int(os.environ.get("STATEMENT_HISTORIES") or examples(75))
@@ -198,18 +197,7 @@ def test_of_closings_at_the_same_moment_each_month_is_closed_once():
     account = factories.account()
     for month in (1, 2, 3, 4):
         ledger.add(account, created=datetime(2026, month, 5, tzinfo=UTC))
-    closed = []
-
-    def work():
-        closed.append(close_due(datetime(2026, 5, 2, tzinfo=UTC)))
-        connection.close()
-
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(closed) == 4
+    assert sum(at_once(*[lambda: close_due(datetime(2026, 5, 2, tzinfo=UTC))] * 4)) == 4
     assert (ClosedStatement.objects.count(), ClosedLine.objects.count()) == (4, 4)
     assert find_differences(["statements", "lines"]) == []
 

@@ -34,16 +34,6 @@ def test_a_check_is_decided_and_kept_as_an_example_that_guards_the_policy(admin,
     assert api.get(f"/v1/policies/{decision['policyId']}").json()["defaultAction"] == "deny"
 
 
-def test_a_recorded_decision_is_decided_again_in_one_click(admin, api, decision):
-    api.post("/v1/licenses", json={"requesterId": "org_a", "licenseType": "commercial"})
-    admin.goto(f"/admin/analytics/accessevent/{decision['id']}/change/")
-    admin.get_by_role("link", name="Decide this again now").click()
-    admin.get_by_text("Now: allowed").wait_for()
-    assert admin.get_by_label("Customer").input_value() == "org_a"
-    assert serious_problems(admin) == []
-    assert api.get("/v1/access/decisions").json()["totalCount"] == 1
-
-
 def test_it_can_be_asked_on_a_phone(open_page, cookies, decision):
     page = open_page(f"/admin/check-access/?decision={decision['id']}", cookies=cookies, viewport=PHONE)
     page.get_by_text("Denied: no_license").wait_for()

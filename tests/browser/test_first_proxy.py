@@ -50,6 +50,9 @@ def test_from_a_new_site_to_a_crawler_that_is_refused(admin, chromium, deploymen
         admin.locator(f"#id_{field}").fill(text)
     admin.get_by_role("button", name="Save", exact=True).click()
     admin.get_by_role("link", name=host).first.click()
+    admin.get_by_role("link", name="Proxy files").wait_for()
+    cut_off = "all => all.filter(one => one.scrollWidth > one.clientWidth)"
+    assert admin.locator("h1 > *").evaluate_all(cut_off) == []
     admin.get_by_role("link", name="Proxy files").click()
     with admin.expect_download() as started:
         admin.get_by_role("link", name="Download nginx.conf").click()

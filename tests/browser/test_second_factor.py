@@ -51,16 +51,3 @@ def test_it_is_set_up_and_a_login_asks_for_it_then(open_page, anna):
     assert serious_problems(elsewhere) == []
     sign_in_with(elsewhere, anna, code_of(secret, 1))
     sign_in_with(open_page("/admin/"), anna, codes[0])
-
-
-def test_a_superuser_resets_it_which_signs_its_owner_out(open_page, admin, anna):
-    page = open_page("/admin/")
-    sign_in(page, anna["username"], anna["password"])
-    set_up(page)
-    admin.goto(f"/admin/auth/user/?q={anna['username']}")
-    admin.get_by_role("link", name=anna["username"]).click()
-    admin.get_by_role("link", name="Reset two-factor login").click()
-    admin.get_by_role("button", name="Reset it").click()
-    admin.get_by_text("signs in with the password alone now").wait_for()
-    page.goto("/admin/")
-    sign_in(page, anna["username"], anna["password"])

@@ -62,26 +62,6 @@ def test_a_question_with_a_choice_survives_it_too(admin, account, sign_in_again)
     admin.get_by_text("77 a minute").first.wait_for()
 
 
-def test_selected_rows_survive_the_end_of_a_session(admin, deployment, account, sign_in_again):
-    with deployment.client(account.key) as api:
-        item = api.post("/v1/content", json={"title": "Kept"}).json()
-        policy = api.post("/v1/policies", json={"name": "Chosen"}).json()
-    admin.goto(f"/admin/licensing/content/?account__id__exact={account.id}")
-    admin.locator("input.action-select").first.check()
-    admin.locator("select[name=action]").select_option("assign_policy")
-    admin.get_by_role("button", name="Run").click()
-    admin.get_by_label("Policy").select_option(policy["id"])
-    end_session(admin)
-    admin.get_by_role("button", name="Assign a policy to 1 item").click()
-    sign_in_again()
-    admin.get_by_role("button", name="Assign a policy to 1 item").wait_for()
-    assert admin.get_by_label("Policy").input_value() == policy["id"]
-    admin.get_by_role("button", name="Assign a policy to 1 item").click()
-    admin.get_by_text("1 item changed.").wait_for()
-    with deployment.client(account.key) as api:
-        assert api.get(f"/v1/content/{item['id']}").json()["policyId"] == policy["id"]
-
-
 def test_a_file_that_was_chosen_stays_chosen_while_one_signs_in_elsewhere(admin, account, operator):
     admin.goto("/admin/licensing/content/import/")
     choose(admin, "account", account.name)

@@ -41,15 +41,13 @@ def test_an_enterprise_account_has_its_own_limits_and_may_have_some_at_the_edge(
     made = printed_json(*plan, "--edge-requests-per-minute=1000", "--edge-requests-per-day=2000")
     assert (made["requestsPerMinute"], made["requestsPerDay"]) == (7, 8)
     assert (made["edgeRequestsPerMinute"], made["edgeRequestsPerDay"]) == (1_000, 2_000)
-    reply = ApiClient(factories.key_text(Account.objects.get())).get("/v1/content")
-    assert reply.headers["X-RateLimit-Limit"] == "7"
+    assert ApiClient(factories.key_text(Account.objects.get())).get("/v1/content").headers["X-RateLimit-Limit"] == "7"
 
 
 def test_whether_unlisted_signers_can_pay_is_set_when_an_account_is_created_and_later(db):
     made = printed_json("create_account", "Publisher", "--unlisted-signers=pay")
     assert made["unlistedSigners"] == "pay"
-    told = printed("change_account", made["id"], "--unlisted-signers=deny")
-    assert told == f"Changed the account {made['id']}.\n"
+    assert printed("change_account", made["id"], "--unlisted-signers=deny") == f"Changed the account {made['id']}.\n"
     assert printed_json("change_account", made["id"], "--unlisted-signers=deny")["unlistedSigners"] == "deny"
     [entry] = AuditEntry.objects.filter(action="account.updated")
     assert entry.changes == {"unlistedSigners": ["pay", "deny"]}
@@ -129,8 +127,7 @@ def test_invalid_plans_and_names_are_refused_by_the_option(db):
         assert not Account.objects.exists()
     with pytest.raises(CommandError, match=r"^name: This field cannot be blank\.$"):
         printed("create_account", "")
-    told = printed("create_account", "Publisher")
-    assert told == f"Created the account {Account.objects.get().pk} (starter).\n"
+    assert printed("create_account", "Publisher") == f"Created the account {Account.objects.get().pk} (starter).\n"
 
 
 def test_a_created_key_works_and_is_stored_and_printed_once(account):

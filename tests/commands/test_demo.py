@@ -72,7 +72,7 @@ def test_its_policies_have_examples_which_guard_them(api: ApiClient) -> None:
     assert [len(policy["tests"]) >= 2 for policy in policies] == [True] * 4
     for policy in policies:
         reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "defaultAction": "deny"})
-        assert (reply.status, reply.error["param"]) == (422, "tests[0]")
+        assert reply.status_and_param == (422, "tests[0]")
     call_command("test_policies", stdout=io.StringIO())
 
 

@@ -177,12 +177,14 @@ def test_imported_decisions_are_at_their_own_time_and_marked(account, api, log):
     check_figures()
 
 
-def test_a_file_that_is_imported_again_adds_nothing(account, log):
+def test_a_file_that_is_imported_again_adds_nothing(account, log, tmp_path):
     publisher(account)
     first = run(log)
     again = run(log)
     assert (again["imported"], again["repeated"]) == (0, first["imported"])
     assert AccessEvent.objects.count() == first["imported"]
+    equal = written(tmp_path / "equal.log", [combined(YESTERDAY, "/open/c", BROWSER)] * 3)
+    assert [run(equal)["imported"] for _ in range(2)] == [3, 0]
     check_figures()
 
 
@@ -200,14 +202,6 @@ def test_rotated_and_gzipped_files_overlap_without_harm(account, api, log, tmp_p
     assert run(log)["imported"] == 0
     assert api.get("/v1/analytics/pages")["summary"]["requests"] == number
     check_figures()
-
-
-def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
-    publisher(account)
-    line = combined(YESTERDAY, "/open/a", BROWSER)
-    path = written(tmp_path / "access.log", [line] * 3)
-    assert run(path)["imported"] == 3
-    assert run(path)["imported"] == 0
 
 
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):

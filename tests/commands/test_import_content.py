@@ -1,7 +1,6 @@
 import gzip
 import io
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.commands.calling import printed
 from tests.commands.importing import Import, Run, items, lines
-from tests.lock_waits import in_thread
+from tests.lock_waits import at_once
 
 
 def test_columns_are_mapped_to_fields(load: Import, account: Account) -> None:
@@ -117,7 +116,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(load: Import, django_
         load("a.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(300)))
 
 
-def test_importing_again_changes_nothing(load: Import, api: ApiClient) -> None:
+def test_importing_again_changes_nothing_and_the_last_of_rows_with_one_external_id_wins(load, api, account):
     data = lines(
         {"externalId": "1", "title": "A", "metadata": {"author": "Ann", "size": 1.0, "pages": 10**15, "free": True}},
         {"externalId": "2", "title": "Ä", "tags": ["x"], "metadata": {"publishedAt": "2026-01-31", "tags": []}},
@@ -127,6 +126,10 @@ def test_importing_again_changes_nothing(load: Import, api: ApiClient) -> None:
     run = load("a.jsonl", data)
     assert (run["created"], run["updated"], run["unchanged"]) == (0, 0, 2)
     assert api.get("/v1/content")["data"] == before
+    data = "externalId,title\n3,First\n4,Other\n3,Last\n"
+    assert (load("a.csv", data)["created"], items(account)["3"].title) == (2, "Last")
+    run = load("a.csv", data)
+    assert (run["updated"], run["unchanged"], run["superseded"]) == (0, 2, 1)
 
 
 def test_a_changed_row_updates_its_item_and_leaves_what_it_does_not_give(load: Import, api: ApiClient) -> None:
@@ -142,13 +145,10 @@ def test_a_changed_row_updates_its_item_and_leaves_what_it_does_not_give(load: I
     assert after["1"]["updated"] > before["1"]["updated"]
 
 
-def test_nulls_and_other_types_are_changes(load: Import, account: Account) -> None:
+def test_nulls_and_other_types_are_changes(load, account):
     load("a.jsonl", lines({"externalId": "1", "title": "A", "metadata": {"flag": 1}}))
     assert load("a.jsonl", lines({"externalId": "1", "title": "A", "metadata": {"flag": True}}))["updated"] == 1
     assert items(account)["1"].metadata_extra["flag"] is True
-
-
-def test_a_json_null_clears_a_field_as_in_a_request(load: Import, account: Account) -> None:
     load("a.jsonl", lines({"externalId": "1", "title": "A", "source": "https://example.com/a"}))
     assert load("a.jsonl", lines({"externalId": "1", "title": "A", "source": None}))["updated"] == 1
     assert items(account)["1"].source is None
@@ -159,13 +159,6 @@ def test_rows_change_known_items_of_their_account(load: Import, account: Account
     run = load("a.csv", "externalId,tags\n1,new\n2,new\n")
     assert (run["updated"], run.errors) == (1, ["line 3: title: This field is required."])
     assert items(account)["1"].title == "Kept"
-
-
-def test_of_rows_with_one_external_id_the_last_wins_each_time(load: Import, account: Account) -> None:
-    data = "externalId,title\n1,First\n2,Other\n1,Last\n"
-    assert (load("a.csv", data)["created"], items(account)["1"].title) == (2, "Last")
-    run = load("a.csv", data)
-    assert (run["updated"], run["unchanged"], run["superseded"]) == (0, 2, 1)
 
 
 def test_a_deleted_item_is_made_anew(load: Import, account: Account, api: ApiClient) -> None:
@@ -199,8 +192,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(load, account, monkey
         return load(f"{number}.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
 
     monkeypatch.setattr(importer, "keep_policies", together)
-    with ThreadPoolExecutor(2) as pool:
-        runs = list(pool.map(partial(in_thread, run), range(2)))
+    runs = at_once(partial(run, 0), partial(run, 1))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]
     assert len(items(account)) == 50
 
@@ -242,27 +234,15 @@ def new(account):
     return entries
 
 
-def test_each_item_created_is_in_the_log_by_the_command(load, new, account):
+def test_items_that_are_created_or_changed_are_in_the_log_by_the_command_and_no_others(load, new, account):
+    load("items.jsonl", lines(FIRST, SECOND), "--dry-run")
+    assert new() == []
     load("items.jsonl", lines(FIRST, SECOND))
     made = {entry.resource_id: entry for entry in new()}
     assert set(made) == {item.pk for item in items(account).values()}
     for entry in made.values():
         assert (entry.action, entry.actor_type, entry.actor_id) == ("content.created", "command", "import_content")
     assert made[items(account)["a"].pk].changes["metadata.edition"] == [None, 1]
-
-
-def test_of_a_second_import_only_what_changed_is(load, new):
-    load("items.jsonl", lines(FIRST, SECOND))
-    new()
-    load("items.jsonl", lines({**FIRST, "metadata": {"edition": True}}, SECOND))
+    load("items.jsonl", lines({**FIRST, "metadata": {"edition": True}}, SECOND, {"externalId": "c", "title": ""}))
     [entry] = new()
     assert (entry.action, entry.changes) == ("content.updated", {"metadata.edition": [1, True]})
-
-
-def test_dry_runs_bad_rows_and_unchanged_items_leave_no_entry(load, new):
-    load("items.jsonl", lines(FIRST, SECOND), "--dry-run")
-    assert new() == []
-    load("items.jsonl", lines(FIRST))
-    new()
-    load("items.jsonl", lines(FIRST, {"externalId": "c", "title": ""}))
-    assert new() == []

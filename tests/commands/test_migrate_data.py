@@ -40,8 +40,7 @@ def test_it_shows_what_it_changed_and_a_second_run_changes_nothing(outdated):
     assert lines == [f"{KEYS}: changed 5.", f"{VISITS}: changed 1."]
     assert not outdated.exists()
     assert not VisitorDay.objects.exists()
-    lines, _ = run()
-    assert lines == [f"{KEYS}: changed 0.", f"{VISITS}: changed 0."]
+    assert run()[0] == [f"{KEYS}: changed 0.", f"{VISITS}: changed 0."]
 
 
 def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Barrier
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +12,7 @@ from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.lock_waits import in_thread, open_session, wait_until_blocked
+from tests.lock_waits import at_once, in_thread, open_session, wait_until_blocked
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
 only_on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one table")
@@ -110,8 +109,7 @@ DAYS = [day.name for day in partitions.Span.of_month(NEXT_MONTH).days()]
 def test_a_month_after_a_busy_one_is_partitioned_by_day(busy_months, decide):
     call_command("make_partitions")
     decide_often(decide)
-    made = partitions.ensure_partitions(datetime.now(UTC))
-    assert made == names_of(NEXT_MONTH) == DAYS
+    assert partitions.ensure_partitions(datetime.now(UTC)) == names_of(NEXT_MONTH) == DAYS
     assert len(DAYS) == (partitions.month_after(NEXT_MONTH) - NEXT_MONTH).days
     assert partitions.ensure_partitions(datetime.now(UTC)) == []
 
@@ -149,14 +147,7 @@ def test_processes_that_divide_a_month_at_once_make_each_day_once(monkeypatch):
     monkeypatch.setattr(partitions, "is_busy", lambda month: False)
     partitions.ensure_partitions(month, months_ahead=0)
     monkeypatch.setattr(partitions, "is_busy", lambda month: True)
-    begin = Barrier(3)
-
-    def divide():
-        begin.wait()
-        return partitions.ensure_partitions(month, months_ahead=0)
-
-    with ThreadPoolExecutor(3) as threads:
-        made = [one.result(timeout=60) for one in [threads.submit(in_thread, divide) for _ in range(3)]]
+    made = at_once(*[lambda: partitions.ensure_partitions(month, months_ahead=0)] * 3)
     days = [day.name for day in partitions.Span.of_month(month).days()]
     assert sorted(name for some in made for name in some) == names_of(month) == days
     partitions.drop_before(partitions.month_after(month))

@@ -19,10 +19,10 @@ from licensing.demo import account as demo_account
 from licensing.demo import prepaid
 from operators.staff.services import create_operator
 from tests import factories
-from tests.admin.racing import both
 from tests.client import ApiClient
 from tests.commands.calling import printed, printed_json
 from tests.commands.seeding import DAYS, seed
+from tests.lock_waits import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -67,12 +67,15 @@ def test_a_second_demo_is_made_only_where_it_is_asked_for_and_has_another_name()
     assert len(set(Account.objects.values_list("name", flat=True))) == 2
 
 
-def test_no_demo_is_made_among_real_accounts_by_a_slip() -> None:
-    factories.account()
+def test_no_demo_is_made_among_real_accounts_by_a_slip_and_none_of_them_is_removed() -> None:
+    account = factories.account()
     with pytest.raises(CommandError, match="There are accounts already"):
         seed()
     assert seed("--if-empty") == {"object": "demo", "seeded": False}
     assert (Account.objects.count(), Content.objects.count()) == (1, 0)
+    with pytest.raises(CommandError, match="is not a demo account"):
+        call_command("remove_demo", account.pk)
+    assert Account.objects.get() == account
 
 
 def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
@@ -86,13 +89,6 @@ def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
     assert [account.pk for account in Account.objects.all()] == [other.pk]
     assert LedgerEntry.objects.get().account_id == other.pk
     assert AuditEntry.objects.filter(action="account.deleted", resource_id=made["id"]).exists()
-
-
-def test_only_a_demo_is_removed() -> None:
-    account = factories.account()
-    with pytest.raises(CommandError, match="is not a demo account"):
-        call_command("remove_demo", account.pk)
-    assert Account.objects.get() == account
 
 
 def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
@@ -127,7 +123,7 @@ def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
             return AccessEvent.objects.count()
 
     def read(*_: Any) -> None:
-        [number] = both(count)
+        [number] = at_once(count)
         raise RuntimeError(f"{number} decisions were read")
 
     monkeypatch.setattr(demo_account, "register_policies", read)

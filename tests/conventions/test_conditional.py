@@ -100,7 +100,7 @@ def test_only_changes_with_the_current_tag_succeed(api, ids, endpoint, tag, othe
 
     for malformed in ("", "5d41402abc4b2a76b9719d91", '"a" "b"', '"a', "1", '"a",', "*, *"):
         reply = endpoint.send(api, ids, headers={"If-Match": malformed})
-        assert (reply.status, reply.error["param"]) == (400, "If-Match"), malformed
+        assert reply.status_and_param == (400, "If-Match"), malformed
 
     for seen in ("*", STALE):
         assert endpoint.send(other_api, ids, headers={"If-Match": seen}).status == 404, seen

@@ -50,7 +50,7 @@ def deleted_meanwhile(account, monkeypatch):
 @pytest.mark.parametrize("headers", [{}, KEY], ids=["once", "with an Idempotency-Key"])
 def test_a_write_for_a_deleted_account_is_refused_as_its_key_is(api, ids, deleted_meanwhile, endpoint, headers):
     reply = endpoint.send(api, ids, headers=headers if endpoint.method == "POST" else {})
-    assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+    assert reply.status_and_code == (401, "invalid_api_key")
     for model, way in in_order_of_deletion():
         assert not model._base_manager.filter(**{way: deleted_meanwhile.pk}).exists(), model
 

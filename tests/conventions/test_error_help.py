@@ -128,26 +128,25 @@ def test_a_conflict_names_the_existing_resource(api, path, body, param):
     made = api.post(f"/v1/{path}", sent)
     assert made.status == 201, made.body
     refused = api.post(f"/v1/{path}", sent)
-    assert (refused.status, refused.error["param"]) == (409, param)
+    assert refused.status_and_param == (409, param)
     assert made["id"] in refused.error["message"]
 
 
 def test_a_parameter_of_other_apis_or_a_time_that_cannot_be_read_gets_a_hint(api):
     for name in ("page", "offset"):
         refused = api.get(f"/v1/content?{name}=2")
-        assert (refused.status, refused.error["param"]) == (400, name)
+        assert refused.status_and_param == (400, name)
         assert "`cursor`" in refused.error["message"]
     for value, hint in (("2026-01-31T00:00:00+01:00", "%2B"), ("2026-02-31", "no day 2026-02-31")):
         refused = api.get(f"/v1/content?created[gte]={value}")
-        assert (refused.status, refused.error["param"]) == (400, "created[gte]")
+        assert refused.status_and_param == (400, "created[gte]")
         assert hint in refused.error["message"]
 
 
 def test_one_link_to_a_policy_is_singular(api, account):
     policy = factories.policy(account)
     factories.content(account, policy=policy)
-    refused = api.delete(f"/v1/policies/{policy.pk}")
-    assert refused.error["message"] == "1 content item still links to this policy."
+    assert api.delete(f"/v1/policies/{policy.pk}").error["message"] == "1 content item still links to this policy."
 
 
 @pytest.mark.parametrize(("seconds", "period"), [(MINUTE, "minute"), (DAY, "day")])
@@ -177,7 +176,7 @@ def test_the_lists_of_the_hints_exist(api, path):
 def test_another_identifier_in_a_path(api, path):
     address = re.sub(r"\{\w+\}", "my own id", path).replace(" ", "%20")
     refused = api.get(address)
-    assert (refused.status, refused.error["code"]) in ((404, "resource_not_found"), (405, "method_not_allowed"))
+    assert refused.status_and_code in ((404, "resource_not_found"), (405, "method_not_allowed"))
     if refused.status == 404 and "crawlers" not in path:
         assert re.search(r"'my own id'\. An id begins with [a-z]+_\.", refused.error["message"]), refused.error
         for found in re.findall(r"GET (\S+?)(?= or|\.$)", refused.error["message"]):
@@ -218,7 +217,7 @@ def test_an_id_in_a_body_or_filter_that_cannot_be_one_gets_a_hint(api):
     assert (row["status"], row["error"]["param"]) == (422, "id")
     assert row["error"]["message"] == f"There is no content item 'ext-17'.{FIND_ITEM}"
     refused = api.get("/v1/content?policyId=My%20policy")
-    assert (refused.status, refused.error["param"]) == (400, "policyId")
+    assert refused.status_and_param == (400, "policyId")
     assert refused.error["message"] == f"Must be an id, not 'My policy'.{FIND_POLICY}"
     [offer] = api.post("/v1/access/offers/batch", {"items": [{"contentId": "ext-17"}]})["data"]
     assert offer["error"]["message"] == f"There is no content item with the contentId 'ext-17'.{FIND_ITEM}"
@@ -233,5 +232,5 @@ def test_a_check_by_the_wrong_field_names_the_right_one(api, account):
         ("externalId", "ext-18", ""),
     ):
         refused = api.post("/v1/access/check", {name: value, "requester": "org_a"})
-        assert (refused.status, refused.error["param"]) == (404, name)
+        assert refused.status_and_param == (404, name)
         assert refused.error["message"] == f"There is no content item with the {name} '{value}'.{hint}"

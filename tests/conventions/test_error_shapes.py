@@ -160,7 +160,7 @@ def test_days_and_windows_of_reports_show_the_value_and_an_example(api):
     for name in ("startDate", "endDate"):
         for path in REPORTS:
             refused = api.get(f"{path}?{name}=01/02/2026")
-            assert (refused.status, refused.error["param"]) == (400, name)
+            assert refused.status_and_param == (400, name)
             assert refused.error["message"].startswith(f"{name}: ")
             assert "'01/02/2026'" in refused.error["message"]
             for example in re.findall(r"\d{4}-[\dT:Z-]+", refused.error["message"]):
@@ -168,7 +168,7 @@ def test_days_and_windows_of_reports_show_the_value_and_an_example(api):
 
     for path in REPORTS:
         refused = api.get(f"{path}?startDate=2026-03-01&endDate=2026-02-01")
-        assert (refused.status, refused.error["param"]) == (400, "startDate")
+        assert refused.status_and_param == (400, "startDate")
         message = "startDate is after endDate 2026-02-01: 2026-03-01. Give an earlier startDate."
         assert refused.error["message"] == message
 
@@ -224,14 +224,14 @@ def test_units_and_currencies_that_do_not_exist_are_corrected(api, account):
     known = {"accesses": " Did you mean `access`?", "usd": " Did you mean `USD`?", "credits": "", "XYZ": ""}
     for unit, hint in known.items():
         refused = api.post("/v1/wallets", {"requesterId": "org_a", "unit": unit})
-        assert (refused.status, refused.error["param"]) == (422, "unit")
+        assert refused.status_and_param == (422, "unit")
         code = "the ISO 4217 code of a currency in use such as EUR"
         assert refused.error["message"] == f"Must be `access`, or {code}, not {unit!r}.{hint}"
 
     for currency, hint in (("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")):
         message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
         report = api.get(f"/v1/analytics/revenue?currency={currency}")
-        assert (report.status, report.error["param"]) == (400, "currency")
+        assert report.status_and_param == (400, "currency")
         assert report.error["message"] == f"currency: {message}"
         price = {"amount": 5, "currency": currency}
         refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
@@ -242,7 +242,7 @@ def test_units_and_currencies_that_do_not_exist_are_corrected(api, account):
 def test_the_error_of_a_malformed_key_describes_keys(connect, api, shown):
     key = api.headers["Authorization"].removeprefix("Bearer ")
     refused = connect(shown.format(key=key)).post("/v1/access/check", {})
-    assert (refused.status, refused.error["code"]) == (401, "invalid_api_key")
+    assert refused.status_and_code == (401, "invalid_api_key")
     assert refused.error["message"] == (
         "This API key is not valid: it is mistyped or incomplete. "
         "A key is svc_sk_ or svc_pk_ and 34 letters and digits, without quotes or brackets."

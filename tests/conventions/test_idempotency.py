@@ -5,6 +5,7 @@ import pytest
 from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE, decrypt_reply
 from accounts.sealing import sealer
+from analytics.models import LedgerEntry, WalletEntry
 from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
 from tests.client import ApiClient
@@ -90,7 +91,7 @@ def test_the_same_body_may_be_spelt_differently(api):
 def test_the_same_key_for_another_request_is_refused(api, other):
     first = post_item(api)
     reply = other.send(api, {}, headers=KEY)
-    assert (reply.status, reply.error["code"]) == (422, "idempotency_mismatch")
+    assert reply.status_and_code == (422, "idempotency_mismatch")
     assert reply.error["type"] == "idempotency_error"
     assert post_item(api).content == first.content
 
@@ -99,7 +100,7 @@ def test_the_path_is_part_of_the_request(api, account):
     first, second = (factories.policy(account).pk for _ in range(2))
     api.post(f"/v1/policies/{first}/rollback", {"version": 1}, headers=KEY)
     reply = api.post(f"/v1/policies/{second}/rollback", {"version": 1}, headers=KEY)
-    assert (reply.status, reply.error["code"]) == (422, "idempotency_mismatch")
+    assert reply.status_and_code == (422, "idempotency_mismatch")
 
 
 def test_keys_are_shared_within_an_account_alone(api, other_api, account):
@@ -192,15 +193,18 @@ def test_a_replay_has_its_own_headers(api):
     assert second.headers["Content-Type"] == "application/json"
 
 
-def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
-    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}}
+def test_a_replayed_check_counts_consumes_and_charges_nothing_again(api, account):
+    rule = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    factories.license(account, "org", per_access="0.05")
+    factories.wallet(account, "USD", 1, requester_id="org")
     body = {"contentId": item.pk, "requester": "org"}
     first = api.post("/v1/access/check", body, headers=KEY)
     for _ in range(3):
         assert api.post("/v1/access/check", body, headers=KEY).content == first.content
     assert api.get("/v1/access/decisions")["totalCount"] == 1
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 1
+    assert WalletEntry.objects.filter(type="spend").count() == LedgerEntry.objects.count() == 1
     assert api.post("/v1/access/check", body)["rateLimit"]["remaining"] == 0
 
 
@@ -239,7 +243,7 @@ def test_a_replayed_key_creation_returns_the_same_key_but_not_to_weaker_keys(api
 
     made = make_key(path, body, ids, api)
     reply = make_key(path, body, ids, ApiClient(factories.key_text(account, permissions=["api_keys:manage"])))
-    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    assert reply.status_and_code == (403, "insufficient_permissions")
     assert "*" in reply.error["message"]
     assert made_key(made)["key"].encode() not in reply.content
     assert is_replay(make_key(path, body, ids, api))
@@ -264,7 +268,7 @@ def test_a_reply_too_large_to_be_stored_rolls_its_request_back(api, account, mon
         "checks": [{"contentId": item.pk, "correlationId": f"{number:03d}" + name[:252]} for number in range(100)],
     }
     reply = api.post("/v1/access/check/batch", batch, headers={"Idempotency-Key": "large"})
-    assert (reply.status, reply.error["param"]) == (422, "Idempotency-Key")
+    assert reply.status_and_param == (422, "Idempotency-Key")
     assert "nothing was done" in reply.error["message"]
     assert api.get("/v1/access/decisions")["totalCount"] == 0
     batch["checks"] = batch["checks"][:50]

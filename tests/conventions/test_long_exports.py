@@ -116,8 +116,7 @@ def test_a_file_goes_on_after_a_row_of_the_accounts_own_alone(api, other_api, id
     own = {row["id"] for row in api.get(path, limit=100)["data"]}
     foreign = {row["id"] for row in other_api.get(endpoint.filled(theirs)[0], limit=100)["data"]}
     for id_ in (*(foreign - own), "nonsense", ""):
-        reply = api.get(path, format="csv", after=id_)
-        assert (reply.status, reply.error["param"]) == (400, "after"), id_
+        assert api.get(path, format="csv", after=id_).status_and_param == (400, "after"), id_
 
 
 def test_a_file_goes_on_in_its_own_order_and_among_what_its_filters_find(api, account, chunks_of_three):

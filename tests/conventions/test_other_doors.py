@@ -23,7 +23,7 @@ def hooks(account):
 def assert_refused(reply, name):
     """Assert that a reply names the field that needs the permission to read policies."""
     expected = f"This key lacks the permission policies:read, which `{name}` needs."
-    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    assert reply.status_and_code == (403, "insufficient_permissions")
     assert reply.error["message"] == expected
 
 
@@ -96,7 +96,7 @@ def test_the_events_of_every_kind_of_object_need_a_permission():
 
 def assert_lacks(reply, permission):
     """Assert that the key may not have those events sent, and that the error says what would do."""
-    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    assert reply.status_and_code == (403, "insufficient_permissions")
     message = reply.error["message"]
     assert message.startswith(f"This key lacks the permission {permission}, which ")
     assert "narrower `events`" in message
@@ -163,7 +163,7 @@ def test_public_keys_cannot_lint_simulate_or_list_versions(page, api, account):
         body = {"rules": []} if "lint" in path else {} if method == "POST" else None
         assert api.request(method, path, body).status == 200
         reply = page.request(method, path, body)
-        assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+        assert reply.status_and_code == (403, "insufficient_permissions")
         assert reply.error["message"] == "A public key cannot call this endpoint. Use a secret key."
 
 

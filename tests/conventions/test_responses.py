@@ -71,8 +71,7 @@ def test_an_unknown_path_is_a_404_in_json(anonymous):
             assert_error(anonymous.request(method, path), 404, "resource_not_found")
     assert_error(anonymous.get("/v1/policies//versions"), 404, "resource_not_found")
     for path in ("/v2/content", "/content", "/index.php"):
-        reply = anonymous.get(path)
-        assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+        assert anonymous.get(path).status_and_code == (404, "resource_not_found")
 
 
 @each_read()
@@ -97,7 +96,7 @@ def test_long_bodies_and_unknown_fields_are_refused(api, ids, endpoint):
 
 def test_an_invalid_key_of_the_metadata_is_named(api):
     reply = api.post("/v1/content", {"title": "x", "metadata": {"non_field_errors": []}})
-    assert (reply.status, reply.error["param"]) == (422, "metadata.non_field_errors")
+    assert reply.status_and_param == (422, "metadata.non_field_errors")
 
 
 def test_a_valid_request_id_is_echoed_and_any_other_replaced(api):

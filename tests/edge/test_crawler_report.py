@@ -9,7 +9,7 @@ from django.utils import timezone
 from licensing.visits import counting
 from licensing.visits.models import EdgeUsage, VisitsCounted
 from tests import factories
-from tests.edge.asking import READERS, event
+from tests.edge.asking import READERS, count_all, event
 
 HOST = "https://pub.example"
 BROWSER, GOOGLE = "Mozilla/5.0", "66.249.66.1"
@@ -58,10 +58,6 @@ def site(account):
         host="pub.example",
         robots_txt=ROBOTS,
     )
-
-
-def count_all():
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 
 @pytest.mark.parametrize("when", ["before they are counted", "counted in between", "once they are counted"])
@@ -130,8 +126,7 @@ def test_the_series_is_divided_as_requested(ask, api, site):
         [day] = api.get("/v1/analytics/crawlers", by=by)["timeSeries"]
         assert day["name"] == {"class": "ai_training", "operator": "OpenAI", "crawler": "GPTBot"}[by]
     for query in [{"by": "day"}, {"siteId": "site_x"}, {"period": "ever"}]:
-        reply = api.get("/v1/analytics/crawlers", **query)
-        assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
+        assert api.get("/v1/analytics/crawlers", **query).status_and_param == (400, next(iter(query)))
 
 
 def test_a_site_or_folder_is_chosen(ask, api, account, site):

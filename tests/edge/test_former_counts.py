@@ -1,15 +1,14 @@
-from datetime import timedelta
 from random import Random
 
 import pytest
 from django.utils import timezone
 
 from config import upkeep
-from licensing.visits import counting, former
+from licensing.visits import former
 from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 from licensing.visits.pages import url_digest
 from tests import factories
-from tests.edge.asking import READERS
+from tests.edge.asking import READERS, count_all
 
 HOST = "https://pub.example"
 AGENTS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1"]
@@ -44,10 +43,6 @@ def visit(ask, requests, seed):
     for _ in range(requests):
         path = f"/{random.choice(['open', 'watched'])}/{random.choice('abc')}"
         ask(path, user_agent=random.choice(AGENTS), referer=random.choice(REFERERS))
-
-
-def count_all():
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 
 def reports(api):

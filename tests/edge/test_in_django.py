@@ -31,10 +31,10 @@ def test_django_answers_envoy_and_says_what_is_wrong(proxy, settings):
     for path, status in (("/free/a", 200), ("/premium/a?b=c", 402), ("/free/%252e%252e/premium/a", 402)):
         assert proxy.get(f"/v1/access/envoy{path}", headers={"Host": "pub.example"}).status == status
     nobody = proxy.get("/v1/access/forward", headers={"X-Forwarded-Uri": "/free/a", "X-Licensing-Key": "svc_sk_no"})
-    assert (nobody.status, nobody.error["code"]) == (401, "invalid_api_key")
+    assert nobody.status_and_code == (401, "invalid_api_key")
     settings.TRUSTED_PROXIES = []
     untrusted = proxy.get("/v1/access/forward", headers={"X-Forwarded-Uri": "/free/a"})
-    assert (untrusted.status, untrusted.error["param"]) == (400, "X-Forwarded-Uri")
+    assert untrusted.status_and_param == (400, "X-Forwarded-Uri")
 
 
 def test_django_identifies_crawlers(proxy, settings):

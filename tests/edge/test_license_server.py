@@ -76,8 +76,7 @@ def test_a_licence_for_some_items_opens_their_pattern(account, site, scope):
     item = factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk, tags=["fish"])
     named = {"content_ids": [item.pk], "tags": ["fish"], "policy_ids": [policy.pk]}
     held = factories.license(account, **{scope: named[scope]})
-    reply = ask_token(*factories.license_client(account))
-    assert claims_of(reply.json()["access_token"])["license_id"] == held.pk
+    assert claims_of(ask_token(*factories.license_client(account)).json()["access_token"])["license_id"] == held.pk
 
 
 def test_requests_may_be_written_in_other_ways(client):
@@ -113,8 +112,7 @@ def test_invalid_requests_get_errors_of_oauth(client, account, db, other_account
     twice = "grant_type=client_credentials&resource=https://pub.example/premium/*&resource=x"
     headers = {"Authorization": basic(made.pk, secret)}
     form = "application/x-www-form-urlencoded"
-    reply = Client().post("/olp/token", twice, content_type=form, headers=headers)
-    assert refused(reply) == (400, "invalid_request")
+    assert refused(Client().post("/olp/token", twice, content_type=form, headers=headers)) == (400, "invalid_request")
     assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
     reply = Client().get("/olp/token")
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")

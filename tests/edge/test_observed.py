@@ -100,8 +100,7 @@ def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condi
         return offers(policy, facts)
 
     monkeypatch.setattr(observed, "offers", note_question)
-    report = api.get("/v1/analytics/observed")
-    assert report["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
+    assert api.get("/v1/analytics/observed")["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
     assert len(priced) == questions
 
 

@@ -6,10 +6,9 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from analytics.models import AccessEvent
-from licensing.visits import counting
 from licensing.visits.models import Page
 from tests import factories
-from tests.edge.asking import READERS, event
+from tests.edge.asking import READERS, count_all, event
 
 PAGE = "https://pub.example/open/a"
 PLAIN = "http://pub.example/open/a"
@@ -20,10 +19,6 @@ YESTERDAY = (timezone.now() - timedelta(days=1)).replace(hour=12, minute=0, seco
 @pytest.fixture
 def site(account):
     return factories.site(account, {"/": factories.policy(account, READERS)}, host="pub.example", mode="observe")
-
-
-def count_all():
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 
 def pages_of(api, **query):

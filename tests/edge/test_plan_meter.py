@@ -73,7 +73,7 @@ def test_used_up_requests_of_the_api_close_no_page(ask, site, small, clock):
     assert [api.get(ME).status for _ in range(3)] == [200, 200, 429]
     assert ask("/premium/a").status == 200
     wrong = [ask("/premium/a", x_licensing_key="svc_sk_nope") for _ in range(61)][-1]
-    assert (wrong.status, wrong.error["code"]) == (429, "rate_limit_exceeded")
+    assert wrong.status_and_code == (429, "rate_limit_exceeded")
     assert ask("/premium/a").status == 200
 
 

@@ -78,5 +78,5 @@ def test_the_first_question_with_a_key_that_was_revoked_meanwhile_is_an_outage(a
     assert ask("/premium/a", x_licensing_key=text).status == 200
     revoke_api_key(ApiKey.objects.get(name="Proxy"))
     reply = ask("/premium/a", x_licensing_key=text, x_licensing_errors="503")
-    assert (reply.status, reply.error["code"]) == (503, "invalid_api_key")
+    assert reply.status_and_code == (503, "invalid_api_key")
     assert list(refused(clock.now)) == ["Proxy"]

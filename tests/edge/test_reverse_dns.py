@@ -9,9 +9,8 @@ from django.utils import timezone
 
 from kit.storage.microbatch import MicroBatch
 from licensing.edge.verification import reverse_dns
-from licensing.edge.verification.models import AddressName
+from licensing.edge.verification.models import AddressName, forget_outdated_names
 from licensing.edge.verification.reverse_dns import AddressNames, LookupFailed
-from licensing.edge.verification.stored_names import forget_outdated_names
 from tests.edge.asking import event
 from tests.edge.named_crawlers import ADDRESS, SEARCHED, SEEKER
 

@@ -67,17 +67,12 @@ def test_an_entry_with_unknown_uses_overrides_a_shorter_entry(account, rest):
     ]
 
 
-@pytest.mark.parametrize("unknown", ["allow", "deny"])
-def test_pages_of_a_pattern_without_a_policy_are_refused_only_where_unknown_pages_are(account, unknown):
-    refused = {"allow": [], "deny": ["Content-Usage: /a/* train-ai=n, ai-use=n, search=n"]}[unknown]
+@pytest.mark.parametrize(("unknown", "is_refused"), [("allow", False), ("deny", True)])
+def test_pages_without_a_policy_are_refused_only_where_unknown_pages_are(account, unknown, is_refused):
+    refused = ["Content-Usage: /a/* train-ai=n, ai-use=n, search=n"] if is_refused else []
     assert [line for line in robots(account, {"/a/*": None}, unknown=unknown) if "/a/" in line] == refused
-
-
-@pytest.mark.parametrize("unknown", ["allow", "deny"])
-def test_a_pattern_that_unknown_pages_override_promises_nothing(account, unknown):
-    said = {"/": [factories.ALLOW_ALL], "/*": None}
-    refused = "Content-Signal: search=no, ai-input=no, ai-train=no"
-    assert robots(account, said, unknown=unknown)[:1] == ([refused] if unknown == "deny" else [])
+    refused = ["Content-Signal: search=no, ai-input=no, ai-train=no"] if is_refused else []
+    assert robots(account, {"/": [factories.ALLOW_ALL], "/*": None}, unknown=unknown)[:1] == refused
 
 
 def test_an_item_that_differs_only_in_this_has_an_entry(account):

@@ -81,16 +81,12 @@ def test_a_newcomer_does_not_disable_the_documents_of_a_verified_site(api, publi
     assert (before.status_code, documents().content) == (200, before.content)
 
 
-def test_a_later_verified_site_does_not_replace_the_documents_of_the_first(api, other_api, published, site, theirs):
+def test_a_shared_host_has_the_documents_of_the_first_of_its_verified_sites(api, other_api, published, site, theirs):
     published.file_of(site, theirs)
+    assert documents().status_code in (400, 404)
     assert (verify(other_api, theirs).status, verify(api, site).status) == (200, 200)
     assert b"/theirs/" in documents().content
-
-
-def test_a_shared_host_publishes_nothing_until_a_site_is_verified(api, published, site, theirs):
-    assert documents().status_code in (400, 404)
-    published.file_of(site)
-    verify(api, site)
+    delete_site(theirs)
     assert b"/own/" in documents().content
 
 
@@ -102,14 +98,6 @@ def test_documents_of_a_key_are_those_of_its_account_and_private(api, account, o
     assert [reply.headers["Cache-Control"] for reply in (own, other)] == ["private, max-age=300"] * 2
     assert documents().headers["Cache-Control"] == "public, max-age=300"
     assert {one.strip() for one in own.headers["Vary"].split(",")} >= {"Host", "X-Licensing-Key"}
-
-
-def test_the_next_verified_site_is_published_when_the_first_is_deleted(api, other_api, published, site, theirs):
-    published.file_of(site, theirs)
-    verify(api, site)
-    verify(other_api, theirs)
-    delete_site(site)
-    assert b"/theirs/" in documents().content
 
 
 def test_an_unverified_site_of_a_shared_host_is_reported(api, published, site, theirs):
@@ -139,7 +127,7 @@ def test_a_record_is_shown_and_a_missing_one_reported(api, site, published, othe
     ]:
         published.file = failure
         refused = verify(api, site)
-        assert (refused.status, refused.error["param"]) == (422, "host")
+        assert refused.status_and_param == (422, "host")
         assert dns_record(site.pk) in refused.error["message"]
         assert said in refused.error["message"]
         assert api.get(f"/v1/sites/{site.pk}")["verifiedAt"] is None

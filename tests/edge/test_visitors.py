@@ -67,18 +67,11 @@ def test_the_visitors_address_is_a_fact(ask, site):
 @pytest.mark.parametrize(
     ("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 1), ("head", 1), ("FETCH", 1)]
 )
-def test_only_head_is_free(ask, account, site, method, charged):
-    site(LICENSED)
-    own, text = factories.api_key(account)
-    factories.license(account, own.pk, per_access="0.05")
-    reply = ask("/premium/a", x_forwarded_method=method, authorization=f"Bearer {text}")
-    assert reply.status == 200
-    assert LedgerEntry.objects.count() == charged
-
-
-def test_the_method_defaults_to_that_of_the_request(ask, account, site):
+def test_only_head_is_free_as_the_forwarded_method_or_that_of_the_request(ask, account, site, method, charged):
     site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")
     assert ask("/premium/a", method="HEAD", authorization=f"Bearer {text}").status == 200
     assert not LedgerEntry.objects.exists()
+    assert ask("/premium/a", x_forwarded_method=method, authorization=f"Bearer {text}").status == 200
+    assert LedgerEntry.objects.count() == charged

@@ -16,7 +16,7 @@ from config import upkeep
 from licensing.visits import counting, retention, usage
 from licensing.visits.models import EdgeUsage, Kind, Page, VisitsCounted
 from tests import factories
-from tests.edge.asking import READERS
+from tests.edge.asking import READERS, count_all
 from tests.lock_waits import late_copy
 
 AGENTS = {"Mozilla/5.0": "anonymous", "GPTBot/1.0": "unverified:gptbot", "Googlebot/2.1": "unverified:googlebot"}
@@ -36,11 +36,6 @@ def site(account):
         },
         host="pub.example",
     )
-
-
-def count_all():
-    """Count everything recorded, as if its minutes were over."""
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 
 def numbers(shown):
@@ -148,8 +143,7 @@ def test_another_accounts_pages_are_not_shown(ask, api, other_api, site):
     assert (report["pages"], report["folders"], report["byCrawler"], report["timeSeries"]) == ([], [], [], [])
     assert other_api.get("/v1/analytics/pages", siteId=site.pk).error["param"] == "siteId"
     for query in [{"period": "ever"}, {"groupBy": "day"}, {"siteId": "site_x"}, {"url": "x"}]:
-        reply = api.get("/v1/analytics/pages", **query)
-        assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
+        assert api.get("/v1/analytics/pages", **query).status_and_param == (400, next(iter(query)))
 
 
 def test_pages_beyond_the_bound_of_a_day_count_together(ask, api, site, monkeypatch):

@@ -95,8 +95,7 @@ STRING = {
 def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
     monkeypatch.setattr(HTTPMessageVerifier, "validate_created_and_expires", lambda *_, **__: None)  # they are of 2025
     message = Message("GET", "https://example.com/path/to/resource", headers)
-    result = verify_signature(message, "sig2", ('"@authority"', component), PUBLIC, max_age=None)
-    assert result.nonce is not None
+    assert verify_signature(message, "sig2", ('"@authority"', component), PUBLIC, max_age=None).nonce is not None
 
 
 def test_a_signer_is_identified_by_the_host_of_its_directory(ask, site):
@@ -171,14 +170,7 @@ def test_a_signature_is_refused_that_is(ask, site, changes):
     assert reply.headers["crawler-error"] == "InvalidSignature"
 
 
-def test_a_replayed_nonce_is_refused(ask, site):
-    site(FOR_SIGNER, factories.DENY_ALL)
-    headers = signed(nonce=b64encode(b"once").decode())
-    assert ask("/premium/a", **headers).status == 200
-    assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
-
-
-def test_a_nonce_of_one_signer_uses_up_none_of_anothers(ask, site, directories):
+def test_a_replayed_nonce_is_refused_and_uses_up_none_of_another_signers(ask, site, directories):
     both = ["agent:signer.example", "agent:browser.example"]
     site({**FOR_SIGNER, "conditions": {"requesterId": both}}, factories.DENY_ALL)
     directories.fetch = answering(published(OTHER.public_key().public_bytes_raw()))
@@ -186,7 +178,7 @@ def test_a_nonce_of_one_signer_uses_up_none_of_anothers(ask, site, directories):
     once = {"nonce": b64encode(b"once").decode()}
     for headers in (signed(**once), relabelled("browser", agent="https://browser.example", key=OTHER, **once)):
         assert ask("/premium/a", **headers).status == 200
-        assert told(ask("/premium/a", **headers))[2] == "invalid_signature"
+        assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
 
 
 def test_a_nonce_used_before_midnight_is_refused_after_it_in_another_process(clock):
@@ -369,8 +361,7 @@ def test_a_refused_signer_and_an_unverified_crawler_are_asked_for_a_signature(as
 def test_signature_headers_beyond_their_limits_are_refused(ask, site, header, end):
     site(FOR_SIGNER, factories.DENY_ALL)
     headers = signed()
-    reply = ask("/premium/a", **{**headers, header: headers[header] + end})
-    assert told(reply) == (400, "deny", "invalid_signature")
+    assert told(ask("/premium/a", **{**headers, header: headers[header] + end})) == (400, "deny", "invalid_signature")
 
 
 def test_more_signatures_of_this_kind_than_are_verified_are_refused(ask, site):

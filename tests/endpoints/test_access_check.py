@@ -45,12 +45,17 @@ def test_a_denied_check_is_a_200_with_the_rules_message(check):
     assert check()["id"] != check()["id"]
 
 
-def test_a_requesters_name_is_remembered(check):
-    assert check(requester="org_plain")["requester"] == {"id": "org_plain", "name": None}
-    check(requester={"id": "org_1", "name": "First"})
-    assert check(requester="org_1")["requester"]["name"] == "First"
-    assert check(requester={"id": "org_1", "name": "Second"})["requester"]["name"] == "First"
-    assert check(requester={"id": "org_1", "name": None})["requester"]["name"] == "First"
+def test_a_decision_without_a_policy_or_a_matching_rule_names_none(api, account):
+    def decide(policy):
+        item = factories.content(account, policy=policy)
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_nobody", "explain": True})
+
+    reply = decide(None)
+    assert [reply[name] for name in ("policyId", "policyVersion", "matchedRule", "trace")] == [None, None, None, []]
+    reply = decide(factories.policy(account, factories.ALLOW_LICENSED))
+    assert (reply["policyVersion"], reply["matchedRule"], reply["message"]) == (1, None, None)
+    reply = decide(factories.policy(account, factories.ALLOW_ALL))
+    assert reply["matchedRule"] == {"index": 0, "priority": None, "action": "allow"}
 
 
 def test_an_item_is_named_in_exactly_one_way(check, item):
@@ -62,8 +67,7 @@ def test_an_item_is_named_in_exactly_one_way(check, item):
         assert reply.status == 422
         assert reply.error["param"] in {"contentId", *other}
     for named in [{"contentId": None}, {"externalId": None, "source": None}]:
-        reply = check(**named)
-        assert (reply.status, reply.error["param"]) == (422, "contentId")
+        assert check(**named).status_and_param == (422, "contentId")
     assert check(contentId=item.pk, externalId=None, source=None).status == 200
 
 
@@ -72,8 +76,7 @@ def test_unknown_content_and_that_of_another_account_are_not_found(check, other_
         {"contentId": "cnt_" + "0" * 26}, {"contentId": "no-id"}, {"externalId": "unknown"},
         {"source": "https://example.com/unknown"},
     ]:  # fmt: skip
-        reply = check(**named)
-        assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+        assert check(**named).status_and_code == (404, "resource_not_found")
     for named in [{"contentId": item.pk}, {"externalId": item.external_id}, {"source": item.source}]:
         assert other_api.post("/v1/access/check", {**named, "requester": "org"}).status == 404
 
@@ -108,7 +111,7 @@ def test_values_within_bounds_are_accepted(check):
 def test_values_out_of_bounds_are_refused_by_name(api, item, check):
     """Values of other types are in tests/conventions/test_types.py."""
     reply = api.post("/v1/access/check", {"contentId": item.pk})
-    assert (reply.status, reply.error["param"]) == (422, "requester")
+    assert reply.status_and_param == (422, "requester")
     for fields, param in [
         ({"requester": None}, "requester"), ({"requester": ""}, "requester"), ({"requester": "x" * 256}, "requester"),
         ({"requester": {}}, "requester.id"), ({"requester": {"name": "Acme"}}, "requester.id"),

@@ -45,7 +45,7 @@ def test_a_rule_kept_in_the_draft_keeps_its_remaining_limit(api, account, rehear
 def test_a_wrong_draft_is_refused_by_name(rehearse):
     for dry_run in [{"dryRun": False}, {"dryRun": None}]:
         reply = rehearse({"rules": [ALLOW_ALL]}, **dry_run)
-        assert (reply.status, reply.error["param"]) == (422, "policy")
+        assert reply.status_and_param == (422, "policy")
     for draft, param in [
         ("pol_1", "policy"), ([], "policy"), ({"rules": None}, "policy.rules"), ({"rules": {}}, "policy.rules"),
         ({"rules": [ALLOW_ALL] * 101}, "policy.rules"), ({"rules": [1]}, "policy.rules[0]"),
@@ -54,8 +54,7 @@ def test_a_wrong_draft_is_refused_by_name(rehearse):
         ({"defaultAction": "maybe"}, "policy.defaultAction"), ({"defaultAction": None}, "policy.defaultAction"),
         ({"id": "pol_1"}, "policy.id"),
     ]:  # fmt: skip
-        reply = rehearse(draft)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert rehearse(draft).status_and_param == (422, param)
 
 
 def test_a_batch_has_a_draft_for_all_or_one_for_each(api, item):
@@ -72,5 +71,4 @@ def test_a_batch_has_a_draft_for_all_or_one_for_each(api, item):
         ({"checks": [{"policy": {"rules": [{}]}}]}, "checks[0].policy.rules[0].action"),
         ({"policy": {"rules": [{}]}, "checks": [{}]}, "policy.rules[0].action"),
     ]:
-        reply = batch(**fields)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert batch(**fields).status_and_param == (422, param)

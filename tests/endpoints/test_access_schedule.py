@@ -35,28 +35,3 @@ def test_no_answer_is_kept_past_a_clock_change_that_ends_the_hours(api, account,
     clock.set("2026-10-25T01:00:00Z")
     again = api.post("/v1/access/check", body)
     assert [(one["allowed"], one["cacheFor"]) for one in (first, again)] == [(True, 15), (False, 60)]
-
-
-def test_a_simulation_decides_by_the_time_of_the_recorded_decision(api, policy, check, clock):
-    for moment in ("2026-06-01T08:00:00Z", "2026-06-01T17:00:00Z", "2026-06-07T08:00:00Z"):
-        clock.set(moment)
-        check()
-    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
-    assert (same["total"], same["unchanged"]) == (3, 3)
-    sundays = {**IN_WORKING_HOURS, "conditions": {"schedule": {"days": "sun", "timeZone": "UTC"}}}
-    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [sundays]})
-    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (1, 1)
-
-
-def test_rules_and_tests_of_a_policy_may_have_schedules(api):
-    def test(at, allowed):
-        return {"requester": {"id": "org"}, "permission": "read", "at": at, "expect": {"allowed": allowed}}
-
-    body = {"name": "Working hours", "rules": [IN_WORKING_HOURS]}
-    tests = [test("2026-06-01T08:00:00Z", True), test("2026-06-06T08:00:00Z", False), test("9999-12-31", False)]
-    assert api.post("/v1/policies", {**body, "tests": tests}).status == 201
-    assert api.post("/v1/policies", {**body, "tests": [test("2026-06-01", True)]}).error["param"] == "tests[0]"
-    rule = {**IN_WORKING_HOURS, "conditions": {"schedule": {**WORK, "timeZone": "Berlin"}}}
-    reply = api.post("/v1/policies", {"name": "Working hours", "rules": [rule]})
-    assert (reply.status, reply.error["param"]) == (422, "rules[0].conditions.schedule.timeZone")
-    assert reply.error["message"].endswith("Did you mean Europe/Berlin?")

@@ -49,18 +49,11 @@ def test_settings_of_the_account_can_be_changed(api):
     assert {name: changed[name] for name in after} == {name: api.get(ME)[name] for name in after} == after
     [entry] = AuditEntry.objects.filter(action="account.updated")
     assert set(entry.changes) == set(after)
-    refused = api.patch(ME, {"timeZone": "Berlin"})
-    assert refused.error["message"].endswith("Did you mean Europe/Berlin?")
+    assert api.patch(ME, {"timeZone": "Berlin"}).error["message"].endswith("Did you mean Europe/Berlin?")
     assert api.patch(ME, {"unknownHost": "allow"})["unknownHost"] == api.get(ME)["unknownHost"] == "allow"
 
 
-def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account):
-    for _ in range(2):
-        api.patch(ME, {"unknownHost": "deny"})
-    api.patch(ME, {})
-    api.patch(ME, api.get(ME).body)
-    [entry] = AuditEntry.objects.filter(action="account.updated")
-    assert (entry.resource_id, entry.changes) == (account.pk, {"unknownHost": ["allow", "deny"]})
+def test_a_changed_plan_is_shown(api, account):
     update_account(account, {"plan": "starter", "requests_per_minute": None, "requests_per_day": None})
     assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)
 

@@ -54,8 +54,7 @@ def test_an_account_without_checks_gets_zeros_for_thirty_days(api, item):
 
 def test_everything_since_the_first_check_is_there(api, clock, checked):
     clock.advance(days=2)
-    report = api.get(PATH, period="all").body
-    assert [bucket["requests"] for bucket in report["timeSeries"]] == [5, 0, 0]
+    assert [bucket["requests"] for bucket in api.get(PATH, period="all").body["timeSeries"]] == [5, 0, 0]
 
 
 def test_a_check_made_before_midnight_is_yesterdays(api, account, clock):

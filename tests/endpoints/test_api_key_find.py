@@ -48,12 +48,11 @@ def test_a_key_that_has_ended_is_found_with_its_state(api, leaked, clock):
 def test_only_texts_of_keys_of_the_account_are_found(api, other_api, leaked, account):
     for text in ["svc_sk_", "x", "svc_sk_" + "0" * 34, "é", UNKNOWN, factories.license_client(account)[1]]:
         reply = api.post(FIND, {"key": text})
-        assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+        assert reply.status_and_code == (404, "resource_not_found")
         assert reply.error["message"] == "There is no API key with this text."
     assert other_api.post(FIND, {"key": leaked[1]}).status == 404
     for body in [{}, {"key": ""}, {"key": "x" * 256}]:
-        reply = api.post(FIND, body)
-        assert (reply.status, reply.error["param"]) == (422, "key")
+        assert api.post(FIND, body).status_and_param == (422, "key")
 
 
 def test_it_is_counted_as_any_request(account, leaked, clock):

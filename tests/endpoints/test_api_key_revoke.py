@@ -17,7 +17,7 @@ def test_a_revoked_key_is_returned_with_its_end_and_refused_at_once(api, key, cl
     assert (ended.status, ended["revokedAt"]) == (200, "2026-03-04T05:06:07.250000Z")
     assert ended.body == {**before, "revokedAt": ended["revokedAt"], "lastUsedAt": ended["lastUsedAt"]}
     reply = holder.get("/v1/content")
-    assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+    assert reply.status_and_code == (401, "invalid_api_key")
     assert "revoked" in reply.error["message"]
     assert api.get("/v1/content").status == 200
     clock.advance(hours=1)

@@ -74,7 +74,7 @@ def test_entries_of_policies_and_rotations_name_what_they_concern(api, last, acc
 def test_the_log_begins_with_the_account_and_is_not_for_public_keys(api, account):
     assert len(auditlog.entries(account=account)) == 2  # the account and the key
     reply = api.post("/v1/api-keys", {"name": "x", "type": "public", "permissions": ["content:read", "audit:read"]})
-    assert (reply.status, reply.error["param"]) == (422, "permissions[1]")
+    assert reply.status_and_param == (422, "permissions[1]")
     [entry] = api.get("/v1/audit", resourceId=account.pk)["data"]
     assert [entry["action"], entry["actorType"], entry["actorId"]] == ["account.created", "system", None]
     assert entry["changes"]["plan"] == [None, "enterprise"]

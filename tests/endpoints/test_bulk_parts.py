@@ -101,5 +101,5 @@ def test_another_body_with_the_key_of_an_unfinished_request_is_refused(api, monk
         context.setattr(bulk, "let_others_write", Mock(side_effect=RuntimeError("killed")))
         assert api.post("/v1/content/bulk", {"items": [item(1), item(2), item(3)]}, headers=KEY).status == 500
     reply = api.post("/v1/content/bulk", {"items": [item(4)]}, headers=KEY)
-    assert (reply.status, reply.error["code"]) == (422, "idempotency_mismatch")
+    assert reply.status_and_code == (422, "idempotency_mismatch")
     assert api.get("/v1/content")["totalCount"] == 2

@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from django.db import IntegrityError, connection
-from django.test.utils import CaptureQueriesContext
+from django.db import IntegrityError
 
 from licensing.content import upserts
 from licensing.content.models import Content
@@ -150,21 +149,6 @@ def test_a_body_holds_rows_up_to_1_mib(api):
     assert statuses(api.post("/v1/content/bulk", body(1024 * 1024), headers={"Idempotency-Key": "k"})) == [201] * 900
     assert api.post("/v1/content/bulk", body(1024 * 1024 + 1)).status == 413
     assert api.post("/v1/content/bulk", {"items": [{"title": "x"}], "more": 1}).error["param"] == "more"
-
-
-@pytest.mark.usefixtures("in_one_part")
-def test_a_thousand_rows_take_as_many_statements_as_ten(api, account):
-    policy = factories.policy(account).pk
-
-    def statements(prefix, count):
-        rows = [{"externalId": f"{prefix}{n}", "title": "x", "policyId": policy} for n in range(count)]
-        send(api, *rows[: count // 2])
-        with CaptureQueriesContext(connection) as captured:
-            assert statuses(send(api, *rows)) == [200] * (count // 2) + [201] * (count - count // 2)
-        return [query["sql"] for query in captured if not query["sql"].startswith(("INSERT", "SAVEPOINT", "RELEASE"))]
-
-    statements("warm", 2)
-    assert len(statements("a", 10)) == len(statements("b", 1000))
 
 
 def test_each_row_that_changes_something_leaves_an_audit_entry(api):

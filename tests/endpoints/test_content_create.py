@@ -62,8 +62,7 @@ def test_a_policy_must_exist_in_the_account(api, other_account, account):
     api.delete(f"/v1/policies/{deleted}")
     theirs = factories.policy(other_account).pk
     for policy_id in ["pol_" + "0" * 26, "pol_nonsense", "cnt_" + "0" * 26, "", theirs, deleted]:
-        reply = api.post("/v1/content", {"title": "x", "policyId": policy_id})
-        assert (reply.status, reply.error["param"]) == (422, "policyId")
+        assert api.post("/v1/content", {"title": "x", "policyId": policy_id}).status_and_param == (422, "policyId")
 
 
 def test_an_external_id_is_unique_among_the_items_of_an_account(api, other_api):

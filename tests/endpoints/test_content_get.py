@@ -25,11 +25,10 @@ def test_a_policy_is_embedded_only_on_request_and_with_permission(api, account, 
     reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
     for refused in ["/v1/content", "/v1/content/cnt_none"]:
         reply = reader.get(refused, expand="policy")
-        assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+        assert reply.status_and_code == (403, "insufficient_permissions")
         assert "policies:read" in reply.error["message"]
     for expand in ["", "polcy", "policy,stats", "policy,", "Policy"]:
-        reply = api.get(path, expand=expand)
-        assert (reply.status, reply.error["param"]) == (400, "expand")
+        assert api.get(path, expand=expand).status_and_param == (400, "expand")
 
 
 def test_an_item_and_its_stats_are_read_by_one_query(api, account):

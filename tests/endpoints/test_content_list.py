@@ -32,5 +32,4 @@ def test_each_policy_can_be_embedded(api, account):
     assert linked["policy"] == api.get(f"/v1/policies/{policy.pk}").body
     assert linked["policyId"] == policy.pk
     assert without["policy"] is None
-    reply = api.get("/v1/content", expand="stats")
-    assert (reply.status, reply.error["param"]) == (400, "expand")
+    assert api.get("/v1/content", expand="stats").status_and_param == (400, "expand")

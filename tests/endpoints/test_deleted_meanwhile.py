@@ -25,4 +25,4 @@ def test_the_keys_of_an_account_that_is_deleted_are_refused_at_once(api, account
     delete_account(account)
     checks = [check, {**check, "requester": "org_new"}, {**check, "dryRun": True}, {**check, "contentId": "cnt_none"}]
     for reply in [*(api.post("/v1/access/check", one) for one in checks), api.get("/v1/content")]:
-        assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+        assert reply.status_and_code == (401, "invalid_api_key")

@@ -32,7 +32,7 @@ def test_a_retry_of_a_request_whose_reply_named_the_person_is_refused_and_does_n
     written = AuditEntry.objects.count() - before[1]
     for path, body in naming:
         again = api.post(path, body, headers={"Idempotency-Key": path})
-        assert (again.status, again.error["code"]) == (409, "idempotency_conflict"), path
+        assert again.status_and_code == (409, "idempotency_conflict"), path
         assert "a customer that it named was erased" in again.error["message"], path
     assert (AccessEvent.objects.count(), AuditEntry.objects.count() - written) == before
     again = api.post("/v1/access/check", others, headers={"Idempotency-Key": "other"})

@@ -1,13 +1,13 @@
 import os
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
-from django.db import connection
 
 from accounts.models import AuditEntry
 from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
+from tests.lock_waits import at_once
 
 SYNCHRONISED = int(os.environ.get("SYNC_LICENSES") or 20)
 LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
@@ -49,8 +49,7 @@ def test_it_is_kept_shown_and_found_by_its_external_id(api, path, body):
 
 @either
 def test_metadata_is_merged_by_key(api, path, body):
-    reply = api.post(path, {**body, "metadata": {f"k{n}": n for n in range(51)}})
-    assert (reply.status, reply.error["param"]) == (422, "metadata")
+    assert api.post(path, {**body, "metadata": {f"k{n}": n for n in range(51)}}).status_and_param == (422, "metadata")
     made = api.post(path, {**body, "metadata": {"a": 1, "b": 1, "c": "x"}})["id"]
     changed = api.patch(f"{path}/{made}", {"metadata": {"a": True, "b": 1.0, "c": None, "d": "y"}})
     assert changed["metadata"] == {"a": True, "b": 1.0, "d": "y"}
@@ -68,7 +67,7 @@ def test_a_taken_external_id_is_a_conflict(api, other_api, path, body):
         api.post(path, {**body, "externalId": "crm-1"}),
         api.patch(f"{path}/{second}", {"externalId": "crm-1"}),
     ):
-        assert (reply.status, reply.error["code"]) == (409, "resource_already_exists")
+        assert reply.status_and_code == (409, "resource_already_exists")
         assert reply.error["param"] == "externalId"
     assert api.patch(f"{path}/{second}", {"externalId": "crm-2"}).status == 200
     assert other_api.post(path, {**body, "externalId": "crm-1"}).status == 201
@@ -121,8 +120,7 @@ def test_the_same_external_id_twice_is_a_conflict_of_the_later_row(api):
 
 def test_a_row_can_take_the_external_id_that_an_earlier_row_gives_up(api):
     held = api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})["id"]
-    rows = [{"id": held, "externalId": "crm-2"}, {**LICENSE, "externalId": "crm-1"}]
-    assert sync(api, rows) == [200, 201]
+    assert sync(api, [{"id": held, "externalId": "crm-2"}, {**LICENSE, "externalId": "crm-1"}]) == [200, 201]
     assert sync(api, [{"id": held, "externalId": "crm-1"}]) == [409]
 
 
@@ -156,19 +154,14 @@ def test_the_external_ids_of_rows_hold_where_each_is_written_alone(api, monkeypa
 @either
 def test_of_simultaneous_requests_with_one_external_id_one_creates(path, body):
     account = factories.account()
-    client = ApiClient(factories.key_text(account))
+    client, row = ApiClient(factories.key_text(account)), {**body, "externalId": "crm-1"}
 
     def create(number):
-        try:
-            if path == "/v1/licenses" and number % 2:
-                rows = [{**body, "externalId": "crm-1"}]
-                return client.post("/v1/licenses/bulk", {"items": rows})["data"][0]["status"]
-            return client.post(path, {**body, "externalId": "crm-1"}).status
-        finally:
-            connection.close()
+        if path == "/v1/licenses" and number % 2:
+            return client.post("/v1/licenses/bulk", {"items": [row]})["data"][0]["status"]
+        return client.post(path, row).status
 
-    with ThreadPoolExecutor(6) as pool:
-        statuses = list(pool.map(create, range(12)))
+    statuses = at_once(*(partial(create, number) for number in range(12)))
     assert statuses.count(201) == 1
     assert set(statuses) <= {200, 201, 409}
     assert client.get(path)["totalCount"] == 1

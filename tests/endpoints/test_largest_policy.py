@@ -16,7 +16,7 @@ def stored(account):
 
 def test_rules_of_at_most_64_kib_are_saved(api, account):
     reply = api.post("/v1/policies", {"name": "Larger", "rules": TOO_MANY})
-    assert (reply.status, reply.error["param"]) == (422, "rules")
+    assert reply.status_and_param == (422, "rules")
     assert reply.error["message"].startswith(SAID)
     assert not Policy.objects.of(account.pk).exists()
     assert api.post("/v1/policies", {"name": "Largest", "rules": largest.rules()}).status == 201
@@ -25,10 +25,9 @@ def test_rules_of_at_most_64_kib_are_saved(api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     check = {"contentId": item.pk, "requester": "r", "dryRun": True, "policy": {"rules": TOO_MANY}}
     reply = api.post("/v1/access/check", check)
-    assert (reply.status, reply.error["param"]) == (422, "policy.rules")
+    assert reply.status_and_param == (422, "policy.rules")
     for path in ("/v1/policies/lint", f"/v1/policies/{item.policy_id}/simulate"):
-        reply = api.post(path, {"rules": TOO_MANY})
-        assert (reply.status, reply.error["param"]) == (422, "rules")
+        assert api.post(path, {"rules": TOO_MANY}).status_and_param == (422, "rules")
     rules = [{"action": "deny", "conditions": {"category": ["\x01" * 200 + f"{number:03d}" for number in range(60)]}}]
     assert api.post("/v1/policies", {"name": "Escaped", "rules": rules}).error["param"] == "rules"
 

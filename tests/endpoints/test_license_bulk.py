@@ -1,9 +1,7 @@
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
-from django.test.utils import CaptureQueriesContext
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rollups.roll_up import roll_up
@@ -11,7 +9,7 @@ from kit.http.errors import ValidationFailed
 from licensing.licenses import bulk, charges
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from tests import auditlog, factories
+from tests import auditlog
 from tests.endpoints.bulk_rows import params, statuses
 from tests.endpoints.license_rows import NEW, PRICE, send
 
@@ -153,24 +151,6 @@ def test_the_rows_of_a_body_have_a_bounded_number_of_names(api, monkeypatch):
     monkeypatch.setattr(bulk, "MAX_SCOPE_ENTRIES", 5)
     assert send(api, *({"id": one, "tags": []} for one in held)).error["param"] == "items"
     assert statuses(send(api, *({"id": one, "tags": []} for one in held[:2]))) == [200, 200]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("in_one_part")
-def test_many_rows_take_as_many_statements_as_few(api, account):
-    item = factories.content(account).pk
-
-    def statements(prefix, count):
-        rows = [{**NEW, "requesterId": f"{prefix}{n}", "contentIds": [item], "price": PRICE} for n in range(count)]
-        made = [one["license"]["id"] for one in send(api, *rows)["data"]]
-        again = [{"id": one, "price": {"amount": 1, "currency": "EUR"}, "requesterName": "x"} for one in made]
-        with CaptureQueriesContext(connection) as captured:
-            assert statuses(send(api, *rows, *again)) == [201] * count + [200] * count
-        verbs = ("INSERT", "SAVEPOINT", "RELEASE", "UPDATE")  # SQLite takes only so many rows in one of these
-        return [query["sql"] for query in captured if not query["sql"].startswith(verbs)]
-
-    statements("warm", 2)
-    assert len(statements("a", 5)) == len(statements("b", 300))
 
 
 def test_a_check_that_begins_after_the_reply_sees_the_licence(api, item):

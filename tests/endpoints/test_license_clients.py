@@ -30,8 +30,7 @@ def test_a_client_comes_with_its_secret_once(api, account):
     first, second = create(api), create(api)
     assert not works(first["id"], second["secret"])
     for fields, param in [({"requesterId": ""}, "requesterId"), ({"name": 1}, "name")]:
-        reply = create(api, **fields)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert create(api, **fields).status_and_param == (422, param)
 
 
 def test_a_secret_ends_with_rotation_and_revocation_which_are_audited(api):
@@ -47,8 +46,7 @@ def test_a_secret_ends_with_rotation_and_revocation_which_are_audited(api):
     assert revoked["revokedAt"] is not None
     assert not works(made["id"], third["secret"])
     assert api.delete(path)["revokedAt"] == revoked["revokedAt"]
-    again = api.post(f"{path}/rotate", {})
-    assert (again.status, again.error["code"]) == (409, "resource_revoked")
+    assert api.post(f"{path}/rotate", {}).status_and_code == (409, "resource_revoked")
     entries = auditlog.entries(resource_id=made["id"])
     assert [entry.action.removeprefix("license_client.") for entry in entries] == [
         "created", "rotated", "rotated", "revoked",

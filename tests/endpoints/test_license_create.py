@@ -45,7 +45,7 @@ def test_every_field_is_kept(create, api, account):
 def test_a_wrong_or_missing_value_is_named(api, create):
     for name in ["requesterId", "licenseType"]:
         reply = api.post("/v1/licenses", {key: value for key, value in BODY.items() if key != name})
-        assert (reply.status, reply.error["param"]) == (422, name)
+        assert reply.status_and_param == (422, name)
     for fields, param in [
         ({"requesterId": ""}, "requesterId"), ({"requesterId": "x" * 256}, "requesterId"),
         ({"requesterName": " "}, "requesterName"), ({"licenseType": " "}, "licenseType"),

@@ -188,7 +188,7 @@ def test_an_invalid_fee_is_refused_by_its_field(api):
         ({"amount": 5, "currency": "EUR"}, "fee.every"),
     ]:
         reply = api.post("/v1/licenses", {"requesterId": "org_acme", "licenseType": "commercial", "fee": fee})
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert reply.status_and_param == (422, param)
 
 
 def test_bulk_rows_have_fees(api, clock):

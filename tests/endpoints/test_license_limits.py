@@ -38,7 +38,7 @@ def test_the_total_size_of_the_licences_of_a_requester_is_limited(api, issue, ac
     item, policy = factories.content(account), factories.policy(account)
     assert issue(contentIds=[item.pk], policyIds=[policy.pk], tags=tags(4)).status == 201
     refused = issue(tags=tags(5))
-    assert (refused.status, refused.error["param"]) == (422, "requesterId")
+    assert refused.status_and_param == (422, "requesterId")
     assert "10 items, tags and policies" in refused.error["message"]
     assert issue(tags=tags(4)).status == 201
 

@@ -1,10 +1,9 @@
 from collections import Counter
 from datetime import UTC, datetime
 from decimal import Decimal
-from threading import Barrier, Thread
+from functools import partial
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
@@ -12,6 +11,7 @@ from analytics.rollups.roll_up import roll_up
 from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
+from tests.lock_waits import at_once
 
 BODY = {
     "requesterId": "org_acme", "requesterName": "Acme", "licenseType": "commercial", "tags": ["law"],
@@ -63,8 +63,7 @@ def test_a_licence_can_be_sent_back_although_its_items_were_deleted(api, account
         assert api.delete(path).status == 200
     assert change(**held).body["contentIds"] == [item]
     assert change(policyIds=[policy])["policyIds"] == [policy]
-    reply = change(contentIds=[item, other])
-    assert (reply.status, reply.error["param"]) == (422, "contentIds[1]")
+    assert change(contentIds=[item, other]).status_and_param == (422, "contentIds[1]")
     assert change(contentIds=[])["contentIds"] == []
     assert change(contentIds=[item]).status == 422
 
@@ -76,8 +75,7 @@ def test_a_wrong_value_is_named_and_changes_nothing(change, api, held):
         ({"contentIds": ["cnt_x"]}, "contentIds[0]"), ({"price": {"amount": 5}}, "price.currency"),
         ({"price": {"currency": "EUR"}}, "price.amount"), ({"licenseType": None}, "licenseType"),
     ]:  # fmt: skip
-        reply = change(**fields)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert change(**fields).status_and_param == (422, param)
     assert api.get(f"/v1/licenses/{held['id']}").body == held
 
 
@@ -130,20 +128,12 @@ def test_a_revoked_licence_says_so_and_stays_as_it_is(revoke, api, held, clock, 
     for body in (None, None, {}):
         reply = revoke(body)
         assert (reply.status, reply.body) == (200, revoked)
-    reply = revoke({"reason": "x"})
-    assert (reply.status, reply.error["param"]) == (422, "reason")
-    reply = change(expiresAt="2998-01-01")
-    assert (reply.status, reply.error["code"]) == (409, "resource_revoked")
+    assert revoke({"reason": "x"}).status_and_param == (422, "reason")
+    assert change(expiresAt="2998-01-01").status_and_code == (409, "resource_revoked")
     assert api.get(f"/v1/licenses/{held['id']}").body == revoked
     assert booked() == {("2026-01-31", "EUR", "commercial"): "12.500000"}
     roll_up()
     assert RequesterRevenue.objects.get().amount == Decimal("12.5")
-
-
-def test_revoking_can_be_retried_with_a_key(revoke):
-    for body in [None, {}]:
-        first, second = (revoke(body, headers={"Idempotency-Key": "one"}) for _ in range(2))
-        assert (second.status, second.body, second.headers["Idempotent-Replayed"]) == (200, first.body, "true")
 
 
 def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):
@@ -173,20 +163,13 @@ def test_simultaneous_changes_leave_a_ledger_that_adds_up(transactional_db):
     account = factories.account()
     api = ApiClient(factories.key_text(account))
     path = "/v1/licenses/" + api.post("/v1/licenses", BODY)["id"]
-    start = Barrier(4)
 
     def change(worker):
-        start.wait()
         for n in range(5):
             price = {"amount": worker + n, "currency": "EUR"}
             assert api.patch(path, {"price": price, "startsAt": f"2026-02-0{worker + 1}"}).status == 200
-        connection.close()
 
-    threads = [Thread(target=change, args=[worker]) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(change, worker) for worker in range(4)))
     held = api.get(path)
     assert LedgerEntry.objects.count() > 20
     price = f"{held['price']['amount']}.000000"

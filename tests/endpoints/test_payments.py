@@ -54,7 +54,7 @@ def test_a_payment_of_a_known_external_id_is_recorded_once(pay):
     others = {"amount": "7", "kind": "payout", "currency": "EUR", "note": "Late", "receivedAt": "2026-03-01"}
     for name, value in others.items():
         other = pay(**{"amount": "5", "externalId": "inv-1", name: value})
-        assert (other.status, other.error["param"]) == (409, "externalId")
+        assert other.status_and_param == (409, "externalId")
         assert first["id"] in other.error["message"]
     assert Payment.objects.count() == 1
 
@@ -66,7 +66,7 @@ def test_a_wrong_payment_or_price_of_a_grant_is_refused(pay, api, account):
         ({"receivedAt": "1990-01-01"}, "receivedAt"),
     ]:  # fmt: skip
         reply = pay(**fields)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert reply.status_and_param == (422, param)
     wallet = f"/v1/wallets/{factories.wallet(account)['wallet']}/grants"
     price = {"amount": "5", "currency": "EUR"}
     for body, param in (
@@ -74,8 +74,7 @@ def test_a_wrong_payment_or_price_of_a_grant_is_refused(pay, api, account):
         ({"paid": {**price, "amount": 0}}, "paid.amount"),
         ({"paid": {**price, "currency": "access"}}, "paid.currency"),
     ):
-        reply = api.post(wallet, {"amount": 5, **body})
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert api.post(wallet, {"amount": 5, **body}).status_and_param == (422, param)
     narrow = ApiClient(factories.key_text(account, permissions=["licenses:write"]))
     assert narrow.post(wallet, {"amount": 5}).status == 201
     refused = narrow.post(wallet, {"amount": 5, "paid": price})
@@ -191,7 +190,7 @@ def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):
     assert voided.body == {**wrong.body, "voidedAt": "2026-03-04T06:06:07.250000Z", "voidReason": "Typing error"}
     assert api.get("/v1/payments")["data"] == [right.body, voided.body]
     again = void(api, wrong)
-    assert (again.status, again.error["code"]) == (409, "resource_already_exists")
+    assert again.status_and_code == (409, "resource_already_exists")
     assert "was voided on 2026-03-04" in again.error["message"]
     assert pay("500", externalId="inv-1").body == voided.body  # the number stays used
     for reason in ("", None):

@@ -1,6 +1,4 @@
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from licensing.policies import bulk
 from licensing.policies.models import Policy, PolicyRevision
@@ -65,8 +63,7 @@ def test_a_change_holds_for_the_next_check(api, account):
 def test_the_rules_of_all_policies_of_a_body_have_a_bounded_size(api, monkeypatch):
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
     monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
-    reply = send(api, {"externalId": "a", "name": "B"})
-    assert (reply.status, reply.error["param"]) == (422, "items")
+    assert send(api, {"externalId": "a", "name": "B"}).status_and_param == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]
 
 
@@ -101,17 +98,3 @@ def test_an_external_id_can_move_in_one_request_and_is_freed_by_deletion(api, ot
     assert [row["policy"]["externalId"] for row in moved["data"]] == ["c", "a"]
     api.delete(f"/v1/policies/{one['id']}")
     assert statuses(send(api, {"externalId": "c", "name": "Next"}, {"id": one["id"], "name": "B"})) == [201, 422]
-
-
-@pytest.mark.usefixtures("in_one_part")
-def test_the_statements_do_not_depend_on_the_rows(api):
-    def number_for(rows):
-        with CaptureQueriesContext(connection) as queries:
-            assert set(statuses(send(api, *rows))) <= {200, 201}
-        return len(queries)
-
-    many = [{"externalId": f"plan-{n}", "name": f"Plan {n}", "rules": [ALLOW]} for n in range(50)]
-    number_for([{"externalId": "first", "name": "A"}])
-    assert number_for(many) == number_for([{"externalId": "one", "name": "A"}])
-    changed = [{**row, "name": "Changed"} for row in many]
-    assert number_for(changed) == number_for([{"externalId": "one", "name": "B"}])

@@ -8,7 +8,7 @@ def test_a_policy_comes_back_as_it_was_sent(api):
     reply = api.post("/v1/policies", FULL)
     assert reply.status == 201
     assert api.get(f"/v1/policies/{reply['id']}").body == reply.body
-    created = reply.body
+    created = dict(reply.body)
     assert re.fullmatch(r"pol_[0-9a-z]{26}", created.pop("id"))
     assert A_TIMESTAMP(created.pop("created"))
     given_none = {"externalId": None, "metadata": {}}
@@ -17,6 +17,8 @@ def test_a_policy_comes_back_as_it_was_sent(api):
     assert (closed.status, again.status) == (201, 201)
     assert set(closed.body) == {*created, "id", "created"}
     assert (closed["description"], closed["rules"], closed["defaultAction"]) == (None, [], "deny")
+    whole = {"object": "list", "data": [again.body, closed.body, reply.body], "hasMore": False, "totalCount": 3}
+    assert api.get("/v1/policies").body == whole
 
 
 def test_values_out_of_bounds_are_refused_by_name(api):

@@ -8,6 +8,7 @@ def test_a_deleted_policy_is_not_found(api, policy):
         api.delete(f"/v1/policies/{policy.pk}")
         body = {"PATCH": {"name": "x"}, "POST": {"version": 1}}.get(method)
         assert api.request(method, f"/v1/policies/{policy.pk}{path}", body).status == 404
+    assert api.get("/v1/policies")["totalCount"] == 0
 
 
 def test_a_linked_policy_stays_until_nothing_links_to_it_and_its_decisions_outlive_it(api, account, policy, item):

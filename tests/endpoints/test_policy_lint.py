@@ -30,8 +30,7 @@ def test_a_finding_has_a_path_a_code_and_a_message(lint, api):
         ({"priority": 7}, {"priority": 7}, "both have the priority 7, and it stands first in the list."),
     ]:
         rules = [{"action": "allow", "conditions": {"hasValidLicense": True}, **fields} for fields in (earlier, later)]
-        found = {one["path"]: one["message"] for one in lint(*rules)["findings"]}
-        assert found["rules[1]"].endswith(why)
+        assert {one["path"]: one["message"] for one in lint(*rules)["findings"]}["rules[1]"].endswith(why)
     assert lint(ALLOW_ALL)["findings"] != []
     assert api.post("/v1/policies", {"name": "Open", "rules": [ALLOW_ALL]}).status == 201
 
@@ -61,8 +60,7 @@ def test_invalid_policies_are_refused_instead_of_linted(api):
         ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
         ({"defaultAction": None}, "defaultAction"),
     ]:
-        reply = api.post("/v1/policies/lint", body)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert api.post("/v1/policies/lint", body).status_and_param == (422, param)
 
 
 def test_findings_of_the_largest_policies_are_limited(lint, api, account):

@@ -118,8 +118,7 @@ def test_a_limits_window_that_began_before_the_period_is_counted_from_its_own_be
     check(), check()
     clock.set("2026-03-20T12:00:00+00:00")
     check()
-    reply = simulate(rules=[limited(2, "month")], period="7d")
-    assert counts(reply) == (1, 1, 0)
+    assert counts(simulate(rules=[limited(2, "month")], period="7d")) == (1, 1, 0)
 
 
 def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, account, policy, item):
@@ -219,8 +218,7 @@ def test_a_malformed_simulation_is_refused(simulate, clock):
         ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"), ({"limit": 0}, "limit"),
         ({"limit": 100_001}, "limit"),
     ]:  # fmt: skip
-        reply = simulate(**body)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert simulate(**body).status_and_param == (422, param)
     with pytest.raises(ValidationFailed):
         simulation.resolve_window(clock.now, "7d", clock.now, clock.now)
 

@@ -116,6 +116,8 @@ def test_a_test_can_say_all_that_a_rule_looks_at(api, account):
         ({"before": "2020-01-01"}, {"at": "2019-06-01"}),
         ({"after": "2999-01-01"}, {"at": "2999-01-01T00:00:00Z"}),
         ({"after": "2020-01-01"}, {"at": None}),
+        ({"schedule": {"days": "mon", "timeZone": "UTC"}}, {"at": "2026-06-01"}),
+        ({"attributes": {"seats": {"gte": 10}}}, {"requester": {"id": "x", "attributes": {"seats": 10}}}),
         ({"licenseType": "gold"}, {"requester": {"id": "x", "licenseType": "gold"}}),
         ({"hasValidLicense": True}, {"requester": {"id": "x", "licenses": [{"licenseType": "gold"}]}}),
         (
@@ -166,6 +168,7 @@ def test_invalid_tests_are_refused_by_name(api, policy):
         ({**READS, "content": {"tags": ["x"] * 51}}, "tests[0].content.tags"),
         ({**READS, "context": {"ip": "here"}}, "tests[0].context.ip"),
         ({**READS, "requester": {"id": "x", "licenses": [{}]}}, "tests[0].requester.licenses[0].licenseType"),
+        ({**READS, "requester": {"id": "x", "attributes": {"a": [9]}}}, "tests[0].requester.attributes.a"),
     ]:
         assert_refused(make(api, test), param)
         assert_refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
@@ -184,5 +187,4 @@ def test_a_check_does_not_load_tests_which_are_audited(policy, api, account):
     assert '"tests"' not in query["sql"]
     assert '"rules"' in query["sql"]
     api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
-    entry = api.get("/v1/audit", resourceId=policy["id"])["data"][0]
-    assert entry["changes"]["tests"] == [TESTS, [READS]]
+    assert api.get("/v1/audit", resourceId=policy["id"])["data"][0]["changes"]["tests"] == [TESTS, [READS]]

@@ -34,7 +34,7 @@ def test_a_rollback_decides_the_next_check_and_can_be_undone(api, policy, accoun
 def test_every_version_is_kept_as_it_was_newest_first(api, policy):
     for body in [{}, {"version": None}, {"version": 0}, {"version": 4}, {"version": "1"}, {"version": 1.0}]:
         reply = api.post(f"/v1/policies/{policy['id']}/rollback", body)
-        assert (reply.status, reply.error["param"]) == (422, "version")
+        assert reply.status_and_param == (422, "version")
         assert api.get(f"/v1/policies/{policy['id']}")["version"] == 3
     api.patch(f"/v1/policies/{policy['id']}", {"name": ""})
     assert api.get(f"/v1/policies/{policy['id']}/versions")["totalCount"] == 3

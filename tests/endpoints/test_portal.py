@@ -73,8 +73,7 @@ def test_a_link_shows_a_customer_its_licences_credit_and_statements(api, acme):
     assert "/admin/" not in printed.content.decode()
     others = Statement.objects.exclude(requester=acme).get()
     assert browser.get(f"/portal/statements/{others.pk}").status_code == 404
-    done = browser.post("/portal/end")
-    assert RETURN in done.content.decode()
+    assert RETURN in browser.post("/portal/end").content.decode()
     assert browser.get("/portal/").status_code == 403
     assert not PortalSession.objects.exists()
 

@@ -101,7 +101,7 @@ def test_the_same_refund_of_an_external_id_is_booked_once(refund, price, decisio
         {"licenseId": None, "decisionId": decision},
     ):  # fmt: skip
         other = refund(**{name: value for name, value in {**body, **change}.items() if value is not None})
-        assert (other.status, other.error["code"]) == (409, "resource_already_exists")
+        assert other.status_and_code == (409, "resource_already_exists")
         assert other.error["param"] == "externalId"
         assert made["id"] in other.error["message"]
     assert LedgerEntry.objects.filter(amount__lt=0).count() == 1

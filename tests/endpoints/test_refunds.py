@@ -46,8 +46,7 @@ def test_a_charge_is_refunded_although_its_decision_was_purged(refund, decision)
 
 def test_a_refund_above_the_rest_names_the_rest(refund, charge):
     about, amount, currency = charge
-    message = refused(refund("-0.01", "GBP", **about), "currency")
-    assert f"was charged in {currency}, not in GBP" in message
+    assert f"was charged in {currency}, not in GBP" in refused(refund("-0.01", "GBP", **about), "currency")
     part = amount / 5
     assert refund(str(-part), currency, **about).status == 201
     left = f"{(amount - part):.2f} {currency}"
@@ -96,15 +95,6 @@ def test_only_a_sale_added_to_a_licence_without_a_price_can_be_refunded(account,
     refused(refund("-10", "USD", licenseId=free.pk), "currency")
     assert refund("-10", "EUR", licenseId=free.pk).status == 201
     assert "At most 0.00 EUR" in refused(refund("-10", "EUR", licenseId=free.pk))
-
-
-def test_an_idempotent_retry_of_a_refund_is_replayed_and_books_nothing(api, charge):
-    about, amount, currency = charge
-    body = {"amount": str(-amount), "currency": currency, **about}
-    first, again = (api.post("/v1/revenue", body, headers={"Idempotency-Key": "refund"}) for _ in range(2))
-    assert (first.status, again.status, again.body) == (201, 201, first.body)
-    assert again.headers["Idempotent-Replayed"] == "true"
-    refused(api.post("/v1/revenue", body, headers={"Idempotency-Key": "another"}))
 
 
 def test_a_charge_shows_its_refunded_and_remaining_amounts(api, refund, charge):

@@ -80,7 +80,7 @@ def test_nothing_that_is_stored_or_shown_has_the_persons_data(api, caplog):
         assert not any(trace.encode() in file for trace in TRACES), path
     assert api.get(PATH).status == 404
     again = api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
-    assert (again.status, again.error["code"]) == (409, "idempotency_conflict")
+    assert again.status_and_code == (409, "idempotency_conflict")
     assert not any(trace in str(again.body) for trace in TRACES)
 
 

@@ -40,7 +40,7 @@ def test_the_reply_is_the_requester_that_gets_everything(api):
     merged = api.get("/v1/requesters/org_a").body
     assert (merged["id"], merged["name"], merged["mergedInto"]) == ("org_a", "Acme Inc.", "org_b")
     reply = api.patch("/v1/requesters/org_a", {"name": "Changed"})
-    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+    assert reply.status_and_code == (409, "resource_in_use")
     assert reply.error["message"] == "'org_a' was merged into 'org_b'. Change 'org_b' instead."
     assert api.patch("/v1/requesters/org_a", {"name": merged["name"]}).status == 200
     assert api.get("/v1/requesters/org_a").body == merged
@@ -204,9 +204,9 @@ def test_a_second_merge_is_refused(api, other_api):
     api.post("/v1/requesters", {"id": "org_c"})
     merge(api)
     elsewhere, back = merge(api, "org_a", "org_c"), merge(api, "org_b", "org_a")
-    assert (elsewhere.status, elsewhere.error["code"]) == (409, "resource_in_use")
+    assert elsewhere.status_and_code == (409, "resource_in_use")
     assert "'org_b'" in elsewhere.error["message"]
-    assert (back.status, back.error["param"]) == (422, "into")
+    assert back.status_and_param == (422, "into")
     assert "'org_a' was merged into this requester" in back.error["message"]
     other_api.post("/v1/requesters", {"id": "org_z"})
     assert merge(api, "org_a", "org_z").error["param"] == "into"

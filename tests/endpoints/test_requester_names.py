@@ -22,7 +22,9 @@ def test_a_check_names_only_unnamed_requesters(connect, api, account, item):
     assert check() is None
     assert name_of(api) is None
     assert check(name="First Ltd") == "First Ltd"
-    assert check(name="Mallory Inc") == check() == name_of(api) == "First Ltd"
+    assert check(name="Mallory Inc") == check(name=None) == check() == name_of(api) == "First Ltd"
+    plain = checking.post("/v1/access/check", {"contentId": item.pk, "requester": "org_n"})["requester"]
+    assert plain == {"id": "org_n", "name": "First Ltd"}
     assert {one["requester"]["name"] for one in api.get("/v1/access/decisions").body["data"]} == {None, "First Ltd"}
     assert api.get("/v1/requesters/org_n")["updated"] is None
     assert api.patch("/v1/requesters/org_n", {"name": "Second Ltd"})["name"] == "Second Ltd"
@@ -75,5 +77,6 @@ def test_a_change_of_a_name_is_in_the_audit_log_and_an_event(api):
     [event] = api.get("/v1/events", objectId="org_n").body["data"]
     assert (event["type"], event["data"]["name"]) == ("requester.updated", "Renamed Ltd")
     assert event["previous"] == {"name": "Real Ltd"}
-    [entry, _] = api.get("/v1/audit", resourceId="org_n").body["data"]
-    assert (entry["action"], entry["changes"]) == ("requester.updated", {"name": ["Real Ltd", "Renamed Ltd"]})
+    [entry, created] = api.get("/v1/audit", resourceType="requester", resourceId="org_n").body["data"]
+    assert (created["action"], entry["action"]) == ("requester.created", "requester.updated")
+    assert entry["changes"] == {"name": ["Real Ltd", "Renamed Ltd"]}

@@ -63,19 +63,7 @@ def test_a_wrong_field_is_named(api):
         ({"id": "a", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
     ]:  # fmt: skip
         reply = api.post("/v1/requesters", body)
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert reply.status_and_param == (422, param)
     assert not Requester.objects.filter(requester_id="a").exists()
     api.post("/v1/requesters", {"id": "org", "metadata": {f"k{n}": n for n in range(50)}})
-    reply = api.patch("/v1/requesters/org", {"metadata": {"one.more": 1}})
-    assert (reply.status, reply.error["param"]) == (422, "metadata")
-
-
-def test_a_change_is_audited_and_known_to_the_next_check(api, check):
-    api.post("/v1/requesters", {"id": "org_acme", "name": "Acme"})
-    api.patch("/v1/requesters/org_acme", {"email": "ada@acme.example"})
-    [changed, created] = api.get("/v1/audit?resourceType=requester&resourceId=org_acme")["data"]
-    assert (created["action"], changed["action"]) == ("requester.created", "requester.updated")
-    assert changed["changes"] == {"email": [None, "ada@acme.example"]}
-    check(requester={"id": "org", "name": "Old"})
-    api.patch("/v1/requesters/org", {"name": "New"})
-    assert check(requester="org")["requester"] == {"id": "org", "name": "New"}
+    assert api.patch("/v1/requesters/org", {"metadata": {"one.more": 1}}).status_and_param == (422, "metadata")

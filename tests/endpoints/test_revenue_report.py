@@ -31,7 +31,7 @@ def report(api, **query):
 
 def refused(api, **query):
     reply = api.get("/v1/analytics/revenue", **query)
-    return reply.status, reply.error["param"]
+    return reply.status_and_param
 
 
 def test_an_account_without_revenue_has_a_report_of_zeros(api, other_account, account):

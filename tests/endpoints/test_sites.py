@@ -28,16 +28,14 @@ def test_a_new_site_has_defaults_and_a_normal_host(api):
         "", " ", "https://pub.example", "pub.example/a", "pub.example:8080", "a b", "-a.example", "a..example",
         "*.a.b", "a" * 64 + ".example", ".".join(["abcdefgh"] * 30), "pub.example\n", "u@pub.example",
     ]:  # fmt: skip
-        reply = create(api, host=host)
-        assert (reply.status, reply.error["param"]) == (422, "host")
+        assert create(api, host=host).status_and_param == (422, "host")
 
 
 def test_robots_txt_may_be_64_kib_long_and_not_blank(api):
     made = create(api, robotsTxt="#" * 65_536)
     assert (made.status, made["robotsTxt"]) == (201, "#" * 65_536)
     for refused in ("#" * 65_537, " ", ""):
-        reply = api.patch(f"/v1/sites/{made['id']}", {"robotsTxt": refused})
-        assert (reply.status, reply.error["param"]) == (422, "robotsTxt")
+        assert api.patch(f"/v1/sites/{made['id']}", {"robotsTxt": refused}).status_and_param == (422, "robotsTxt")
 
 
 def test_invalid_rules_are_refused_by_place(api):
@@ -46,14 +44,13 @@ def test_invalid_rules_are_refused_by_place(api):
         "/" + "a" * 2048,
     ]:  # fmt: skip
         reply = create(api, rules=[{"pattern": "/ok"}, {"pattern": pattern}])
-        assert (reply.status, reply.error["param"]) == (422, "rules[1].pattern")
+        assert reply.status_and_param == (422, "rules[1].pattern")
     reply = create(api, rules=[{"pattern": "/premium/*"}, {"pattern": "/%70remium//*"}])
-    assert (reply.status, reply.error["param"]) == (422, "rules[1].pattern")
-    reply = create(api, rules=[{"pattern": "/a", "policy": None}])
-    assert (reply.status, reply.error["param"]) == (422, "rules[0].policy")
+    assert reply.status_and_param == (422, "rules[1].pattern")
+    assert create(api, rules=[{"pattern": "/a", "policy": None}]).status_and_param == (422, "rules[0].policy")
     made = create(api)
     reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [{"policyId": None}]})
-    assert (reply.status, reply.error["param"]) == (422, "rules[0].pattern")
+    assert reply.status_and_param == (422, "rules[0].pattern")
 
 
 def test_the_rules_of_a_site_are_bounded(api):
@@ -69,7 +66,7 @@ def test_the_rules_of_a_site_are_bounded(api):
     ]:
         assert api.patch(f"/v1/sites/{made['id']}", {"rules": rules}).status == 200
         reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [*rules, {"pattern": further}]})
-        assert (reply.status, reply.error["param"]) == (422, param)
+        assert reply.status_and_param == (422, param)
         assert message in reply.error["message"]
 
 
@@ -78,7 +75,7 @@ def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, acc
     api.delete(f"/v1/policies/{deleted}")
     for policy in ["pol_nope", "pol_" + "0" * 26, theirs, deleted]:
         reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": policy}])
-        assert (reply.status, reply.error["param"]) == (422, "rules[1].policyId")
+        assert reply.status_and_param == (422, "rules[1].policyId")
     assert api.get("/v1/sites")["totalCount"] == 0
 
 
@@ -89,7 +86,7 @@ def test_the_hosts_of_the_service_cannot_be_sites(api, settings):
     assert made.status == 201
     for host in ["api.example", "API.example.", "licences.example", "localhost"]:
         for reply in (create(api, host=host), api.patch(f"/v1/sites/{made['id']}", {"host": host})):
-            assert (reply.status, reply.error["param"]) == (422, "host")
+            assert reply.status_and_param == (422, "host")
 
 
 def test_a_site_whose_host_has_become_the_services_own_can_be_changed(api, settings):
@@ -134,7 +131,7 @@ def test_a_policy_that_a_site_has_rules_with_is_not_deleted(api, account):
     policy = factories.policy(account)
     site = factories.site(account, {"/premium/*": policy})
     refused = api.delete(f"/v1/policies/{policy.pk}")
-    assert (refused.status, refused.error["code"]) == (409, "resource_in_use")
+    assert refused.status_and_code == (409, "resource_in_use")
     assert site.host in refused.error["message"]
     api.delete(f"/v1/sites/{site.pk}")
     assert api.delete(f"/v1/policies/{policy.pk}").status == 200
@@ -155,8 +152,7 @@ def test_the_texts_of_the_refusal_page_are_kept_and_validated(api):
         "ftp://a.example/", "https://", "https:///a", " https://a.example/", "https://a.example/\nX: 1", "",
         f"https://a.example/{'a' * 500}",
     ]:  # fmt: skip
-        reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
-        assert (reply.status, reply.error["param"]) == (422, "linkUrl")
+        assert api.post("/v1/sites", {"host": "pub.example", "linkUrl": url}).status_and_param == (422, "linkUrl")
     for name, length in LONGEST.items():
         longest = "🗞" * length
         assert api.post("/v1/sites", {"host": f"{name.lower()}.example", name: longest})[name] == longest

@@ -1,4 +1,4 @@
-"""A real server: chunked bodies, HEAD, refusal to start, and its log."""
+"""A real server: chunked bodies, refusal to start, and its log."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kit.http.parsing import MAX_BYTES
 from tests.faults.harness import START_SECONDS, Deployment, eventually
-from tests.faults.traffic import at_once, request
 
 pytestmark = pytest.mark.faults
 
@@ -49,30 +47,6 @@ def test_a_chunked_body_works_like_any_other(server: Deployment, key: str) -> No
 
         check = chunks(b'{"contentId": "%s", "requester": "org_acme"}' % created.json()["id"].encode(), 9)
         assert client.post("/v1/access/check", content=check).json()["reason"] == "no_policy"
-
-
-def test_a_body_of_a_mebibyte_is_read_and_a_larger_one_is_413(server: Deployment, key: str) -> None:
-    for chunked in (True, False):
-        for path in ("/v1/content", "/v1/access/check"):
-            body = b'{"title": "%s"}' % (b"x" * MAX_BYTES)
-            with server.client(key) as client:
-                reply = client.post(path, content=chunks(body, 65_536) if chunked else body)
-
-                assert (reply.status_code, reply.json()["error"]["code"]) == (413, "request_too_large")
-
-    body = b'{"title": "Padded"' + b" " * (MAX_BYTES - 19) + b"}"
-    assert len(body) == MAX_BYTES
-    with server.client(key) as client:
-        for content in (body, chunks(body, 65_536)):
-            assert client.post("/v1/content", content=content).status_code == 201
-
-
-def test_head_has_the_headers_of_get_and_no_body(server: Deployment, key: str) -> None:
-    for path in ("/v1/content", "/v1/policies", "/livez"):
-        head, get = (at_once(server, [request(method, path, key)])[0] for method in ("HEAD", "GET"))
-
-        assert (head.status, head.content) == (200, b"")
-        assert head.headers["content-type"] == get.headers["content-type"]
 
 
 def test_a_connection_is_used_again_after_an_error(server: Deployment, key: str) -> None:

@@ -154,16 +154,12 @@ def check_with(key: str, worker: Api, item: str) -> httpx.Response:
     return worker.post("/v1/access/check", json=body, headers={"Authorization": f"Bearer {key}"})
 
 
-@pytest.mark.parametrize("how", ["restart", "crash"])
-def test_restarting_postgresql_under_load_gives_at_most_enveloped_503s_and_heals_by_itself(server, key, how):
+def test_restarting_postgresql_under_load_gives_at_most_enveloped_503s_and_heals_by_itself(server, key):
     assert server.postgres
     ledger = Ledger(server, key)
     with ledger.load() as load:
         load.wait_for(200)
-        if how == "restart":
-            server.postgres.stop("fast")
-        else:
-            server.postgres.kill()
+        server.postgres.stop("fast")
         ready = httpx.get(f"{server.url}/readyz", timeout=30)
         server.postgres.start()
         load.wait_for_success()

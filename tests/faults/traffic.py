@@ -101,7 +101,8 @@ def in_groups(
 ) -> list[Reply]:
     """Send the requests from `size` clients; each sends its next request after a reply.
 
-    The replies have the order of the requests. A refused connection counts as one that ended without a reply.
+    The replies have the order of the requests. A connection that is refused, or reset while it opens, counts as one
+    without a reply.
     """
     pending = enumerate(requests)
     replies: dict[int, Reply] = {}
@@ -110,7 +111,7 @@ def in_groups(
         for number, raw in pending:
             try:
                 [replies[number]] = await exchange(deployment.port, [raw], replied)
-            except ConnectionRefusedError:
+            except ConnectionError:
                 replies[number] = Reply(0)
 
     async def all_clients() -> None:

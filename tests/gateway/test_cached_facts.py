@@ -6,12 +6,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.keys.callers import admit
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.models import LedgerEntry
 from analytics.recording.recorder import commit
 from kit.bounded_cache import Values
-from kit.http.admission import admit
 from kit.storage import microbatch
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids

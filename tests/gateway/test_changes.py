@@ -11,11 +11,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.keys import services as key_services
+from accounts.keys.callers import admit
 from accounts.models import Account, EpochChange
 from accounts.plans import epochs
 from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
-from kit.http.admission import admit
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer

@@ -5,8 +5,8 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 from django.utils import timezone
 
+from accounts.keys.callers import admit
 from accounts.limits.limiter import limiter
-from kit.http.admission import admit
 from kit.storage.microbatch import MicroBatch
 from licensing.access.check_values import Check
 from licensing.access.event_loop import commits as module

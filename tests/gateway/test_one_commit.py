@@ -9,7 +9,7 @@ from django.utils import timezone
 from msgspec.structs import astuple, replace
 
 from accounts.keys.authentication import Grant, find_grant
-from accounts.keys.callers import Caller
+from accounts.keys.callers import Caller, admit
 from accounts.models import IdempotencyRecord
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
@@ -18,7 +18,6 @@ from analytics.recording.entries import KeyClaim, Reply
 from analytics.recording.outcomes import LATE, RECORDED_WITHIN, STALE, TAKEN, UNAWAITED
 from analytics.usage.report import usage_report
 from analytics.windows import Window
-from kit.http.admission import admit
 from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import OutageLog
 from kit.values import ids

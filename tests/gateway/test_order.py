@@ -6,10 +6,10 @@ import pytest
 
 from accounts.keys import services as accounts
 from accounts.keys.authentication import find_grant
-from accounts.keys.callers import Caller
+from accounts.keys.callers import Caller, Steps, admit
 from accounts.models import ApiKey
-from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
+from kit.storage.light_tasks import run_blocking
 from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Request
 from licensing.access.event_loop.head import Head
 from tests import factories

@@ -1,9 +1,7 @@
 import asyncio
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-import orjson
 import pytest
 
 from config.server.requests import MAX_HEAD_BYTES
@@ -81,20 +79,6 @@ def test_pipelined_requests_have_a_head_each():
 def test_a_body_of_any_length_is_no_part_of_a_head():
     parts = [POST[at : at + 10_000] for at in range(0, len(POST), 10_000)]
     assert statuses(exchanged(Echo(), *parts, GET)) == [200, 200, 200]
-
-
-@pytest.mark.parametrize(
-    "sent", [b"FOO / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\x02"]
-)
-def test_malformed_requests_get_an_error_envelope_with_a_request_id(sent):
-    received = exchanged(Echo(), sent)
-    assert statuses(received) == [400]
-    head, _, body = received.partition(b"\r\n\r\n")
-    assert re.search(rb"(?m)^x-request-id: req_[0-9a-f]{32}\r?$", head)
-    assert re.search(rb"(?m)^x-ratelimit-limit: 60\r?$", head)
-    assert re.search(rb"(?m)^x-ratelimit-remaining: \d+\r?$", head)
-    assert re.search(rb"(?m)^x-ratelimit-reset: \d{10}\r?$", head)
-    assert orjson.loads(body)["error"]["code"] == "invalid_request"
 
 
 LINES = b"".join(b"X-%d: %b\r\n" % (number, b"a" * 1000) for number in range(70))

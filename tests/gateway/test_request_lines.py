@@ -1,11 +1,11 @@
-import asyncio
+import re
 
 import orjson
 import pytest
 
 from kit.http.middleware import LIMITS, MAX_TARGET
 from licensing.access.event_loop.application import respond
-from tests.gateway.wire import Echo, chunked, exchanged, read_all, served, statuses
+from tests.gateway.wire import Echo, chunked, exchanged, statuses
 
 HOST = "Host: localhost"
 LINE = "GET {} HTTP/1.1"
@@ -157,10 +157,21 @@ UNREADABLE = {
 }
 
 
+# Of every error.
+HEADERS = [
+    rb"(?m)^x-request-id: req_[0-9a-f]{32}\r?$",
+    rb"(?m)^x-ratelimit-limit: 60\r?$",
+    rb"(?m)^x-ratelimit-remaining: \d+\r?$",
+    rb"(?m)^x-ratelimit-reset: \d{10}\r?$",
+]
+
+
 def message_of(received: bytes) -> str:
     head, _, body = received.partition(b"\r\n\r\n")
     error = orjson.loads(body)["error"]
     assert (head.split()[1], error["code"]) == (b"400", "invalid_request")
+    for header in HEADERS:
+        assert re.search(header, head), (header, head)
     return error["message"]
 
 
@@ -169,23 +180,6 @@ def test_refusals_of_malformed_requests_say_why_and_what_to_do(sent: bytes, hint
     message = message_of(exchanged(Echo(), sent))
     assert hint in message
     assert message.endswith(".")
-
-
-def half_closed(application: Echo, *packets: bytes) -> bytes:
-    """Return what the server sends to a client that ends its half of the connection."""
-
-    async def exchange() -> bytes:
-        async with served(application) as (address, _), asyncio.timeout(60):
-            reader, writer = await asyncio.open_connection(*address)
-            for packet in packets:
-                writer.write(packet)
-                await asyncio.sleep(0.005)
-            writer.write_eof()
-            received = await read_all(reader)
-            writer.close()
-            return received
-
-    return asyncio.run(exchange())
 
 
 @pytest.mark.parametrize(
@@ -200,7 +194,7 @@ def half_closed(application: Echo, *packets: bytes) -> bytes:
 )
 def test_a_request_that_ends_too_early_is_answered(packets):
     application = Echo()
-    assert message_of(half_closed(application, *packets)) == (
+    assert message_of(exchanged(application, *packets, last=b"", half_closes=True)) == (
         "The request ended before its head or body was complete. Compare Content-Length with the body."
     )
     assert application.done == []
@@ -208,5 +202,5 @@ def test_a_request_that_ends_too_early_is_answered(packets):
 
 def test_the_end_between_requests_is_not_an_error():
     whole = HEAD + b"Content-Length: 2\r\n\r\n{}"
-    assert statuses(half_closed(Echo(), b"")) == []
+    assert statuses(exchanged(Echo(), last=b"", half_closes=True)) == []
     assert statuses(exchanged(Echo(), whole)) == [200, 200]

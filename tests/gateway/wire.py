@@ -53,8 +53,11 @@ async def served(application: Application) -> AsyncIterator[tuple[tuple[str, int
         await asyncio.sleep(0)
 
 
-def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> bytes:
-    """Write packets one by one and return all bytes that the server sends until it closes the connection."""
+def exchanged(application: Application, *packets: bytes, last: bytes = LAST, half_closes: bool = False) -> bytes:
+    """Write packets one by one and return all bytes that the server sends until it closes the connection.
+
+    With `half_closes` the client ends its half after them.
+    """
 
     async def exchange() -> bytes:
         async with served(application) as (address, _), asyncio.timeout(60):
@@ -64,6 +67,8 @@ def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> 
                 if not reading.done():
                     writer.write(packet)
                     await asyncio.sleep(0.005)  # a read of its own
+            if half_closes:
+                writer.write_eof()
             received = await reading
             writer.close()
             return received

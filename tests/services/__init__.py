@@ -10,7 +10,7 @@
 
 from tests.services.pgbouncer_server import PROGRAM as PGBOUNCER
 from tests.services.pgbouncer_server import pgbouncer
-from tests.services.postgres_server import Postgres, postgres, standby, synchronous_standby
+from tests.services.postgres_server import Postgres, postgres, standby
 from tests.services.server import UnavailableError, dies_with, eventually, free_port, unprivileged_child
 from tests.services.valkey_server import Valkey, valkey
 from tests.services.valkey_topologies import Cluster, Watched, valkey_cluster, valkey_sentinel
@@ -28,7 +28,6 @@ __all__ = [
     "pgbouncer",
     "postgres",
     "standby",
-    "synchronous_standby",
     "unprivileged_child",
     "valkey",
     "valkey_cluster",

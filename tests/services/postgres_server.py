@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
-
-from tests.services.server import Server, UnavailableError, directory, eventually, make_readable, package
+from tests.services.server import Server, UnavailableError, directory, make_readable, package
 
 
 class Postgres(Server):
@@ -116,16 +114,3 @@ def standby(primary: Postgres) -> Iterator[Postgres]:
             yield server
         finally:
             server.kill()
-
-
-@contextmanager
-def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
-    """Run a standby that has every commit the primary acknowledged."""
-    with standby(primary) as server, psycopg.connect(primary.url, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        connection.execute("SELECT pg_reload_conf()")
-        state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-        if not eventually(lambda: connection.execute(state).fetchone() == (1,)):
-            raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
-        connection.close()  # the primary may be killed
-        yield server

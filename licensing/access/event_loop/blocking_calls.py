@@ -11,8 +11,8 @@ from jwt import PyJWK
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
 from accounts.keys.callers import Use, note
 from accounts.plans.epochs import Changes, changes_since, current_epoch
-from kit.http.admission import run_blocking
 from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
+from kit.storage.light_tasks import run_blocking
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import find_requesters, keep_requesters
@@ -91,7 +91,7 @@ def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
 def note_uses_now(uses: Sequence[Use]) -> list[None]:
     """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
     try:
-        for use in {use.kind: use for use in uses}.values():
+        for use in {(use.grant.key_id, use.refusal != ""): use for use in uses}.values():
             note(use, timezone.now())
     except (DatabaseError, InterfaceError) as error:
         logger.warning("The last use of a key could not be written: %s", error)

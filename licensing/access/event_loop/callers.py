@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys.authentication import Grant, bearer_token, check_well_formed, name_in_cache
-from accounts.keys.callers import GrantSteps, Use, is_to_note, known_grants
+from accounts.keys.callers import GrantSteps, Use, admit, is_to_note, known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
-from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
 from kit.storage.microbatch import MicroBatch, Work
@@ -60,23 +59,17 @@ class Callers:
         known_grants.put(name, found)
         return found
 
-    def consume(
-        self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
-    ) -> Awaitable[LimitState]:
-        """Count against the caller's limits. `work` runs while the shared call is under way (kit.storage.microbatch).
+    def count(self, consume: Consume, work: Work | None = None) -> Awaitable[LimitState]:
+        """Count against a limit. `work` runs while the shared call is under way (kit.storage.microbatch).
 
         Await it at once.
         """
-        return self.count(build_consume(grant, address, cost), work)
-
-    def count(self, wanted: Consume, work: Work | None = None) -> Awaitable[LimitState]:
-        """Count in any bucket. Await it at once."""
-        return count_here(wanted) if self.limits is None else self.limits.result_of(wanted, work)
+        return count_here(consume) if self.limits is None else self.limits.result_of(consume, work)
 
     async def limit_of_address(self, address: Address | None) -> LimitState:
         """Return the address's limit, for replies sent before the caller's own limit is known."""
         try:
-            return await self.consume(None, address, cost=0)
+            return await self.count(build_consume(None, address, cost=0))
         except ServiceUnavailable:  # too many requests are waiting
             return known_limit("", address)
 
@@ -89,7 +82,7 @@ class Callers:
             grant = await self.read_grant(authorization)
             grant.check()
             grant.check_address(address)
-            return {"grant": grant, "limit_state": await self.consume(grant, address)}
+            return {"grant": grant, "limit_state": await self.count(build_consume(grant, address))}
         except (ApiError, OperationalError, InterfaceError):
             return {}
 
@@ -98,9 +91,9 @@ class Callers:
             self.uses.submit(use)
 
 
-async def count_here(wanted: Consume) -> LimitState:
+async def count_here(consume: Consume) -> LimitState:
     """Count at once: in this process, which takes microseconds, or in a thread of Django."""
-    return limiter.consume(wanted)
+    return limiter.consume(consume)
 
 
 async def read_on() -> None:
@@ -205,9 +198,9 @@ class Sender(GrantSteps):
 
     async def count(self) -> None:
         if self.is_counted:
-            state = await self.callers.consume(self.grant, self.address, cost=0)
+            state = await self.callers.count(build_consume(self.grant, self.address, cost=0))
         else:
-            state = await self.callers.consume(self.grant, self.address, work=self.prepare)
+            state = await self.callers.count(build_consume(self.grant, self.address), self.prepare)
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
@@ -220,5 +213,5 @@ class Sender(GrantSteps):
 
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)
-        self.limit_state = state = await self.callers.consume(None, self.address)
+        self.limit_state = state = await self.callers.count(build_consume(None, self.address))
         refuse_beyond(state)

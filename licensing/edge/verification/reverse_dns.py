@@ -27,8 +27,7 @@ from kit.values.networks import Address
 from licensing.access.event_loop.calls import in_thread
 from licensing.edge.crawlers import lies_below
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.verification.models import AddressName
-from licensing.edge.verification.stored_names import VALID, find_names_now, keep_names_now
+from licensing.edge.verification.models import VALID, AddressName, find_names_now, keep_names_now
 
 PATIENCE = 0.3  # seconds that visits wait for a lookup
 SECONDS = 3  # of a lookup

@@ -86,7 +86,7 @@ def nginx(at: Place) -> list[str]:
     text = at.closed(text, "default ask;", "default closed;")
     if at.behind_cdn:
         text = text.replace("# set_real_ip_from 192.0.2.0/24;", "set_real_ip_from 127.0.0.1;")
-        text = text.replace("# real_ip_", "real_ip_")
+        text = text.replace("# real_ip_", "real_ip_").replace("# set $access_scheme", "set $access_scheme")
     return nginx_arguments(at, at.opened(text, NAMED_IN_NGINX, 1))
 
 
@@ -106,6 +106,7 @@ def nginx_arguments(at: Place, text: str) -> list[str]:
 def cdn(at: Place) -> list[str]:
     """Start an nginx before another proxy, as a CDN: it names the visitor's address in X-Forwarded-For."""
     headers = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_protocol_addr;"
+    headers += " proxy_set_header X-Forwarded-Proto $scheme;"
     target = f"proxy_http_version 1.1; proxy_pass http://127.0.0.1:{at.origin};"
     return nginx_arguments(
         at, f"server {{ listen 127.0.0.1:{at.port} proxy_protocol; location / {{ {headers} {target} }} }}"
@@ -122,6 +123,8 @@ def caddy(at: Place) -> list[str]:
     text = at.closed(at.opened(text, "~^/(about", 1), "\t\tdefault ask", "\t\tdefault closed")
     text = re.sub(r"(?m)^(\S+\.example.*) \{", r"\1 {\n\tbind 127.0.0.1", text)
     text = re.sub(r"(?m)(?:^|(?<=, ))([\w.-]+\.example)(?=[, ].*\{$)", rf"http://\1:{at.port}", text)
+    if at.behind_cdn:
+        text = text.replace("vars access_scheme {scheme}", "vars access_scheme {header.X-Forwarded-Proto}")
     trusted = (
         "servers { \n trusted_proxies static 127.0.0.1/32 \n trusted_proxies_strict \n}\n" if at.behind_cdn else ""
     )

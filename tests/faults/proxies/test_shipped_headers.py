@@ -23,9 +23,11 @@ class Service(Quiet):
     """A service that answers by the page, and keeps the addresses that proxies report."""
 
     addresses: list[str]
+    schemes: list[str]
 
     def serve(self) -> None:
         self.addresses.append(self.headers.get("X-Forwarded-For", ""))
+        self.schemes.append(self.headers.get("X-Forwarded-Proto", ""))
         page = self.headers.get("X-Forwarded-Uri") or self.path.removeprefix("/v1/access/envoy")
         status, headers = ANSWERS.get(page, (200, {"X-Access-Decision": "allow"}))
         self.answer(status, **headers)
@@ -45,7 +47,7 @@ class Cacheable(Origin):
 
 @pytest.fixture
 def service() -> type[Service]:
-    return type("Recording", (Service,), {"addresses": []})
+    return type("Recording", (Service,), {"addresses": [], "schemes": []})
 
 
 @pytest.fixture
@@ -76,13 +78,16 @@ def cache_controls(reply: bytes) -> set[str]:
 
 def test_headers_behind_a_cdn_of_pages_of_refusals_and_of_websockets(port, proxy, service, cacheable):
     addresses = {"X_Forwarded_For": f"{FORGED_ADDRESS}, {ADDRESS}", "CF_Connecting_IP": ADDRESS}
+    addresses["X_Forwarded_Proto"] = "https"  # TLS ends at the CDN
     service.addresses.clear()
+    service.schemes.clear()
     page = visit(port, "/", **addresses, Connection="close")
     assert FROM_THE_ORIGIN in page
     assert cache_controls(page) == ({"public", "max-age=60"} if proxy.shows_headers else {"private"})
     [address] = service.addresses
     # Traefik adds the address of the CDN, which is in the service's TRUSTED_PROXIES.
     assert address.removesuffix(", 127.0.0.1").endswith(ADDRESS)
+    assert service.schemes == ["http" if proxy.name == "workerd" else "https"]  # a Worker knows it by its own URL
 
     licensed = visit(port, LICENSED, Connection="close")
     assert FROM_THE_ORIGIN in licensed
