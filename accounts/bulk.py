@@ -53,7 +53,8 @@ class AccountBulk(Bulk[M]):
 
     def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING) -> None:
         super().__init__(rows, earlier)
-        self.account_id, self.now = account_id, timezone.now()
+        self.account_id = account_id
+        self.now = timezone.now()
         self.by_id: dict[str, M] = {}
         self.by_external_id: dict[str, M] = {}
         for resource in self.lock():
@@ -88,7 +89,8 @@ class AccountBulk(Bulk[M]):
 
     def remember(self, resource: M) -> None:
         """Let later rows find the resource as this row leaves it."""
-        former, external_id = self.by_id.get(resource.pk), get_external_id(resource)
+        former = self.by_id.get(resource.pk)
+        external_id = get_external_id(resource)
         if former is not None:
             self.by_external_id.pop(get_external_id(former) or "", None)
         self.by_id[resource.pk] = resource
@@ -99,10 +101,12 @@ class AccountBulk(Bulk[M]):
         resource = self.find(row)
         self.check_row(row)
         if resource is not None:
-            status, written = 200, self.change(resource, row.fields)
+            status = 200
+            written = self.change(resource, row.fields)
         else:
             self.check_complete(row)
-            status, written = 201, self.create(row.fields)
+            status = 201
+            written = self.create(row.fields)
         self.remember(written)
         return status, written
 
@@ -219,7 +223,8 @@ class BulkViewSet(AccountViewSet[M]):
         if self.action != "bulk" or connection.vendor != "sqlite":
             return super().write(handler, request, *args, **kwargs)
         try:
-            self.rows, self.done = self.read_rows(), []
+            self.rows = self.read_rows()
+            self.done = []
         except (ApiError, ValidationError):  # raised again in its turn, after the checks of the key
             return super().write(handler, request, *args, **kwargs)
         response = super().write(handler, request, *args, **kwargs)

@@ -31,7 +31,8 @@ class AccountViewSet(ApiViewSet[M]):
         self.account_id = self.grant.account_id
         if self.grant.networks:
             self.grant.check_address(get_client_address(request._request))
-        use, now = Use(self.grant), timezone.now()
+        use = Use(self.grant)
+        now = timezone.now()
         if is_to_note(use, now):
             note(use, now)
 
@@ -42,14 +43,17 @@ class AccountViewSet(ApiViewSet[M]):
 
     def hidden_fields(self) -> frozenset[str]:
         """Return the fields of `serializer_class` that its `for_secret_keys` keeps from a public key."""
-        return getattr(self.serializer_class, "for_secret_keys", frozenset()) if self.grant.is_public else frozenset()
+        if self.grant.is_public:
+            return getattr(self.serializer_class, "for_secret_keys", frozenset())
+        return frozenset()
 
     def get_queryset(self) -> QuerySet[M]:
         """Return the rows of `queryset` that the account owns."""
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        key, grant = self.idempotency_key, self.grant
+        key = self.idempotency_key
+        grant = self.grant
 
         def act_for_account(*_: object, **__: object) -> HttpResponse:
             if not epochs.keep(self.account_id):  # deleted since authentication
@@ -80,4 +84,6 @@ class ReadingViewSet(AccountViewSet[M]):
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         response = handler(request, *args, **kwargs)
-        return response if self.idempotency_key is None else super().write(lambda *_, **__: response, request)
+        if self.idempotency_key is None:
+            return response
+        return super().write(lambda *_, **__: response, request)

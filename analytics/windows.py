@@ -95,7 +95,9 @@ class Window:
 
     def label(self, bucket: datetime) -> str | None:
         """Return a bucket's `date`: `YYYY-MM-DD`, or a timestamp for an hour."""
-        return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket.astimezone(self.zone):%Y-%m-%d}"
+        if self.group_by == "hour":
+            return render_timestamp(bucket)
+        return f"{bucket.astimezone(self.zone):%Y-%m-%d}"
 
     def count_buckets(self) -> int:
         """Return the number of buckets without building them."""
@@ -127,7 +129,10 @@ class Grammar:
         period = read_choice(self.periods, query, "period", self.period)
         group_by = read_choice(self.groups, query, "groupBy", self.group_by)
         zone = read_zone(query)
-        end = read_end(query["endDate"], zone) if "endDate" in query else end_of_day(now, zone)
+        if "endDate" in query:
+            end = read_end(query["endDate"], zone)
+        else:
+            end = end_of_day(now, zone)
         last_day = midnight(end - MICROSECOND, zone)
         if "startDate" in query:
             start = read_moment("startDate", query["startDate"], zone)
@@ -207,7 +212,10 @@ def read_zone(query: Mapping[str, str]) -> tzinfo:
 def read_moment(name: str, text: str, zone: tzinfo = UTC) -> datetime:
     """Return a timestamp, or the start of a date's day in the zone. Raises InvalidRequest."""
     try:
-        moment = start_of_day(parse_date(text), zone) if IS_DATE(text) else parse_timestamp(text)
+        if IS_DATE(text):
+            moment = start_of_day(parse_date(text), zone)
+        else:
+            moment = parse_timestamp(text)
         if moment.year not in YEARS:
             raise ValueError(f"Must be in the years {YEARS[0]} to {YEARS[-1]}.")
     except ValueError as error:

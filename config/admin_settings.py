@@ -37,7 +37,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 if not ADMIN:
-    APPS, MIDDLEWARE = [], []
+    APPS = []
+    MIDDLEWARE = []
 
 NAME = "Content Access Licensing"  # heading of all pages
 # The colours of brand/brand.css, by name.

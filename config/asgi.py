@@ -138,8 +138,11 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
     prepare = partial(admit_early, head) if asks_for_key and ON_POSTGRESQL else as_it_is
-    threads = scrapes if scope["path"] == "/metrics" else heavy if is_long else ordinary
-    is_api, method = scope["path"].startswith("/v1/"), scope["method"]
+    threads = heavy if is_long else ordinary
+    if scope["path"] == "/metrics":
+        threads = scrapes
+    is_api = scope["path"].startswith("/v1/")
+    method = scope["method"]
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     token = statements.bound.set(statements.Bound(seconds, gone if reads else None))

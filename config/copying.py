@@ -189,7 +189,8 @@ def verify(models: list[type[Model]]) -> None:
 
 def totals(model: type[Model], alias: str) -> Totals:
     columns = [quote_name(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
-    table, database = quote_name(model._meta.db_table), connections[alias]
+    table = quote_name(model._meta.db_table)
+    database = connections[alias]
     with database.cursor() as cursor:
         if database.vendor == "postgresql":  # sums have as many digits as they need
             sums = [f"sum({column})" for column in columns]

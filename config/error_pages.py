@@ -39,6 +39,9 @@ def failed(request: HttpRequest) -> HttpResponse:
     if isinstance(exc, ServiceUnavailable) or (isinstance(exc, Exception) and is_outage(exc)):
         error = as_api_error(exc)
     is_of_admin = settings.ADMIN and admin_pages.is_of_admin(request)
-    response = admin_pages.failed(request, error) if is_of_admin else error_answer(error, request)
+    if is_of_admin:
+        response = admin_pages.failed(request, error)
+    else:
+        response = error_answer(error, request)
     response._has_been_logged = error.status_code != 500  # type: ignore[attr-defined] # read by django.utils.log
     return response

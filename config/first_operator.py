@@ -24,4 +24,6 @@ def in_words(operator: dict[str, str] | None) -> str:
 def address(port: int = 0) -> str:
     """Return the URL of the service for a client on this machine, also if it listens on a wildcard address."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
-    return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"
+    if ":" in host:
+        return f"http://[{host}]:{port or settings.PORT}"
+    return f"http://{host}:{port or settings.PORT}"

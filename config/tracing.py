@@ -102,7 +102,8 @@ class Tracing:
 
     def around(self, mark: Mark) -> Make:
         """Wrap a function in a span; `describe` adds attributes from its result."""
-        name, kind = mark.name, SpanKind.CLIENT if mark.system else SpanKind.INTERNAL
+        name = mark.name
+        kind = SpanKind.CLIENT if mark.system else SpanKind.INTERNAL
         attributes = {"db.system.name": mark.system} if mark.system else None
 
         def describe(span: Span, result: object) -> None:

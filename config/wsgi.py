@@ -68,7 +68,8 @@ django.setup(set_prefix=False)
 
 from licensing.edge.original import is_question  # noqa: E402 - needs the settings
 
-pages, api = Handler(), ApiHandler()
+pages = Handler()
+api = ApiHandler()
 
 
 def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

@@ -79,7 +79,8 @@ def delete_late_records(account_id: str) -> int:
     """
     if connection.vendor != "postgresql":
         return 0
-    gone, deadline = database_time(), monotonic() + CHECKS_END_SECONDS
+    gone = database_time()
+    deadline = monotonic() + CHECKS_END_SECONDS
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():

@@ -253,7 +253,9 @@ def moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     read = datetime.fromisoformat(text)
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    if read.tzinfo is None:
+        return read.replace(tzinfo=UTC)
+    return read.astimezone(UTC)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

@@ -170,7 +170,8 @@ def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
 
 def is_wider(now: Bounds, before: Bounds) -> bool:
     """Whether the key would work longer, more often, from more addresses or for more hosts than before."""
-    end, old = now["expires_at"], before["expires_at"]
+    end = now["expires_at"]
+    old = before["expires_at"]
     lasts_longer = old is not None and (end is None or end > old)
     return (
         lasts_longer

@@ -201,8 +201,10 @@ class Readmission(GrantSteps):
     """Repeats the admission of a request with the current state of its key, without counting it."""
 
     def __init__(self, caller: Caller, now: datetime) -> None:
-        self.caller, self.now = caller, now
-        self.address, self.permission = caller.address, caller.permission
+        self.caller = caller
+        self.now = now
+        self.address = caller.address
+        self.permission = caller.permission
 
     async def authenticate(self) -> None:
         self.grant = reload_grant(self.caller.grant)

@@ -29,7 +29,8 @@ MORE_THAN_A_PREFIX = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
 
 def checksum(text: str) -> str:
     """Return the CRC-32 of the text in base62, six characters long."""
-    value, characters = crc32(text.encode()), ""
+    value = crc32(text.encode())
+    characters = ""
     for _ in range(CHECKSUM_CHARACTERS):
         value, digit = divmod(value, 62)
         characters = BASE62[digit] + characters

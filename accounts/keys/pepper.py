@@ -42,7 +42,8 @@ def accept() -> int:
     """
     stored, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
     if stored.fingerprint != fingerprint():
-        stored.fingerprint, stored.created = fingerprint(), timezone.now()
+        stored.fingerprint = fingerprint()
+        stored.created = timezone.now()
         stored.save()
     unused = Q(last_used_at=None) | Q(last_used_at__lt=stored.created)
     return ApiKey.objects.filter(unused, revoked_at=None, created_at__lt=stored.created).count()

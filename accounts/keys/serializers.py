@@ -35,7 +35,9 @@ def parse_network(text: str) -> str:
     except ValueError:
         raise ValueError(f"{text} has bits set behind its prefix. Did you mean {network}?") from None
     network = as_ipv4(network)
-    return str(network.network_address) if network.num_addresses == 1 else str(network)
+    if network.num_addresses == 1:
+        return str(network.network_address)
+    return str(network)
 
 
 @extend_schema_field(RANGE_SCHEMA)

@@ -7,6 +7,7 @@ from django.db.models import F, Q
 
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import ALL, PERMISSIONS
+from kit.values.numbers import count_text
 
 UNUSED_FOR = timedelta(days=90)
 EXPIRES_SOON = timedelta(days=14)
@@ -67,7 +68,7 @@ def key_warnings(key: ApiKey, now: datetime) -> list[str]:
         warnings.append(f"not used for {UNUSED_FOR.days} days")
     if key.expires_at is not None and key.expires_at <= now + EXPIRES_SOON:
         days = (key.expires_at - now).days
-        warnings.append("expires within a day" if days < 1 else f"expires in {days} day{'s' if days > 1 else ''}")
+        warnings.append(f"expires in {count_text(days, 'day')}" if days else "expires within a day")
     return warnings
 
 

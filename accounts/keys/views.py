@@ -98,7 +98,8 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         rows. All rows are one transaction and count as one request.
         """
         bulk = KeyBulk(self.account_id, KeyBulk.read(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
-        outcomes, serializer = bulk.run(), ApiKeySerializer()
+        outcomes = bulk.run()
+        serializer = ApiKeySerializer()
 
         def show(key: ApiKey) -> Rendered:
             once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}

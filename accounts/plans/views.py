@@ -143,7 +143,8 @@ def window(used: WindowUse, seconds: int, now: int) -> dict[str, int]:
 
 
 def render_account(account: Account, key: ApiKey) -> dict[str, object]:
-    use, now = plan_use([account])[account.pk], int(timezone.now().timestamp())
+    use = plan_use([account])[account.pk]
+    now = int(timezone.now().timestamp())
     return {
         "id": account.pk,
         "object": "account",

@@ -13,7 +13,9 @@ ROWS = 500
 
 def replies_that(name_person: Callable[[bytes], bool], account_id: str) -> list[str]:
     """Return the keys of the account's kept replies for which `name_person` is true."""
-    sealer, naming, last = reply_sealer(PURPOSE), [], ""
+    sealer = reply_sealer(PURPOSE)
+    naming = []
+    last = ""
     rows = IdempotencyRecord.objects.filter(account_id=account_id).order_by("key")
     while records := list(rows.filter(key__gt=last)[:ROWS]):
         for record in records:

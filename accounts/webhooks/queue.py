@@ -158,7 +158,8 @@ def lock_endpoints(endpoint_ids: set[str]) -> dict[str, WebhookEndpoint]:
 
 def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | None:
     """Update the delivery and build the attempt; None if another worker took over or the event was deleted."""
-    claimed, now = result.claimed, timezone.now()
+    claimed = result.claimed
+    now = timezone.now()
     ours = WebhookDelivery.objects.filter(pk=claimed.pk, due_at=claimed.lease)
     number = F("attempts") + 1
     again = None
@@ -230,7 +231,9 @@ def note_failure(endpoint: WebhookEndpoint, now: datetime, status: int | None, r
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:
     """Disable an endpoint on the service's own account, with an event."""
     before = endpoint.audited()
-    endpoint.status, endpoint.disabled_reason, endpoint.updated = EndpointStatus.DISABLED, reason, timezone.now()
+    endpoint.status = EndpointStatus.DISABLED
+    endpoint.disabled_reason = reason
+    endpoint.updated = timezone.now()
     endpoint.access_told_until = None
     endpoint.save()
     outbox.drop_waiting(endpoint)

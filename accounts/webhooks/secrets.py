@@ -80,7 +80,9 @@ def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
     """Return the custom headers. Raises InvalidToken like `unseal`."""
-    return {} if sealed is None else orjson.loads(unseal(sealed))
+    if sealed is None:
+        return {}
+    return orjson.loads(unseal(sealed))
 
 
 def readable_headers(sealed: bytes | memoryview | None) -> dict[str, str] | None:

@@ -91,7 +91,8 @@ def create_endpoint(
 def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> WebhookEndpoint:
     """Change the endpoint; disabling it drops its queued deliveries. Raises ValidationFailed."""
     locked = lock(endpoint)
-    before, headers = locked.audited(), secrets.readable_headers(locked.headers)
+    before = locked.audited()
+    headers = secrets.readable_headers(locked.headers)
     apply(locked, fields)
     if locked.status == EndpointStatus.ENABLED and before["status"] != EndpointStatus.ENABLED:
         locked.disabled_reason = locked.failing_since = locked.last_failure_at = locked.paused_until = None
@@ -167,5 +168,6 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
         return
     locked = WebhookDelivery.objects.select_for_update().get(pk=delivery.pk)
     locked.is_single = locked.is_single or locked.state != DeliveryState.WAITING
-    locked.state, locked.due_at = DeliveryState.WAITING, timezone.now()
+    locked.state = DeliveryState.WAITING
+    locked.due_at = timezone.now()
     locked.save(update_fields=["is_single", "state", "due_at"])

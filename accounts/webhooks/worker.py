@@ -105,7 +105,8 @@ class Worker:
     async def step(self) -> int:
         """Record finished attempts, start as many new ones as there are slots, and return the number started."""
         await self.settle()
-        room, most = self.room(), CLAIMED_IN_ALL - self.active.total()
+        room = self.room()
+        most = CLAIMED_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
         for delivery in claimed:
             endpoint = delivery.endpoint.pk

@@ -18,7 +18,8 @@ def note_change(account_id: str, days: Iterable[date]) -> None:
 
     Raises ValidationError if only the archive has one of these months.
     """
-    months, horizon = months_containing(days), hold_off_copies()
+    months = months_containing(days)
+    horizon = hold_off_copies()
     if horizon is not None and any(month < horizon for month in months):
         raise ValidationError(f"Only the archive has decisions before {horizon}. None can be added there.")
     ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
@@ -26,7 +27,8 @@ def note_change(account_id: str, days: Iterable[date]) -> None:
 
 def note_erasure(account_id: str, days: Iterable[date]) -> None:
     """Mark the months of these days and all that only the archive has. Call it in the transaction of the erasure."""
-    changed, horizon = Q(month__in=months_containing(days)), hold_off_copies()
+    changed = Q(month__in=months_containing(days))
+    horizon = hold_off_copies()
     if horizon is not None:
         changed |= Q(month__lt=horizon)
     ArchivedMonth.objects.filter(changed, account_id=account_id).update(is_current=False)

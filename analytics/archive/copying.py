@@ -38,7 +38,8 @@ logger = logging.getLogger(__name__)
 CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to its transaction
 READ = 2_000  # decisions that are read together
 # A group of rows of a file has at most so many, and about so many bytes of facts. Lists keep two groups in memory.
-CHUNK, MOST_BYTES = 20_000, 16 << 20
+CHUNK = 20_000
+MOST_BYTES = 16 << 20
 MAX_ATTEMPTS = 3
 FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
 
@@ -50,7 +51,9 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     copies of what the database has first. Before anything is deleted, the files that only the archive has are looked
     for. Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
     """
-    copied, removed, now = 0, 0, committed_until(now)
+    copied = 0
+    removed = 0
+    now = committed_until(now)
     with private_umask(), exclusive_maintenance(), DecisionTable() as table:
         store.close_files()
         is_new = anew or table.is_new()  # then the catalogue cannot tell which files are needed
@@ -105,7 +108,8 @@ def account_months_to_copy(account_id: str, there: Container[Month], now: dateti
         return
     archived = ArchivedMonth.objects.filter(account_id=account_id, is_current=True, rows__isnull=False)
     copied_months = set(archived.exclude(file="").values_list("month", flat=True))
-    month, end = month_start(begin), closed_until(now)
+    month = month_start(begin)
+    end = closed_until(now)
     while month < end:
         if month.date() not in copied_months or (account_id, month.date()) not in there:
             yield month.date()
@@ -158,7 +162,9 @@ def check_complete(table: DecisionTable, account_id: str, month: date, recorded:
 
 def rewrite(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Write a month that only the archive has without the data of erased requesters. Raises ArchiveError."""
-    account_id, month, name = archived.account_id, archived.month, uuid4().hex
+    account_id = archived.account_id
+    month = archived.month
+    name = uuid4().hex
     erased = erased_requesters(account_id)
     path = file_uri(account_id, month, name)
     written = table.write(path, redact(table.read(archived.uri), erased))
@@ -192,7 +198,9 @@ def begin_copy(account_id: str, month: date) -> ArchivedMonth:
 def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
     """Yield the rows of the month's decisions in groups, in the order in which they were made."""
     ordered = decisions_in_month(account_id, month).order_by("created", "pk").values_list(*FIELDS)
-    following, group, size = ordered, list[Row](), 0
+    following = ordered
+    group = list[Row]()
+    size = 0
     while chunk := list(following[: min(READ, CHUNK)]):
         for *values, facts in chunk:
             text = orjson.dumps(facts).decode()
@@ -200,8 +208,10 @@ def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
             size += len(text)
             if len(group) == CHUNK or size > MOST_BYTES:
                 yield group
-                group, size = [], 0
-        last, created = chunk[-1][0], chunk[-1][1]
+                group = []
+                size = 0
+        last = chunk[-1][0]
+        created = chunk[-1][1]
         following = ordered.filter(created__gte=created).exclude(created=created, pk__lte=last)
     if group:
         yield group

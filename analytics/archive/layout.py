@@ -68,7 +68,9 @@ def file_uri(account_id: str, month: date, name: str) -> str:
 def month_of_file(uri: str) -> tuple[str, date] | None:
     """Return the account and month of a data file; None if `file_uri` gives no such URI."""
     match = DATA_FILE.fullmatch(uri.removeprefix(f"{table_uri()}/"))
-    return None if match is None else (match["account"], date.fromisoformat(f"{match['month']}-01"))
+    if match is None:
+        return None
+    return (match["account"], date.fromisoformat(f"{match['month']}-01"))
 
 
 def is_own_file(uri: str) -> bool:

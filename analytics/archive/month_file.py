@@ -54,7 +54,8 @@ class MonthFile:
 
     def is_replaced(self) -> bool:
         current = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(pk=self.month.pk).first()
-        former, self.month = self.month, current or self.month
+        former = self.month
+        self.month = current or self.month
         return self.uri != former.uri
 
 

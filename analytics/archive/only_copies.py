@@ -20,7 +20,9 @@ from analytics.models import AccessEvent
 def only_copies() -> QuerySet[ArchivedMonth]:
     """Return the months that only the archive has."""
     end = stored_horizon()
-    return ArchivedMonth.objects.none() if end is None else ArchivedMonth.objects.filter(month__lt=end.date())
+    if end is None:
+        return ArchivedMonth.objects.none()
+    return ArchivedMonth.objects.filter(month__lt=end.date())
 
 
 def files_of_only_copies() -> set[str]:

@@ -229,7 +229,10 @@ def of_month(account_id: str, month: date) -> str:
 
 def catalogue_url() -> str:
     if connection.vendor != "postgresql":
-        folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
+        if is_remote():
+            folder = Path(settings.DATA_DIR, "archive")
+        else:
+            folder = Path(settings.ARCHIVE_DIR)
         private_directory(folder)
         private_database(folder / "catalogue.db")
         return f"sqlite:///{folder / 'catalogue.db'}"

@@ -133,7 +133,9 @@ def has_events(span: Span) -> bool:
 
 def make_partition(span: Span) -> bool:
     """Create a partition. Returns False if another process created one for this time first."""
-    name, begin, end = span.name, first_id(span.begin), first_id(span.end)
+    name = span.name
+    begin = first_id(span.begin)
+    end = first_id(span.end)
     with short_locking() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
         if any(map(span.overlaps, list_partitions())):

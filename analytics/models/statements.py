@@ -38,7 +38,8 @@ HOLDER = "requester__former_names"  # the relation from which a statement takes 
 
 def is_of_this_month(statement: str) -> bool:
     """Whether the id is of a statement of the current or a later month."""
-    now, raw = timezone.now(), decode("stm", statement)
+    now = timezone.now()
+    raw = decode("stm", statement)
     return raw is not None and int.from_bytes(raw[:2]) >= now.year * 12 + now.month - 1
 
 

@@ -151,7 +151,8 @@ class Batch:
 
     def spend(self, entry: Entry, spending: Spending) -> tuple[PurseClaim, int | None]:
         """Number the spends of the entry that is added next. Returns its purse, and what is then taken from it."""
-        purse, spent = self.pooled(spending.wallets), None
+        purse = self.pooled(spending.wallets)
+        spent = None
         for id_, spend in entry.spends:
             purse = self.purse(spend.wallet)
             spent = purse.total = purse.total + spend.amount

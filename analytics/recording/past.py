@@ -143,5 +143,6 @@ def by_hour(decisions: Iterable[PastDecision]) -> Iterator[tuple[bytes, str, lis
     for decision in decisions:
         groups[decision.account, decision.created[:13]].append(decision)
     for (account, hour), of_hour in sorted(groups.items()):
-        contents, requesters = [decision.content for decision in of_hour], [decision.requester for decision in of_hour]
+        contents = [decision.content for decision in of_hour]
+        requesters = [decision.requester for decision in of_hour]
         yield account, f"{hour}:00:00+00", contents, requesters

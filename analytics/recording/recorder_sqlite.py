@@ -74,7 +74,8 @@ class StoredDecision:
     def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
         counted = None if outcome.room is None else outcome.counted(index)
-        self.entry, self.remaining = entry, None if counted is None else counted.remaining
+        self.entry = entry
+        self.remaining = None if counted is None else counted.remaining
         self.facts = case.facts
         if outcome.available is not None:
             left = {"remaining": plain_millionths(outcome.available)}
@@ -83,10 +84,13 @@ class StoredDecision:
             bytes.fromhex, (entry.ids[index], case.account, entry.contents[index])
         )
         self.requester = case.requester
-        self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
+        self.allowed = case.allowed
+        self.reason = case.reason
+        self.observed = case.observed or None
         if counted is not None and not counted.granted:
             if case.observed is None:
-                self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
+                self.allowed = False
+                self.reason = RATE_LIMIT_EXCEEDED
             else:
                 self.observed = RATE_LIMIT_EXCEEDED
         self.created = as_django_writes(case.created)

@@ -55,7 +55,8 @@ class Dialect:
             self.date = "substr({0}, 1, 10)"
             self.day = "CAST(substr({0}, 9, 2) AS INTEGER)"
             self.month = "CAST(substr({0}, 6, 2) AS INTEGER)"
-            self.events, self.entries = EVENTS, ENTRIES
+            self.events = EVENTS
+            self.entries = ENTRIES
             self.periods = 1
 
 

@@ -64,7 +64,8 @@ def rebuild(
 
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
-    dialect, key = Dialect(connection.vendor), prepare(models.HourlyUsage, "account_id", account)
+    dialect = Dialect(connection.vendor)
+    key = prepare(models.HourlyUsage, "account_id", account)
     coming = months(account, since)
     month = next(coming, None)
     while month is not None:

@@ -28,7 +28,8 @@ class Days(Struct, frozen=True):
 
 def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
     """Return the totals by account id; accounts without decisions are absent."""
-    today, hour = midnight(now), floor(now, "hour")
+    today = midnight(now)
+    hour = floor(now, "hour")
     if not accounts:
         return {}
     condition, owners = accounts_condition(accounts)

@@ -67,14 +67,18 @@ class Selection(Struct, frozen=True):
 
     def cut(self, moment: datetime) -> datetime:
         """Return the start of such a period."""
-        return floor_hour(moment) if self.keys is None else midnight(moment)
+        if self.keys is None:
+            return floor_hour(moment)
+        return midnight(moment)
 
     def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
         """Return the selection without the parts of periods at its ends that are before `moment`, and these parts.
 
         A period begins at `moment`.
         """
-        begin, end, edges = self.begin, self.end, list[tuple[datetime, datetime]]()
+        begin = self.begin
+        end = self.end
+        edges = list[tuple[datetime, datetime]]()
         if begin is not None and begin < moment:
             first = self.cut(begin - MICROSECOND) + self.step
             first = first if end is None else min(first, max(begin, end))
@@ -82,7 +86,10 @@ class Selection(Struct, frozen=True):
                 edges.append((begin, first))
             begin = first
         if end is not None and end < moment:
-            after = self.cut(end) if begin is None else max(self.cut(end), min(begin, end))
+            if begin is None:
+                after = self.cut(end)
+            else:
+                after = max(self.cut(end), min(begin, end))
             if after < end:
                 edges.append((after, end))
             end = after
@@ -94,8 +101,10 @@ def count_matching(selection: Selection, seconds: float) -> int:
     keys = selection.keys
     if keys is None:
         return count_selections([(1, selection)], seconds)
-    part = replace(selection, keys=Keys(keys.one, keys.values))
-    signed = [(-1 if keys.are_excluded else 1, part)] if keys.values else []
+    signed = []
+    if keys.values:
+        sign = -1 if keys.are_excluded else 1
+        signed.append((sign, replace(selection, keys=Keys(keys.one, keys.values))))
     if keys.are_excluded:
         signed.append((1, replace(selection, keys=None)))
     return count_selections(signed, seconds)
@@ -121,7 +130,8 @@ class Parts:
     """The parts of a selection's window, and how each is counted."""
 
     def __init__(self, selection: Selection, purged: datetime | None) -> None:
-        self.selection, self.purged = selection, purged
+        self.selection = selection
+        self.purged = purged
         self.account = prepare(AccessEvent, "account_id", selection.account_id)
         begin, end = selection.begin, selection.end
         # The rollups include purged decisions; the list does not.
@@ -132,7 +142,10 @@ class Parts:
 
     def selects(self) -> Iterator[tuple[str, list[Parameter]]]:
         """Yield SELECTs that return a number each, with their parameters."""
-        begin, end, first, after = self.selection.begin, self.selection.end, self.first, self.after
+        begin = self.selection.begin
+        end = self.selection.end
+        first = self.first
+        after = self.after
         if begin is not None and end is not None and begin >= end:
             return
         if first is not None and after is not None and first >= after:
@@ -167,7 +180,8 @@ class Parts:
         if self.selection.keys is None:
             return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{more}", values + further  # noqa: S608
         # Skips lists without any of the keys before expanding one.
-        one, keys = self.selection.keys.one, [*self.key_values(self.selection.keys)]
+        one = self.selection.keys.one
+        keys = [*self.key_values(self.selection.keys)]
         rows = f"""SELECT * FROM analytics_recentusage
           WHERE {conditions} AND {one}s && %s::{ARRAY_TYPES[one]} OFFSET 0"""  # noqa: S608
         return f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{more}", [*values, keys, *further]  # noqa: S608
@@ -181,7 +195,8 @@ class Parts:
 
     def before(self, keys: Keys, day: datetime | None) -> Iterator[tuple[str, list[Parameter]]]:
         """Yield all decisions of the keys before that midnight."""
-        marks, values = ", ".join(["%s"] * len(keys.values)), self.key_values(keys)
+        marks = ", ".join(["%s"] * len(keys.values))
+        values = self.key_values(keys)
         owned = f"account_id = %s AND {keys.one}_id IN ({marks})"
         if day is None:
             totals, of_years = "m12", ""
@@ -197,7 +212,8 @@ class Parts:
             yield sql, [self.account, *values]
 
     def conditions(self, column: str, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
-        conditions, values = ["account_id = %s"], [self.account]
+        conditions = ["account_id = %s"]
+        values = [self.account]
         for sign, moment in ((">=", begin), ("<", end)):
             if moment is not None:
                 conditions.append(f"{column} {sign} %s")
@@ -206,7 +222,8 @@ class Parts:
 
     def matching(self, outcome: str) -> tuple[str, list[Parameter]]:
         """Return further conditions on outcome, item and requester."""
-        sql, values = "", list[Parameter]()
+        sql = ""
+        values = list[Parameter]()
         for outcomes in self.selection.outcomes:
             sql += f" AND {outcomes.condition(outcome)}"
             values += outcomes.names

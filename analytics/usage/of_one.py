@@ -77,7 +77,9 @@ class UsageOfOne(Struct, frozen=True):
     def known_since(self) -> date | None:
         """Return the first day with known outcomes; None if all days have them."""
         known = [day.date for day in self.days if day.allowed is not None]
-        return None if len(known) == len(self.days) else min(known, default=self.days[-1].date + DAY)
+        if len(known) == len(self.days):
+            return None
+        return min(known, default=self.days[-1].date + DAY)
 
 
 def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOfOne:

@@ -100,7 +100,9 @@ class Statement:
     """SQL under construction, with its parameters in order."""
 
     def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
-        self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
+        self.dialect = DIALECTS[vendor]
+        self.window = window
+        self.parts = parts
         self.group_by = window.group_by if window.zone is UTC else "hour"  # hours of UTC are added up afterwards
         self.owned, self.accounts = accounts_condition(accounts)
         self.parameters: list[Parameter] = []
@@ -169,7 +171,9 @@ class Statement:
 
     def selected(self) -> str:
         """Return rows with five columns: kind, key, two counts, name."""
-        number, id_text, bytewise = "CAST({0} AS bigint)", self.dialect.id, self.dialect.bytewise
+        number = "CAST({0} AS bigint)"
+        id_text = self.dialect.id
+        bytewise = self.dialect.bytewise
         # The tenth requester's count decides who is included; ties are broken by id.
         return f"""
 SELECT 'bucket', CAST({self.dialect.unix.format("bucket")} AS text), {number.format("sum(requests)")},

@@ -22,8 +22,6 @@ from benchmarks.reports.year import (
     REQUESTERS,
 )
 
-NAME = "PostgreSQL"
-EVENTS = 10_000_000
 CHUNK = 500_000
 DATE = "({0} AT TIME ZONE 'UTC')::date"  # the UTC day of a moment
 EXACT = "numeric"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -16,6 +15,7 @@ from analytics.models import ExchangeRate
 from analytics.revenue.report import first_entry, revenue_report
 from analytics.usage import report as usage
 from analytics.windows import Window
+from benchmarks.reports import postgresql
 from benchmarks.reports.year import DOLLAR, dollars, published_rates
 from kit.values import ids
 
@@ -150,10 +150,10 @@ def add_rates(today: date) -> None:
     )
 
 
-def same_database(database: ModuleType, account: str, now: datetime) -> Store:
+def same_database(account: str, now: datetime) -> Store:
     """Return the service's own connection, with the rates in a temporary table."""
     with connection.cursor() as cursor:
-        cursor.execute(RATE.format("TEMPORARY", database.EXACT))
+        cursor.execute(RATE.format("TEMPORARY", postgresql.EXACT))
         cursor.executemany("INSERT INTO rate VALUES (%s, %s, %s)", list(dollars(now.date())))
         cursor.execute("ANALYZE rate")
 
@@ -162,10 +162,10 @@ def same_database(database: ModuleType, account: str, now: datetime) -> Store:
             cursor.execute(query)
             return cursor.fetchall()
 
-    return Store(run, database.owned(account), database.DATE)
+    return Store(run, postgresql.owned(account), postgresql.DATE)
 
 
-def in_duckdb(database: ModuleType, directory: Path, now: datetime) -> Store:
+def in_duckdb(directory: Path, now: datetime) -> Store:
     """Copy the columns that the queries need to DuckDB's own format."""
     duck = duckdb.connect(str(directory / "events.duckdb"))
     for table, columns, moment in (
@@ -173,7 +173,7 @@ def in_duckdb(database: ModuleType, directory: Path, now: datetime) -> Store:
         ("analytics_ledgerentry", LEDGER, "occurred_at"),
     ):
         file = directory / f"{table}.csv"
-        database.dump(table, tuple(columns), moment, file)
+        postgresql.dump(table, tuple(columns), moment, file)
         duck.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {type_}' for name, type_ in columns.items())})")
         duck.execute(f"COPY {table} FROM '{file}' (FORMAT csv, HEADER false)")
         file.unlink()
@@ -185,10 +185,10 @@ def in_duckdb(database: ModuleType, directory: Path, now: datetime) -> Store:
 class Sides:
     """The sides of each report, by the names shown in the result; each also computes the period's window."""
 
-    def __init__(self, database: ModuleType, account: str, directory: Path) -> None:
+    def __init__(self, account: str, directory: Path) -> None:
         self.account, self.now = account, datetime.now(UTC)
-        self.same = same_database(database, ids.id_to_hex("acc", account), self.now)
-        self.duckdb = in_duckdb(database, directory, self.now)
+        self.same = same_database(ids.id_to_hex("acc", account), self.now)
+        self.duckdb = in_duckdb(directory, self.now)
 
     def entries(self) -> int:
         """Return the number of ledger entries."""

@@ -30,3 +30,10 @@ class NumbersOfTheApi(json.JSONDecoder):
 
     def decode(self, s: str, _w: Callable[..., object] | None = None) -> object:
         return decode_carefully(s) if MAY_EXCEED_INT64(s) else orjson.loads(s)
+
+
+def count_text(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, as in `1 item` and `2,000 items`. `plural` defaults to the noun with an s."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {plural or f'{noun}s'}"

@@ -37,7 +37,8 @@ def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClien
 
 def set_secret(client: LicenseClient, seed: str | None = None) -> str:
     secret = keytext.generate("client", seed)
-    client.prefix, client.digest = secret[: keytext.PREFIX_CHARACTERS], keytext.digest(secret)
+    client.prefix = secret[: keytext.PREFIX_CHARACTERS]
+    client.digest = keytext.digest(secret)
     return secret
 
 
@@ -60,7 +61,8 @@ def rotate_secret(
         raise Revoked("This client is revoked, which is final. Create another one.")
     if seed is not None and keytext.digest(secret_of_seed := keytext.generate("client", seed)) == bytes(locked.digest):
         return locked, secret_of_seed
-    before, now = locked.audited(), timezone.now()
+    before = locked.audited()
+    now = timezone.now()
     locked.former_digest = bytes(locked.digest) if overlap_seconds else None
     locked.former_until = now + timedelta(seconds=overlap_seconds) if overlap_seconds else None
     secret = set_secret(locked, seed)
@@ -90,7 +92,8 @@ def authenticate(client_id: str, secret: str, now: datetime) -> LicenseClient | 
     client = LicenseClient.objects.select_related("account", "requester").filter(pk=client_id).first()
     if client is None or client.account.suspended_at is not None:
         return None
-    digest, valid = keytext.digest(secret), client.digests(now)
+    digest = keytext.digest(secret)
+    valid = client.digests(now)
     if any(compare_digest(digest, digest_of_client) for digest_of_client in valid):
         return client
     for former in keytext.former_digests(secret):

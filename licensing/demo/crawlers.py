@@ -84,7 +84,10 @@ def lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterato
                 moment = begin + timedelta(hours=hour, seconds=random.randrange(3_600))
                 is_crawler = agent != BROWSER
                 in_archive = random.random() < (0.6 if is_crawler else 0.2)
-                path = f"/archive/{random.randrange(SITE_PAGES)}" if in_archive else random.choice(["/", *paths])
+                if in_archive:
+                    path = f"/archive/{random.randrange(SITE_PAGES)}"
+                else:
+                    path = random.choice(["/", *paths])
                 address = f"{NETWORK}{random.choice(OF_CCBOT if agent == CCBOT else OF_OTHERS)}"
                 request = f'[{moment:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1"'
                 yield f'{address} - - {request} 200 5120 "{referer or "-"}" "{agent}"'

@@ -36,7 +36,8 @@ def record_visits(
     """Decide and record visits from `begin` to `end`, day by day. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])
     requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
-    key, lookup = ids.id_to_hex("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
+    key = ids.id_to_hex("acc", account.pk)
+    lookup = LookupResult(current_epoch(account.pk), items, requesters)
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)

@@ -87,21 +87,26 @@ class Replay:
         shortfall = past.facts.shortfall
         if shortfall is not None and falls_short(decision, shortfall):
             decision = unpaid(decision, shortfall)
-        allowed, reason, rule = decision.allowed, decision.reason, decision.rule
+        allowed = decision.allowed
+        reason = decision.reason
+        rule = decision.rule
         if allowed and rule is not None and rule.rate_limit is not None and not self.takes(rule, past):
-            allowed, reason = False, Reason.RATE_LIMIT_EXCEEDED
+            allowed = False
+            reason = Reason.RATE_LIMIT_EXCEEDED
         if past.facts.now < self.start:
             return None
         return self.count(Change(past, allowed, reason, rule.index if rule else None))
 
     def takes(self, rule: Rule, past: Past) -> bool:
         """Whether the rule's rate limit has room for the requester. Counts the request if so."""
-        limit, key = effective_limit(rule, past.facts), (counter_key(rule, past.facts), past.facts.requester_id)
+        limit = effective_limit(rule, past.facts)
+        key = (counter_key(rule, past.facts), past.facts.requester_id)
         assert limit is not None  # noqa: S101 - says so to the type checker
         begin, _ = window(limit.period, past.facts.now)
         since, used = self.used.get(key, (begin, 0))
         if begin > since:
-            since, used = begin, 0
+            since = begin
+            used = 0
         if used >= limit.requests:
             return False
         self.used[key] = since, used + 1
@@ -113,7 +118,8 @@ class Replay:
         return True
 
     def count(self, now: Change) -> Change | None:
-        tally, past = self.tally, now.past
+        tally = self.tally
+        past = now.past
         of_requester = tally.by_requester.setdefault(past.facts.requester_id, ChangeCounts())
         of_content = tally.by_content.setdefault(past.content, ChangeCounts())
         everyone = (tally.moved, of_requester, of_content)

@@ -107,7 +107,8 @@ def archived_rows(archived: "ArchiveQuery", after: Position | None) -> Iterator[
 def build_row(event: AccessEvent) -> Row:
     key = cast("RawId", prepare(AccessEvent, "id", event.pk))
     content = cast("RawId", prepare(AccessEvent, "content_id", event.content_id))
-    name, facts = event.requester.requester_id, orjson.dumps(event.facts)
+    name = event.requester.requester_id
+    facts = orjson.dumps(event.facts)
     return key, event.created, content, name, event.permission, event.allowed, event.reason, facts
 
 

@@ -43,7 +43,9 @@ class RowFile:
     larger = "Split it."  # advice for files with more rows
 
     def __init__(self, file: Readable, format: str, read_as: str | None = None) -> None:  # noqa: A002 - the option's name
-        self.file, self.kind, self.read_as = file, format, read_as
+        self.file = file
+        self.kind = format
+        self.read_as = read_as
         self.is_csv = format == "csv"
 
     @staticmethod
@@ -69,11 +71,14 @@ class RowFile:
     def all_rows(self) -> Iterator[ImportRow]:
         if self.kind == "sitemap":
             return self.pages()
-        return csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
+        if self.is_csv:
+            return csv_rows(self.lines())
+        return json_rows(self.lines())
 
     def pages(self) -> Iterator[ImportRow]:
         self.file.seek(0)
-        sitemap, raw = Sitemap(), b" "
+        sitemap = Sitemap()
+        raw = b" "
         while raw:
             with readable():
                 raw = self.file.read(CHUNK)

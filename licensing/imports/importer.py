@@ -260,7 +260,8 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
 
 def reason(error: ApiError | ValidationError) -> str:
     if isinstance(error, ApiError):
-        param, message = error.param, message_about("The row", error)
+        param = error.param
+        message = message_about("The row", error)
     else:
         param, message = first_error(error.detail)
     return f"{param}: {message}" if param else message

@@ -34,7 +34,8 @@ class Sitemap:
             self.is_empty = False
             self.check_root(name)
         if name == "url":
-            self.page, self.line = {}, self.parser.CurrentLineNumber
+            self.page = {}
+            self.line = self.parser.CurrentLineNumber
         self.field = FIELDS.get(name)
 
     def end(self, name: str) -> None:

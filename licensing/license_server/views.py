@@ -42,7 +42,9 @@ class OAuthError(Exception):
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(error)
-        self.error, self.description, self.status = error, description, status
+        self.error = error
+        self.description = description
+        self.status = status
 
 
 def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[HttpRequest], HttpResponse]:

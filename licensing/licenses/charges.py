@@ -39,7 +39,8 @@ def keep_books(
 
     Raises ValidationFailed, for example if a price would fall below its refunds.
     """
-    entries, due = [], list(fees)
+    entries = []
+    due = list(fees)
     for booked, to_be in changes:
         if terms(booked) == terms(to_be):
             continue

@@ -136,7 +136,8 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
     due = License.objects.filter(next_fee_at__lte=until)
     if account_id is not None:
         due = due.filter(account_id=account_id)
-    booked, failed = 0, Failures()
+    booked = 0
+    failed = Failures()
     for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
         stuck: dict[str, Exception] = {}
         due_licenses = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)

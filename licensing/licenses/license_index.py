@@ -44,7 +44,9 @@ class LicenseIndex:
     def as_of(self, moment: datetime) -> "LicenseIndex":
         """Return the licences as they were at a past moment."""
         terms = [term.as_of(moment) for term in self.terms]
-        return self if all(map(is_, terms, self.terms)) else LicenseIndex(terms, self.ended_clients)
+        if all(map(is_, terms, self.terms)):
+            return self
+        return LicenseIndex(terms, self.ended_clients)
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """Return the licences that cover an item, in order."""

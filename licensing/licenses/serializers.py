@@ -33,7 +33,9 @@ class FeeSerializer(StrictSerializer):
     @staticmethod
     def render_money(amount: Decimal | None, currency: str | None, every: str | None) -> dict[str, object] | None:
         """Return the API's object for a fee, or None for None."""
-        return None if amount is None else {"amount": render_amount(amount), "currency": currency, "every": every}
+        if amount is None:
+            return None
+        return {"amount": render_amount(amount), "currency": currency, "every": every}
 
 
 class LicenseSerializer(RowSerializer):

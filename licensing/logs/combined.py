@@ -133,7 +133,8 @@ def read_sender(head: str) -> tuple[str | None, str]:
             raise Malformed(f"{shown(first)} is no host and no address.")
     if not words:
         raise Malformed(NOT_COMBINED)
-    address, behind = words[0], 1
+    address = words[0]
+    behind = 1
     while behind < len(words) and words[behind - 1].endswith(","):
         behind += 1
     if behind < len(words) and is_address(words[behind]):

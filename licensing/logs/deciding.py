@@ -103,7 +103,9 @@ class Decider:
     """Decide the requests of one site, caching look-ups."""
 
     def __init__(self, site: Site, *, dry_run: bool, names: AddressNames | None) -> None:
-        self.site, self.dry_run, self.names = site, dry_run, names
+        self.site = site
+        self.dry_run = dry_run
+        self.names = names
         self.account = ids.decode("acc", site.account_id) or b""
         self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
         self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
@@ -163,7 +165,8 @@ class Decider:
 
     def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
-        page, visit = self.pages[line.url], line.visit
+        page = self.pages[line.url]
+        visit = line.visit
         if page is None:
             return None
         crawler = None if line.crawler is None else line.crawler.key
@@ -211,7 +214,8 @@ class Decider:
             "imported": True,
         }
         facts.pop("ip", None)
-        decision, rule = answer.decision, answer.decision.rule
+        decision = answer.decision
+        rule = answer.decision.rule
         limit = None
         rate_limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is not None and rule is not None and rate_limit is not None:
@@ -255,7 +259,9 @@ class Decider:
 def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
     licenses = requester.licenses
-    return requester if licenses is None else dataclasses.replace(requester, licenses=licenses.as_of(moment))
+    if licenses is None:
+        return requester
+    return dataclasses.replace(requester, licenses=licenses.as_of(moment))
 
 
 def observed_page(item: Item) -> LoggedPage:
@@ -285,7 +291,8 @@ async def verify(
     claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
 ) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
-    address_names, turns = names or AddressNames(), Semaphore(LOOKUPS)
+    address_names = names or AddressNames()
+    turns = Semaphore(LOOKUPS)
 
     async def identify(crawler: Crawler, address: str) -> Identification | None:
         async with turns:

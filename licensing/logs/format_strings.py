@@ -64,14 +64,17 @@ class Field(NamedTuple):
     @property
     def blanks(self) -> int:
         """The number of blanks within the value."""
-        return self.time_format.count(" ") if self.time_format else int(self.name in ("%t", "$time_local"))
+        if self.time_format:
+            return self.time_format.count(" ")
+        return int(self.name in ("%t", "$time_local"))
 
 
 class FormatString:
     """Parses lines of a format string. More fields may follow those of the format."""
 
     def __init__(self, literals: Sequence[str], fields: Sequence[Field]) -> None:
-        self.literals, self.fields = literals, fields
+        self.literals = literals
+        self.fields = fields
         self.match = re.compile(build_expression(literals, fields)).match
 
     def __call__(self, line: str) -> Visit:
@@ -102,7 +105,9 @@ class FormatString:
 
     def parse_moment(self, text: str) -> datetime:
         time_format = next((field.time_format for field in self.fields if field.role == "time"), "")
-        return parse_own_time(text[: LONGEST + 1], time_format) if time_format and text else parse_time(text)
+        if time_format and text:
+            return parse_own_time(text[: LONGEST + 1], time_format)
+        return parse_time(text)
 
     def describe_end(self, count: int) -> str:
         """Say where a line ends to be as the format has it, after that many fields."""
@@ -117,7 +122,9 @@ class FormatString:
 def compile_format(text: str) -> FormatString:
     """Compile a format string. Raises InvalidRequest."""
     text = text.replace('\\"', '"').replace("\\t", "\t")
-    literals, fields, end = [""], list[Field](), 0
+    literals = [""]
+    fields = list[Field]()
+    end = 0
     for directive in DIRECTIVE.finditer(text):
         literals[-1] += text[end : directive.start()]
         end = directive.end()
@@ -183,7 +190,9 @@ def parse_own_time(text: str, time_format: str) -> datetime:
     """Parse a time by a strptime format. Raises Malformed."""
     try:
         parsed = datetime.strptime(text, time_format)  # noqa: DTZ007 - without an offset it is in UTC
-        return parsed.astimezone(UTC) if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+        if parsed.tzinfo is not None:
+            return parsed.astimezone(UTC)
+        return parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise Malformed(NOT_A_TIME.format(shown(text))) from None
 
@@ -197,7 +206,9 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")
     for index, field in enumerate(fields):
-        before, behind, follower = literals[index], literals[index + 1], fields[index + 1 : index + 2]
+        before = literals[index]
+        behind = literals[index + 1]
+        follower = fields[index + 1 : index + 2]
         if follower and not behind and field.role != "is_args" and follower[0].role not in ADJACENT:
             raise InvalidRequest(f"The format has no text between {field.name} and {follower[0].name}.")
         if field.role == "agent" and behind.startswith(" ") and not before.endswith('"'):
@@ -215,7 +226,8 @@ def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
 
 def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) -> str:
     """Return the expression of a field's value."""
-    field, behind = fields[index], literals[index + 1]
+    field = fields[index]
+    behind = literals[index + 1]
     if literals[index].endswith('"') and behind.startswith('"'):
         return r'[^"\\]*+(?:\\.[^"\\]*+)*+'
     if field.role == "is_args":
@@ -230,4 +242,6 @@ def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) 
     if field.blanks and behind.startswith(" "):
         return rf"(?:[^ ]*+ ){{{field.blanks}}}[^ ]*+"
     end = f"(?!{re.escape(behind)})." if len(behind) > 1 else f"[^{re.escape(behind)}]"
-    return rf"(?:, |{end})*+" if field.role == "address" and behind.startswith(" ") else rf"(?:{end})*+"
+    if field.role == "address" and behind.startswith(" "):
+        return rf"(?:, |{end})*+"
+    return rf"(?:{end})*+"

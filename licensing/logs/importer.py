@@ -68,7 +68,8 @@ class LogImport(Decider):
         names: AddressNames | None = None,
     ) -> None:
         super().__init__(site, dry_run=dry_run, names=names)
-        self.log_format, self.with_live = log_format, with_live
+        self.log_format = log_format
+        self.with_live = with_live
         self.totals = LogTotals()
         self.damage: InvalidRequest | None = None
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
@@ -147,7 +148,9 @@ class LogImport(Decider):
 
     def relevant(self, visits: Iterable[NumberedVisit]) -> Iterator[Line]:
         """Yield the requests that a proxy would have asked about."""
-        totals, site_host, site_hosts = self.totals, self.site.host, self.site.hosts
+        totals = self.totals
+        site_host = self.site.host
+        site_hosts = self.site.hosts
         for number, visit, line in visits:
             host, uri = split_target(visit)
             if host is not None and host not in site_hosts and host_of_header(host) not in site_hosts:

@@ -52,7 +52,8 @@ class ZstdFile(RawIOBase):
             import zstandard  # noqa: PLC0415 - a package that is not always there
         except ImportError:
             raise InvalidRequest(NO_ZSTD) from None
-        self.file, self.error = file, zstandard.ZstdError
+        self.file = file
+        self.error = zstandard.ZstdError
         self.new_frame = zstandard.ZstdDecompressor().decompressobj
         self.frame = self.new_frame()
         self.ready, self.is_within = b"", False
@@ -134,9 +135,12 @@ class Occurrences:
         digest = blake2b(line, digest_size=16, key=self.site_key).digest()
         number = self.current.get(digest, 0) or self.previous.get(digest, 0)
         if len(self.current) >= REMEMBERED:
-            self.previous, self.current = self.current, {}
+            self.previous = self.current
+            self.current = {}
         self.current[digest] = number + 1
-        return digest if not number else blake2b(digest + number.to_bytes(8), digest_size=16).digest()
+        if not number:
+            return digest
+        return blake2b(digest + number.to_bytes(8), digest_size=16).digest()
 
 
 def decision_key(moment: datetime, digest: bytes) -> bytes:

@@ -139,7 +139,8 @@ class Columns:
                     alternatives_by_role[role].append(indexes)
             if not alternatives_by_role[role] and not names.endswith("?"):
                 raise Malformed(f"#Fields names no {first_name(names)}. Add it to the fields that are logged.")
-        self.places, self.width = alternatives_by_role, len(columns)
+        self.places = alternatives_by_role
+        self.width = len(columns)
 
     def recognises(self, line: str) -> bool:
         line = line.removeprefix(BOM)
@@ -149,7 +150,9 @@ class Columns:
 def split_columns(line: str) -> list[str]:
     if "\t" in line:
         return line.split("\t")
-    return [quoted or plain for quoted, plain in COLUMN(line)] if '"' in line else line.split()
+    if '"' in line:
+        return [quoted or plain for quoted, plain in COLUMN(line)]
+    return line.split()
 
 
 def joined(parts: list[str]) -> str:

@@ -36,7 +36,9 @@ def without_prefix(line: str) -> str:
     if line[:4].isdigit() and line[4:5] == "-" and line[10:11] == "T":
         _, _, rest = line.partition(" ")
         stream, _, tagged = rest.partition(" ")
-        return tagged[2:] if stream in STREAMS and tagged.startswith("F ") else without_tag(line, rest)
+        if stream in STREAMS and tagged.startswith("F "):
+            return tagged[2:]
+        return without_tag(line, rest)
     return line
 
 

@@ -88,7 +88,9 @@ def dash(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Undo the escapes of Apache and nginx, also those of nginx's `escape=json`."""
-    return ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text) if "\\" in text else text
+    if "\\" in text:
+        return ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)
+    return text
 
 
 def shown(text: str) -> str:

@@ -32,7 +32,9 @@ def parsed_time(text: str) -> datetime:
             return logged_time(text)
         if text[4:5] == "-" and len(text) >= LEAST_ISO:
             parsed = datetime.fromisoformat(text)
-            return parsed.astimezone(UTC) if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+            if parsed.tzinfo is not None:
+                return parsed.astimezone(UTC)
+            return parsed.replace(tzinfo=UTC)
         return unix_time(int(text) if text.isdigit() else float(text))
     except (ValueError, KeyError, IndexError, OverflowError, OSError):
         raise Malformed(NOT_A_TIME.format(shown(text))) from None
@@ -45,7 +47,9 @@ def logged_time(text: str) -> datetime:
     if len(seconds) != 20 or len(zone) != 5 or zone[0] not in "+-":
         raise ValueError(text)
     offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5]))
-    year, month, day = int(text[7:11]), MONTHS[text[3:6]], int(text[:2])
+    year = int(text[7:11])
+    month = MONTHS[text[3:6]]
+    day = int(text[:2])
     microsecond = int(f"{fraction[:6]:0<6}")
     local = datetime(
         year, month, day, int(text[12:14]), int(text[15:17]), int(text[18:20]), microsecond,

@@ -83,7 +83,8 @@ class PolicyBulk(AccountBulk[Policy]):
         return policy
 
     def change(self, policy: Policy, fields: Fields) -> Policy:
-        changed, before = copy(policy), policy.audited()
+        changed = copy(policy)
+        before = policy.audited()
         services.change_terms(changed, fields)
         if not audit.diff(before, changed.audited()):
             return policy

@@ -54,7 +54,9 @@ class Fields:
         self, value: object, path: str, known_names: Collection[str], required: Iterable[str], message: str
     ) -> None:
         """Raises Fault with the message if the value is not an object."""
-        self.given, self.path, self.faults = require_object(value, path, message), path, Faults()
+        self.given = require_object(value, path, message)
+        self.path = path
+        self.faults = Faults()
         self.faults.expect_known(self.given, known_names, path)
         for name in required:
             self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
@@ -147,7 +149,8 @@ class AddressRanges:
     """Ranges of one IP version, searched in logarithmic time."""
 
     def __init__(self, ranges: Iterable[Range]) -> None:
-        self.firsts, self.lasts = [], []
+        self.firsts = []
+        self.lasts = []
         for first, last in ranges:
             self.firsts.append(first)
             self.lasts.append(last)

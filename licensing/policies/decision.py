@@ -41,7 +41,9 @@ class Reason(StrEnum):
 
 
 # Module constants for the same reason as ENFORCE.
-NO_LICENSE, LICENSE_EXPIRED, POLICY_DENIED = Reason.NO_LICENSE, Reason.LICENSE_EXPIRED, Reason.POLICY_DENIED
+NO_LICENSE = Reason.NO_LICENSE
+LICENSE_EXPIRED = Reason.LICENSE_EXPIRED
+POLICY_DENIED = Reason.POLICY_DENIED
 WITHOUT_LICENSE = (NO_LICENSE, LICENSE_EXPIRED)  # denials for lack of a valid licence
 UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)  # denials because a wallet does not cover the access
 # Denials that a (larger) licence would have turned into accesses.

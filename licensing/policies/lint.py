@@ -155,7 +155,8 @@ def about_price(later: ComparableRule, earlier: Sequence[ComparableRule], budget
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
     if later.rule.price is None:
         return
-    taker, payer = later.with_license(later.rule.tier), later.without_license
+    taker = later.with_license(later.rule.tier)
+    payer = later.without_license
     for other in earlier:
         if not budget.spend(other, taker, payer):
             return

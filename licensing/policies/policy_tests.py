@@ -84,7 +84,9 @@ class Result(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"“{self.name}”" if self.name else f"Test {self.index}"
+        if self.name:
+            return f"“{self.name}”"
+        return f"Test {self.index}"
 
     @property
     def sentence(self) -> str:
@@ -119,7 +121,9 @@ def rule_index(decision: Decision) -> int | None:
 
 def render_expectation(expect: Expectation) -> str:
     outcome = render_outcome(expect["allowed"], expect.get("reason"))
-    return f"{outcome} by {render_rule(expect['matchedRule'])}" if "matchedRule" in expect else outcome
+    if "matchedRule" in expect:
+        return f"{outcome} by {render_rule(expect['matchedRule'])}"
+    return outcome
 
 
 def render_decision(decision: Decision) -> str:
@@ -130,7 +134,9 @@ def render_outcome(allowed: bool, reason: str | None) -> str:
     """Format a decision, as in "denied (no_license)". Observed denials are allowed and have a reason."""
     if not reason:
         return "allowed" if allowed else "denied"
-    return f"allowed, observed ({reason})" if allowed else f"denied ({reason})"
+    if allowed:
+        return f"allowed, observed ({reason})"
+    return f"denied ({reason})"
 
 
 def render_rule(index: int | None) -> str:

@@ -49,7 +49,8 @@ def window(period: str, now: datetime) -> tuple[int, int]:
         first = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         begin = int(first.timestamp())
         return begin, begin + monthrange(first.year, first.month)[1] * LENGTHS["day"]
-    length, offset = LENGTHS[period], FIRST_MONDAY if period == "week" else 0
+    length = LENGTHS[period]
+    offset = FIRST_MONDAY if period == "week" else 0
     moment = int(now.timestamp()) - offset
     return moment - moment % length + offset, moment - moment % length + offset + length
 

@@ -76,7 +76,9 @@ def in_session(view: Page) -> Page:
     @wraps(view)
     def with_session(request: HttpRequest, **arguments: str) -> HttpResponse:
         session = services.find_session(request.COOKIES.get(COOKIE, ""))
-        return ended(request) if session is None else view(request, session, **arguments)
+        if session is None:
+            return ended(request)
+        return view(request, session, **arguments)
 
     return with_session
 

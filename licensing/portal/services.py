@@ -28,7 +28,8 @@ def create_session(requester: Requester, scopes: Sequence[str], return_url: str 
     """
     if requester.merged_into is not None:
         raise InUse(f"It was merged into {requester.current.requester_id[:100]!r}. Create a session of that one.")
-    now, token = stored_now(), secrets.token_urlsafe(TOKEN_BYTES)
+    now = stored_now()
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     PortalSession.objects.filter(account=requester.account_id, expires_at__lte=now).delete()
     session = PortalSession.objects.create(
         account_id=requester.account_id,
@@ -63,7 +64,8 @@ def find(token: str, *, is_redeemed: bool) -> PortalSession | None:
 
 def redeem(session: PortalSession) -> str | None:
     """Redeem the link: begin the session. Return its cookie's token, or None if another request redeemed it first."""
-    now, token = timezone.now(), secrets.token_urlsafe(TOKEN_BYTES)
+    now = timezone.now()
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     unredeemed = PortalSession.objects.filter(pk=session.pk, redeemed_at=None, expires_at__gt=now)
     begun = unredeemed.update(digest=keytext.digest(token), redeemed_at=now, expires_at=now + SESSION_LIFETIME)
     return token if begun else None

@@ -66,7 +66,8 @@ class Pattern(Struct, frozen=True, dict=True):
         parts = self.parts
         if not path.startswith(parts[0]):
             return 0
-        at, last = len(parts[0]), len(parts) - 1
+        at = len(parts[0])
+        last = len(parts) - 1
         if last == 0:
             return int(not self.is_anchored or len(path) == at)
         for index in range(1, last):

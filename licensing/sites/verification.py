@@ -17,7 +17,9 @@ from kit.outbound.destinations import DestinationRefused
 
 FILE = "/.well-known/content-access-licensing.txt"
 LABEL = "_content-access-licensing"  # prefix of the TXT records' names
-SECONDS, MOST_BYTES = 5, 64 * 1024  # of a fetch
+# of a fetch
+SECONDS = 5
+MOST_BYTES = 64 * 1024
 GONE = (404, 410)
 
 

@@ -84,7 +84,8 @@ class SiteViewSet(AccountViewSet[Site]):
         """
         site = self.get_object_to_change()
         fields = self.validated_change(site)
-        enforces, former = fields.get("mode") == Mode.ENFORCE != site.mode, services.proxy_file_facts(site)
+        enforces = fields.get("mode") == Mode.ENFORCE != site.mode
+        former = services.proxy_file_facts(site)
         changed = services.update_site(site, fields)
         once: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
         if services.proxy_file_facts(changed) != former:
@@ -104,7 +105,10 @@ class SiteViewSet(AccountViewSet[Site]):
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         """Fetch the host's records before the transaction begins, because that may take seconds."""
         if self.action == "verify":
-            sites = self.get_queryset() if ids.decode("site", self.kwargs["id"]) else Site.objects.none()
+            if ids.decode("site", self.kwargs["id"]):
+                sites = self.get_queryset()
+            else:
+                sites = Site.objects.none()
             self.evidence = [async_to_sync(look_at_host)(site.host) for site in sites.filter(pk=self.kwargs["id"])]
         return super().write(handler, request, *args, **kwargs)
 

@@ -63,7 +63,9 @@ class CrawlerReport(Struct, frozen=True):
 
 
 def crawler_report(usage: Usage, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
-    choice, crawlers, table = usage.choice, usage.crawlers, current_table.get()
+    choice = usage.choice
+    crawlers = usage.crawlers
+    table = current_table.get()
     by_day = crawls_by_day(usage)
     referrals = {host: visits.total for (host,), visits in usage.sums(choice.referrers, "referrer").items()}
     revenue = crawler_revenue(choice, crawlers)

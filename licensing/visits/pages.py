@@ -51,7 +51,8 @@ class StoredPage(NamedTuple):
 def stored_pages(pages: Collection[PageName]) -> Iterator[StoredPage]:
     """Return the rows of these pages as far as they exist."""
     for some in batches(sorted(pages)):
-        accounts, digests = {account for account, _ in some}, [url_digest(url) for _, url in some]
+        accounts = {account for account, _ in some}
+        digests = [url_digest(url) for _, url in some]
         rows = Page.objects.filter(account__in=accounts, digest__in=digests)
         yield from map(StoredPage._make, rows.values_list(*StoredPage._fields))
 

@@ -119,7 +119,8 @@ class RobotsRules:
 
     def forbid(self, site: str | None, requester: int, url: str) -> bool:
         """Whether the site's robots.txt disallows the page for this crawler. False for people."""
-        text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
+        text = self.texts.get(site or "")
+        crawler = self.crawlers.get(requester)
         if not text or crawler is None:
             return False
         return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)

@@ -108,7 +108,9 @@ class AccountAdmin(ServiceAdmin[Account]):
 
         def current(*, lock: bool) -> dict[str, object]:
             stored = self.locked(account) if lock else account
-            return {} if stored is None else self.editable_state(stored, PlanForm.base_fields)
+            if stored is None:
+                return {}
+            return self.editable_state(stored, PlanForm.base_fields)
 
         def perform(fields: Values) -> str:
             changed = services.update_account(account, fields)

@@ -161,7 +161,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         now = timezone.now()
 
         def perform(fields: Values) -> HttpResponse:
-            overlap, new_id = fields["overlap_seconds"], fields["ticket"]
+            overlap = fields["overlap_seconds"]
+            new_id = fields["ticket"]
             expiry: services.Expiry = (
                 {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
             )

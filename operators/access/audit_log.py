@@ -38,7 +38,9 @@ CONTEXT = 3
 
 
 def as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 def difference(before: object, after: object) -> list[tuple[str, str]]:
@@ -139,7 +141,9 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     @display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:
         """Return the changed fields of an update; creations and deletions concern all fields."""
-        return "" if entry.action.endswith((".created", ".deleted")) else ", ".join(sorted(entry.changes))
+        if entry.action.endswith((".created", ".deleted")):
+            return ""
+        return ", ".join(sorted(entry.changes))
 
     @display(description="All changes of it")
     def everything_on_it(self, entry: AuditEntry) -> str:

@@ -114,7 +114,8 @@ class SecretAdmin(ServiceAdmin[ModelT]):
 
     def show_secret(self, request: HttpRequest, obj: ModelT, secret: str, note: str = "") -> HttpResponse:
         """Return the only page with the secret."""
-        title, usage = f"The secret of {getattr(obj, 'name', obj)}", self.secret_usage(obj)
+        title = f"The secret of {getattr(obj, 'name', obj)}"
+        usage = self.secret_usage(obj)
         return show_once(request, self, obj, secret, title=title, what="secret", usage=usage, note=note)
 
 
@@ -212,7 +213,8 @@ def refusal_in_words(key: ApiKey) -> str:
     """Return since when, when last, and why proxies are refused with the key, and since when one asks with a valid
     key again; empty if none is refused.
     """
-    since, last = key.refused_since, key.refused_at
+    since = key.refused_since
+    last = key.refused_at
     if since is None or last is None or not states.refuses_proxy(key, timezone.now()):
         return ""
     refused = format_html(

@@ -18,6 +18,7 @@ from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.recovery import Recovery
 from accounts.webhooks.serializers import WebhookEndpointSerializer
+from kit.values.numbers import count_text
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from operators.access.key_pages import SecretAdmin
 from operators.base.fields import Lines, Values
@@ -45,10 +46,6 @@ def chosen_time(request: HttpRequest) -> datetime | None:
         return parse_timestamp(request.GET["since"])
     except (KeyError, ValueError):
         return None
-
-
-def describe_count(count: int) -> str:
-    return f"{count:,} event{'' if count == 1 else 's'}"
 
 
 def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
@@ -83,7 +80,7 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
 def replay_button(previewed: Recovery | None) -> str:
     if previewed is None:
         return ""
-    return f"Send {describe_count(previewed.events)}" if previewed.events else "Count again"
+    return f"Send {count_text(previewed.events, 'event')}" if previewed.events else "Count again"
 
 
 LATEST = 20  # attempts shown on an endpoint's page
@@ -183,7 +180,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
             if since != shown_since:
                 return redirect(f"{request.path}?{urlencode({'since': render_timestamp(since) or ''})}")
             count = recovery.recover(endpoint, since).events
-            return f"Sending {describe_count(count)} again."
+            return f"Sending {count_text(count, 'event')} again."
 
         return confirm(
             request,
@@ -233,7 +230,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Status", label=STATUS_COLOURS)
     def health(self, endpoint: WebhookEndpoint) -> tuple[str, str]:
         failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
-        return ("failing", "failing") if failing else (str(endpoint.status), endpoint.get_status_display())
+        if failing:
+            return ("failing", "failing")
+        return (str(endpoint.status), endpoint.get_status_display())
 
     @display(description="Header names", empty_value="none")
     def sent_headers(self, endpoint: WebhookEndpoint) -> str:

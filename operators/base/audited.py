@@ -55,7 +55,8 @@ class AuditedOperator:
     """A member of staff in the audit log, without password, `last_login` and second factor."""
 
     def __init__(self, user: User) -> None:
-        self.user, self.pk = user, user.pk
+        self.user = user
+        self.pk = user.pk
 
     def __str__(self) -> str:
         return self.user.get_username()
@@ -81,7 +82,8 @@ class AuditedOperator:
 
 class AuditedRole:
     def __init__(self, group: Group) -> None:
-        self.group, self.pk = group, group.pk
+        self.group = group
+        self.pk = group.pk
 
     def __str__(self) -> str:
         return self.group.name

@@ -192,11 +192,15 @@ def choice_field(
 
 def is_untouched(bound: forms.BoundField) -> bool:
     """Whether a text field was submitted unchanged, allowing for what browsers and forms normalise."""
-    field, widget = bound.field, bound.field.widget
+    field = bound.field
+    widget = bound.field.widget
     if not isinstance(widget, forms.TextInput | forms.Textarea) or isinstance(field, forms.JSONField):
         return False  # their own has_changed trims nothing
     text = widget.format_value(field.prepare_value(bound.initial)) or ""
-    displayed = re.sub(r"\r\n|\r|\n", "\r\n", text) if isinstance(widget, forms.Textarea) else one_line(text)
+    if isinstance(widget, forms.Textarea):
+        displayed = re.sub(r"\r\n|\r|\n", "\r\n", text)
+    else:
+        displayed = one_line(text)
     try:
         return bool(field.to_python(displayed) == field.to_python(bound.data))
     except forms.ValidationError:
@@ -207,7 +211,8 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     """Return the values of changed fields; unchanged lines of a list stay as stored."""
 
     def read(name: str) -> object:
-        field, value = form.fields[name], form.cleaned_data[name]
+        field = form.fields[name]
+        value = form.cleaned_data[name]
         return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}

@@ -100,9 +100,10 @@ class ScopedForm(AutocompleteDropdownForm):
         super().__init__(request, name, *args, model_admin=model_admin, **kwargs)
         field = self.fields[name]
         related_admin = model_admin.admin_site._registry.get(field.queryset.model)
-        field.queryset = (
-            related_admin.get_queryset(request) if isinstance(related_admin, ScopedAdmin) else field.queryset.none()
-        )
+        if isinstance(related_admin, ScopedAdmin):
+            field.queryset = related_admin.get_queryset(request)
+        else:
+            field.queryset = field.queryset.none()
 
 
 class RelatedFilter(AutocompleteSelectFilter):
@@ -149,4 +150,6 @@ class StatementPeriodFilter(PeriodFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
         period = parse_period(self.value() or "", listed_months(request), timezone.now())
-        return queryset if period is None else queryset.filter(month__gte=period.first, month__lt=period.after)
+        if period is None:
+            return queryset
+        return queryset.filter(month__gte=period.first, month__lt=period.after)

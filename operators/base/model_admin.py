@@ -236,7 +236,9 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
             fields |= {"account": form.cleaned_data.get("account"), "id": admin_request(request).new_id}
             return self.create(request, fields)
         changed = changed_values(form)
-        return self.update(request, obj, form.service_fields(changed)) if changed and self.update else None
+        if changed and self.update:
+            return self.update(request, obj, form.service_fields(changed))
+        return None
 
     def save_model(self, request: HttpRequest, obj: ModelT, form: ServiceForm, change: bool) -> None:
         try:

@@ -42,7 +42,9 @@ class Scope(Struct, frozen=True):
 
     def account(self, account_id: str) -> Account | None:
         """Return the account with this id, or None if it is not included."""
-        return None if ids.decode("acc", account_id) is None else self.accounts().filter(pk=account_id).first()
+        if ids.decode("acc", account_id) is None:
+            return None
+        return self.accounts().filter(pk=account_id).first()
 
     def sole_account(self) -> str | None:
         """Return the only visible account's id, also if it is the only one in the database."""
@@ -53,7 +55,9 @@ class Scope(Struct, frozen=True):
 
     def only_account(self) -> str | None:
         """Return the account's id if the scope has exactly one."""
-        return next(iter(self.account_ids)) if self.account_ids is not None and len(self.account_ids) == 1 else None
+        if self.account_ids is not None and len(self.account_ids) == 1:
+            return next(iter(self.account_ids))
+        return None
 
 
 def user_scope(user: User | AnonymousUser) -> Scope:

@@ -114,16 +114,19 @@ def with_offset(local: datetime, timespec: str) -> str:
 
 def is_repeated(local: datetime) -> bool:
     """Whether the local time occurs twice, because the clocks go back."""
-    first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
+    first = local.replace(fold=0).utcoffset()
+    second = local.replace(fold=1).utcoffset()
     return first is not None and second is not None and first > second
 
 
 def check_local_time(local: datetime) -> None:
     """Raise Django's ValidationError for a local time that does not exist, or occurs twice."""
-    first, second = local, local.replace(fold=1)
+    first = local
+    second = local.replace(fold=1)
     if first.utcoffset() == second.utcoffset():
         return
-    zone, local_text = get_current_timezone_name(), f"{local:%Y-%m-%d %H:%M}"
+    zone = get_current_timezone_name()
+    local_text = f"{local:%Y-%m-%d %H:%M}"
     if is_repeated(local):
         ways = " or ".join(with_offset(moment, "minutes") for moment in (first, second))
         raise forms.ValidationError(

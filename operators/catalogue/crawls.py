@@ -85,7 +85,8 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
     lines = [[*COUNTS, *(MONEY if with_money else [])]]
     for row in operator_rows(report):
-        taker, ratio = row.taker, row.taker.crawls_per_referral
+        taker = row.taker
+        ratio = row.taker.crawls_per_referral
         counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
         money = [row.revenue, row.at_stake] if with_money else []
         lines.append([cell(value) for value in (row.name, *counts, None if ratio is None else str(ratio), *money)])
@@ -117,11 +118,10 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     if not totals:
         return None
     ranked = sorted(totals, key=lambda name: (-totals[name], name))
-    names = (
-        [crawler_class for crawler_class in CLASSES if crawler_class in totals]
-        if by == By.CLASS
-        else ranked[: len(KINDS)]
-    )
+    if by == By.CLASS:
+        names = [name for name in CLASSES if name in totals]
+    else:
+        names = ranked[: len(KINDS)]
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))

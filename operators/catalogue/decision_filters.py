@@ -61,7 +61,9 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
             return newest.filter(observed__isnull=False)
         if value == UNMET:
             return newest.filter(reason__in=UNMET_DEMAND)
-        return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
+        if value in OUTCOMES:
+            return newest.filter(allowed=value == "allowed")
+        return newest.filter(reason=value)
 
 
 class SiteFilter(DropdownFilter):
@@ -83,7 +85,9 @@ class SiteFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         value = self.value()
-        return bounded_scan(queryset).filter(recorded_fact("siteId")([value])) if value else queryset
+        if value:
+            return bounded_scan(queryset).filter(recorded_fact("siteId")([value]))
+        return queryset
 
 
 class PageFilter(TextFilter):
@@ -100,4 +104,6 @@ class PageFilter(TextFilter):
 def of_page(address: str) -> Q:
     """Return the condition on a page's address, which may lack its scheme."""
     url = address if "://" in address else f"https://{address}"
-    return begins_with(url.removesuffix(AND_MORE)) if url.endswith(AND_MORE) else is_page([url])
+    if url.endswith(AND_MORE):
+        return begins_with(url.removesuffix(AND_MORE))
+    return is_page([url])

@@ -61,17 +61,29 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     rules = deciding_rules(event)
     side = build_side("Rule by rule", answer, rules)
     rule = answer.decision.rule
-    requester, item = event.requester, event.content
+    requester = event.requester
+    item = event.content
     is_page = bool(item.deleted_at) and "url" in event.facts  # a page that is not a registered item
+    if event.observed:
+        kind, title = "observed", "Allowed (observed)"
+    elif event.allowed:
+        kind, title = "allowed", "Allowed"
+    else:
+        kind, title = "denied", "Denied"
+    name = ""
+    sentence = ""
+    if rule is not None:
+        name = rule_name(rule.index)
+        sentence = describe(rules[rule.index])
     return Verdict(
-        kind="observed" if event.observed else "allowed" if event.allowed else "denied",
-        title="Allowed (observed)" if event.observed else "Allowed" if event.allowed else "Denied",
+        kind=kind,
+        title=title,
         why=reason_sentence(event, answer),
         requester=NamedLink(str(requester), requester.requester_id, change_url(requester)),
         item=NamedLink(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
         policy=deciding_policy(event),
-        rule=rule_name(rule.index) if rule is not None else "",
-        sentence=describe(rules[rule.index]) if rule is not None else "",
+        rule=name,
+        sentence=sentence,
         side=side,
         entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
     )
@@ -87,7 +99,8 @@ def deciding_rules(event: AccessEvent) -> Sequence[RuleJson]:
 
 def deciding_policy(event: AccessEvent) -> NamedLink | None:
     """Return the policy, linked to its current rules if unchanged, otherwise to that version."""
-    policy, version = event.policy, event.policy_version
+    policy = event.policy
+    version = event.policy_version
     if policy is None:
         return None
     link = ""

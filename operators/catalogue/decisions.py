@@ -155,9 +155,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return event
 
     def refundable_charge(self, event: Any) -> RefundableCharge | None:
-        return (
-            RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
-        )
+        if event.price:
+            return RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1])
+        return None
 
     def about(self, event: AccessEvent) -> str:
         return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"

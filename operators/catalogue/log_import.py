@@ -270,7 +270,8 @@ def shown_facts(metadata: LogMetadata) -> list[tuple[str, str]]:
 
 def log_facts(result: LogResult) -> list[tuple[str, str]]:
     """Return the command's totals as pairs of label and value, without those that are 0."""
-    imported, skipped = "To be imported" if result.dry_run else "Imported", result.skipped
+    imported = "To be imported" if result.dry_run else "Imported"
+    skipped = result.skipped
     counts = {
         "Lines": result.lines,
         imported: result.imported,

@@ -146,7 +146,8 @@ def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Report
 
 
 def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
-    crawls, report = reports.crawls, reports.visitors
+    crawls = reports.crawls
+    report = reports.visitors
     period = window_filter("created", window)
     return {
         **days_in_words(window),
@@ -164,20 +165,24 @@ def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[st
 
 
 def visitor_row(visitor: Visitor, period: dict[str, str]) -> VisitorRow:
-    requester, visits = visitor.requester, visitor.visits
-    name = str(requester) if requester is not None else "somebody who has gone"
+    requester = visitor.requester
+    visits = visitor.visits
+    name, hint, link, account = "somebody who has gone", "", "", ""
+    if requester is not None:
+        name, link, account = str(requester), change_url(requester), str(requester.account)
+        hint = requester.requester_id if requester.name else ""
     cells = []
     # These are the outcomes in the filter of the decision list.
     for outcome, count in (("allowed", visits.allowed), ("observed", visits.observed), ("denied", visits.denied)):
-        link = ""
+        decisions = ""
         if requester is not None and count:
-            link = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **period)
-        cells.append(Cell(count, link, f"{outcome} of {name}"))
+            decisions = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **period)
+        cells.append(Cell(count, decisions, f"{outcome} of {name}"))
     return VisitorRow(
         name=name,
-        hint=requester.requester_id if requester is not None and requester.name else "",
-        link=change_url(requester) if requester is not None else "",
-        account=str(requester.account) if requester is not None else "",
+        hint=hint,
+        link=link,
+        account=account,
         visitor_class=CLASSES[visitor.visitor_class],
         identified_by=visitor.identified_by.words,
         verified=visitor.identified_by.verifies,

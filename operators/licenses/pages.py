@@ -139,7 +139,10 @@ class LicenseAdmin(
         )
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: License | None) -> License | None:
-        entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
+        if obj:
+            entries = LedgerEntry.objects.filter(license=obj)
+        else:
+            entries = LedgerEntry.objects.none()
         admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().try_saving(request, form, obj)
 
@@ -242,11 +245,9 @@ class LicenseAdmin(
 
     @display(description="Next fee")
     def next_fee(self, license_: License) -> str:
-        return (
-            f"{fee(license_)}, next on {time_in_words(license_.next_fee_at)}"
-            if license_.next_fee_at
-            else fee(license_)
-        )
+        if license_.next_fee_at:
+            return f"{fee(license_)}, next on {time_in_words(license_.next_fee_at)}"
+        return fee(license_)
 
     @display(description="In the ledger")
     def in_ledger(self, license_: License) -> str:

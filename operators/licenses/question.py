@@ -14,6 +14,7 @@ from accounts.models import Account
 from analytics.models import LedgerEntry
 from kit.values import ids
 from kit.values.currencies import in_full
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.charges import build_ledger_entry, terms
 from licensing.licenses.models import FeeEvery, License
@@ -111,7 +112,7 @@ def describe_coverage(license_: License) -> str:
     )
     if number > MOST_COUNTED:
         return f"more than {MOST_COUNTED:,} items"
-    return f"{number:,} item{'' if number == 1 else 's'}"
+    return count_text(number, "item")
 
 
 def license_question(
@@ -155,7 +156,8 @@ def preview(account: Account, license_: License | None, submitted: QueryDict) ->
     data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
     form = LicenseForm(data, instance=license_, initial={} if license_ is None else {"starts_at": license_.starts_at})
     form.is_valid()
-    drafted, quota = draft(account, license_, form), Quota.from_fields(form.cleaned_data)
+    drafted = draft(account, license_, form)
+    quota = Quota.from_fields(form.cleaned_data)
     sentences = (
         [] if license_ is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
     )
@@ -166,8 +168,10 @@ def preview(account: Account, license_: License | None, submitted: QueryDict) ->
 
 def draft(account: Account, license_: License | None, form: LicenseForm) -> License:
     """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted, cleaned = copy(license_) if license_ is not None else License(account=account), form.cleaned_data
-    drafted.license_type, drafted.fee_every = cleaned.get("license_type", ""), cleaned.get("fee_every") or None
+    drafted = copy(license_) if license_ is not None else License(account=account)
+    cleaned = form.cleaned_data
+    drafted.license_type = cleaned.get("license_type", "")
+    drafted.fee_every = cleaned.get("fee_every") or None
     drafted.content_ids = [id for id in cleaned["content_ids"] if ids.decode("cnt", id) is not None]
     drafted.policy_ids = [id for id in cleaned["policy_ids"] if ids.decode("pol", id) is not None]
     drafted.tags = cleaned["tags"]
@@ -193,10 +197,15 @@ def preview_customer(account: Account, requester_id: str) -> list[str]:
 def preview_coverage(drafted: License) -> str:
     """Describe the coverage, with the titles of single items."""
     items = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
-    titles = list(items.values_list("title", flat=True)) if drafted.content_ids else []
+    coverage = f"Covers {describe_coverage(drafted)}"
+    if not drafted.content_ids:
+        return f"{coverage}."
+    titles = list(items.values_list("title", flat=True))
+    if not titles:
+        return f"{coverage}."
     more = len(drafted.content_ids) - len(titles)
-    titles_in_words = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
-    return f"Covers {describe_coverage(drafted)}{titles_in_words}."
+    others = f" and {more:,} more" if more else ""
+    return f"{coverage}: {', '.join(titles)}{others}."
 
 
 def preview_bookings(license_: License | None, drafted: License) -> list[str]:

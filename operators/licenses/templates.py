@@ -98,7 +98,8 @@ def choices(request: HttpRequest) -> list[Choice]:
         query[TEMPLATE] = name
         return f"?{query.urlencode()}"
 
-    chosen, currency = request.GET.get(TEMPLATE), currency_of_form(request)
+    chosen = request.GET.get(TEMPLATE)
+    currency = currency_of_form(request)
     return [
         Choice(template.title.format(currency), address(name), name == chosen) for name, template in TEMPLATES.items()
     ]

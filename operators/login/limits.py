@@ -24,6 +24,7 @@ from accounts.limits.limiter import limiter
 from accounts.limits.throttling import address_bucket
 from accounts.limits.windows import Consume, Window
 from kit.http.middleware import Address
+from kit.values.numbers import count_text
 
 ResponseT = TypeVar("ResponseT", bound=HttpResponse)
 QUARTER = 15 * 60
@@ -67,8 +68,7 @@ def too_many(seconds: int) -> ValidationError:
 
 def in_words(seconds: int) -> str:
     """Describe a time to wait in minutes, rounded up."""
-    minutes = -(-seconds // 60)
-    return f"{minutes} minute{'s' if minutes > 1 else ''}"
+    return count_text(-(-seconds // 60), "minute")
 
 
 def answer_too_many(response: ResponseT, form: BaseForm | None) -> ResponseT:

@@ -41,5 +41,8 @@ class SessionStore(DatabaseSessionStore):
             super().delete(stored_key(key))
 
     # The backend's asynchronous methods would look up the key itself; these run the methods above in a thread.
-    aexists, acreate, aload = SessionBase.aexists, SessionBase.acreate, SessionBase.aload
-    asave, adelete = SessionBase.asave, SessionBase.adelete
+    aexists = SessionBase.aexists
+    acreate = SessionBase.acreate
+    aload = SessionBase.aload
+    asave = SessionBase.asave
+    adelete = SessionBase.adelete

@@ -14,6 +14,7 @@ from analytics.usage.daily_totals import Days, add_days
 from analytics.usage.report import requester_numbers, usage_report, usage_rows
 from analytics.windows import DAY, Window, midnight
 from kit.values.currencies import in_full, round_to_minor_unit
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
@@ -178,7 +179,7 @@ def left_out(choice: Choice, report: RevenueReport) -> LeftOut | None:
     if not report.unconverted:
         return None
     amounts = [
-        f"{in_full(sum_.amount, sum_.currency)} ({sum_.entries:,} {'entry' if sum_.entries == 1 else 'entries'})"
+        f"{in_full(sum_.amount, sum_.currency)} ({count_text(sum_.entries, 'entry', 'entries')})"
         for sum_ in report.unconverted
     ]
     codes = list(report.by_currency)

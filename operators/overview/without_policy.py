@@ -35,7 +35,10 @@ def newest_decisions(
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     events_of_accounts = events.filter(account_id__in=list(account_ids))
-    in_order = events_of_accounts.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
+    if len(account_ids) == 1:
+        in_order = events_of_accounts.order_by("-created", "-pk")
+    else:
+        in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
     oldest = in_order[limit - 1 : limit]
     since: Expression | Subquery = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
@@ -111,7 +114,8 @@ def notice_of_sites(request: HttpRequest, pages: Counter[str], decisions: str) -
     number = pages.total()
     denied = "request was denied" if number == 1 else "requests were denied"
     site = Site.objects.filter(pk=next(iter(pages))).first() if len(pages) == 1 else None
-    where, link = f"{len(pages):,} sites deny", list_url(Site)
+    where = f"{len(pages):,} sites deny"
+    link = list_url(Site)
     if len(pages) == 1:
         where, link = ("a site denies", decisions) if site is None else (f"{site.host} denies", change_url(site))
     text = f"{number:,} {denied} because {where} unknown pages. Change its setting, or add a pattern with a policy."

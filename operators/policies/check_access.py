@@ -85,11 +85,13 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         raise PermissionDenied
     scope = request_scope(request)
     past = decision_to_repeat(request, scope)
-    sent = request.POST if request.method == "POST" else None
-    initial = (
-        recorded_fields(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
-    )
-    form = PlaygroundForm(scope, sent if sent is not None else initial if past is not None else None, initial)
+    initial: Mapping[str, str] = {"account": chosen_id(request) or "", **request.GET.dict()}
+    data: Mapping[str, str] | None = None
+    if past is not None:  # the form is sent at once
+        initial = data = recorded_fields(past)
+    if request.method == "POST":
+        data = request.POST
+    form = PlaygroundForm(scope, data, initial)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Check access",

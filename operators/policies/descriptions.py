@@ -63,7 +63,9 @@ def describe_requester(requester: RequesterOfTest) -> str:
     kind = f" of type {requester['licenseType']}" if requester.get("licenseType") else ""
     if requester.get("hasValidLicense"):
         return f"{requester['id']}, with a valid licence{kind},"
-    return f"{requester['id']}, who names a licence{kind}," if kind else f"{requester['id']}, without a licence,"
+    if kind:
+        return f"{requester['id']}, who names a licence{kind},"
+    return f"{requester['id']}, without a licence,"
 
 
 def place(rule: RuleJson) -> str:
@@ -131,7 +133,10 @@ def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> l
             continue
         pairs = min(len(old), len(new))
         for line, other in zip(old, new, strict=False):
-            what = rule_name(line) if line == other else f"{rule_name(line)}, now {other + 1}"
+            if line == other:
+                what = rule_name(line)
+            else:
+                what = f"{rule_name(line)}, now {other + 1}"
             lines.append(Line("changed", what, describe_with_place(before[line]), describe_with_place(after[other])))
         lines += [Line("removed", rule_name(at), before=describe_with_place(before[at])) for at in old[pairs:]]
         lines += [Line("added", rule_name(at), after=describe_with_place(after[at])) for at in new[pairs:]]

@@ -58,7 +58,10 @@ class ExamplesWidget(CompositeWidget):
     def get_context(
         self, name: str, value: ExamplesValue | list[PolicyTest] | None, attrs: dict[str, object] | None
     ) -> dict[str, object]:
-        tests, text = (list(map(read, value[0])), value[1]) if isinstance(value, tuple) else (list(value or ()), None)
+        if isinstance(value, tuple):
+            tests, text = (list(map(read, value[0])), value[1])
+        else:
+            tests, text = (list(value or ()), None)
         context: dict[str, object] = super().get_context(name, None, attrs)
         results = self.results if len(self.results) == len(tests) else [None] * len(tests)
         return context | {

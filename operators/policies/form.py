@@ -79,7 +79,8 @@ class PolicyForm(ServiceForm):
         """Run the examples like the service; they may fail in a draft that is not saved."""
         cleaned = super().clean() or self.cleaned_data
         if {"rules", "default_action", "tests"} <= cleaned.keys() and cleaned["tests"]:
-            rules, tests = parse_rules(cleaned["rules"]), cleaned["tests"]
+            rules = parse_rules(cleaned["rules"])
+            tests = cleaned["tests"]
             results = run_tests(rules, cleaned["default_action"], tests, timezone.now())
             self.fields["tests"].widget.results = results
             if not self.asked:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from django.db.models import QuerySet
 from django.utils.html import format_html
 
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
@@ -24,7 +25,7 @@ def linked_hosts(policy: Policy) -> list[str]:
 def items_sentence(number: int) -> str:
     if number == 0:
         return "No item links to it"
-    return "1 item links to it" if number == 1 else f"{number:,} items link to it"
+    return count_text(number, "item links to it", "items link to it")
 
 
 def items_linked(policy: Policy, number: int) -> str:

@@ -32,6 +32,7 @@ from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
 from operators.policies.descriptions import (
+    Line,
     describe_row,
     describe_test,
     describe_with_place,
@@ -190,20 +191,24 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     def ask(self, request: HttpRequest, form: ModelForm) -> HttpResponse:
         """Show the confirmation page: changes in words, number of items, lint findings."""
-        adding = form.instance._state.adding
-        former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
-        number = 0 if adding else linked_items(former).count()
-        later = copy(former)
-        for name, value in changed_values(form).items():
-            setattr(later, name, value)
+        original: Policy | None = None
+        effects: list[str] = []
+        lines: list[Line] = []
+        title = "Save the new policy?"
+        if not form.instance._state.adding:
+            original = Policy.objects.get(pk=form.instance.pk)
+            title = f"Save version {original.version + 1} of {original.name}?"
+            effects = [
+                f"{items_sentence(linked_items(original).count())}: the next checks use the new version.",
+                f"Version {original.version} is kept. You can roll back to it.",
+            ]
+            later = copy(original)
+            for name, value in changed_values(form).items():
+                setattr(later, name, value)
+            lines = differences(original, later)
         context: dict[str, object] = {
-            "effects": []
-            if adding
-            else [
-                f"{items_sentence(number)}: the next checks use the new version.",
-                f"Version {former.version} is kept. You can roll back to it.",
-            ],
-            "lines": [] if adding else differences(former, later),
+            "effects": effects,
+            "lines": lines,
             "findings": self.findings(form),
             "carried": carried_fields(request),
             "button": pressed_button(request),
@@ -211,8 +216,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             "confirmed": CONFIRMED,
             "media": self.media + form.media,
         }
-        title = "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?"
-        original = None if adding else former
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
     @danger_action("Delete", "delete", "remove", permission="deleting")

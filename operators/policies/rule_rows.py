@@ -77,7 +77,8 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
         result += [low + (high - low) * (number + 1) // (waiting + 1) for number in range(waiting)]
         if priority is not None:
             result.append(priority)
-            low, waiting = priority, 0
+            low = priority
+            waiting = 0
     if len(result) == len(priorities) and max(priority or 0 for priority in result) <= MAX_PRIORITY:
         return result
     return [STEP * (number + 1) for number in range(len(priorities))]
@@ -103,7 +104,9 @@ RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
 def rule_row(rule: RuleJson) -> RuleRow:
     """Return the row of a valid rule."""
-    conditions, limit, price = rule["conditions"], rule.get("rateLimit"), rule.get("pricePerAccess")
+    conditions = rule["conditions"]
+    limit = rule.get("rateLimit")
+    price = rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
     row |= {name: "\n".join(as_list(conditions[name])) for name in LISTS if name in conditions}
     row |= {name: str(conditions[name]) for name in MOMENTS if name in conditions}
@@ -114,14 +117,13 @@ def rule_row(rule: RuleJson) -> RuleRow:
         "priority": str(rule.get("priority", "")),
         "default": "on" if "default" in conditions else "",
         "permissions": "\n".join(rule.get("permissions", [])),
-        "requests": str(limit["requests"]) if limit else "",
-        "period": limit["period"] if limit else "",
-        "per": limit.get("per", "") if limit else "",
-        "amount": str(price["amount"]) if price else "",
-        "currency": price["currency"] if price else "",
         "message": rule.get("message", ""),
         "original": orjson.dumps(rule).decode(),
     }
+    if limit:
+        row |= {"requests": str(limit["requests"]), "period": limit["period"], "per": limit.get("per", "")}
+    if price:
+        row |= {"amount": str(price["amount"]), "currency": price["currency"]}
     return row
 
 
@@ -234,4 +236,6 @@ def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     text = conditions.get(name) if isinstance(conditions, Mapping) else None
     if not isinstance(text, str):
         return fault.message
-    return CONDITIONS[name].form_rule if len(text) <= MOST_TYPED else f"Must have at most {MOST_TYPED:,} characters."
+    if len(text) <= MOST_TYPED:
+        return CONDITIONS[name].form_rule
+    return f"Must have at most {MOST_TYPED:,} characters."

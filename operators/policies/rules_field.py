@@ -182,7 +182,10 @@ class RulesField(forms.Field):
         rows, text = data or (None, None)
         initial_rules = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
-            submitted = [row_rule(row) for row in rows or ()] if text is None else orjson.loads(text)
+            if text is None:
+                submitted = [row_rule(row) for row in rows or ()]
+            else:
+                submitted = orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
         return not any(is_same(submitted, rules) for rules in (initial, initial_rules))

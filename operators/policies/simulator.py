@@ -23,6 +23,7 @@ from kit.storage.replica import Reading
 from kit.values.currencies import in_full
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access
+from licensing.content.models import Content
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import Simulation, compile_draft, resolve_window, simulate
 from licensing.policies.compiled import CompiledPolicy
@@ -106,23 +107,28 @@ class PolicySimulator(ServiceAdmin[Policy]):
         sent = request.POST.dict()
         trial = TrialForm(request.POST if doing == "trial" else None, sent, account_id=policy.account_id)
         data = request.POST if doing == "replay" else None
-        replay = ReplayOfNewForm(policy.account_id, data, sent) if is_new else ReplayForm(data, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
+        if is_new:
+            replay: ReplayForm = ReplayOfNewForm(policy.account_id, data, sent)
+            here, back = reverse("admin:licensing_policy_draft"), reverse("admin:licensing_policy_add")
+        else:
+            replay = ReplayForm(data, initial=sent)
+            here, back = reverse("admin:licensing_policy_simulator", args=[policy.pk]), change_url(policy)
+        items: list[Content] = []
+        if not is_new and request.user.has_perm("licensing.view_content"):
+            newest = linked_items(policy).order_by("-created", "-id").only("id", "title")
+            items = list(newest[:SUGGESTED_ITEMS])
         context: dict[str, object] = {
             "trial": trial,
             "replay": replay,
             "may_replay": may_replay,
             "is_new": is_new,
-            "items": linked_items(policy).order_by("-created", "-id").only("id", "title")[:SUGGESTED_ITEMS]
-            if not is_new and request.user.has_perm("licensing.view_content")
-            else [],
+            "items": items,
             "is_draft": bool(fields),
             "draft": orjson.dumps({"fields": fields, "carried": carried}).decode(),
             "carried": carried,
-            "here": reverse("admin:licensing_policy_draft")
-            if is_new
-            else reverse("admin:licensing_policy_simulator", args=[policy.pk]),
-            "back": reverse("admin:licensing_policy_add") if is_new else change_url(policy),
+            "here": here,
+            "back": back,
         }
         if doing == "trial" and trial.is_valid():
             try:
@@ -132,7 +138,8 @@ class PolicySimulator(ServiceAdmin[Policy]):
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = resolve_window(timezone.now(), replay.cleaned_data["period"], None, None)
             decided_by: Policy = replay.cleaned_data.get("replaced") or policy
-            draft, reading = compile_draft(policy, {**fields}), Reading()
+            draft = compile_draft(policy, {**fields})
+            reading = Reading()
 
             def backtest() -> tuple[Simulation, dict[str, object]]:
                 simulation = simulate(decided_by, draft, start, end)

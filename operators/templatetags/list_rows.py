@@ -113,7 +113,10 @@ def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
         if isinstance(field.remote_field, ManyToOneRel):
             related = getattr(obj, field.name)
             return (empty, True) if related is None else (str(related), False)
-        text = shown_time(value) if isinstance(value, datetime) else display_for_field(value, field, empty)
+        if isinstance(value, datetime):
+            text = shown_time(value)
+        else:
+            text = display_for_field(value, field, empty)
     elif value is None or value == "":
         return empty, True
     elif label := getattr(attribute, "label", False):

@@ -15,7 +15,9 @@ register = template.Library()
 def contents(field: UnfoldAdminReadonlyField) -> str:
     """Return what a read-only field of a form shows."""
     _, _, value = field.resolved_field or (None, None, None)
-    return shown_time(value) if isinstance(value, datetime) else field.contents()
+    if isinstance(value, datetime):
+        return shown_time(value)
+    return field.contents()
 
 
 @register.filter

@@ -8,6 +8,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+from kit.values.numbers import count_text
 
 
 class Command(ServiceCommand):
@@ -25,9 +26,9 @@ class Command(ServiceCommand):
         start: datetime | None = body.validated_data["since"]
         endpoint = find(WebhookEndpoint.objects.all(), id)
         done = (recovery.preview if dry_run else recovery.recover)(endpoint, start)
-        what = f"{done.events} event{'' if done.events == 1 else 's'}"
         between = f": from {heading(done.first)} to {heading(done.last)}" if done.first and done.last else ""
-        return f"{'Would send' if dry_run else 'Queued'} {what}{between}.", RecoveredSerializer(done).data
+        verb = "Would send" if dry_run else "Queued"
+        return f"{verb} {count_text(done.events, 'event')}{between}.", RecoveredSerializer(done).data
 
 
 def heading(event: Event) -> str:

@@ -30,7 +30,8 @@ class Command(ServiceCommand):
             from analytics.archive.dropping import drop_archived  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        now, days = stored_now(), settings.ARCHIVE_AFTER_DAYS
+        now = stored_now()
+        days = settings.ARCHIVE_AFTER_DAYS
         copied, removed = archive(now, anew=anew)
         message = f"Archived {copied} months, and deleted {removed} from the archive."
         result: dict[str, object] = {"archived": copied, "removed": removed}

@@ -25,7 +25,8 @@ class Command(ServiceCommand):
             self.stderr.write(f"{day}: EUR 1 = {currency} {after}, was {before}")
         if len(tally.changed) > SHOWN:
             self.stderr.write(f"… and {len(tally.changed) - SHOWN:,} further changes.")
-        days, currencies = {day for _, day, _ in rates}, {currency for currency, _, _ in rates}
+        days = {day for _, day, _ in rates}
+        currencies = {currency for currency, _, _ in rates}
         result: dict[str, object] = {
             "object": "exchange_rate_import",
             "rates": len(rates),

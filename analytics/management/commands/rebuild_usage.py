@@ -38,12 +38,16 @@ class Command(ServiceCommand):
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         everybody = Account.objects.order_by("pk")
-        accounts = [find(everybody, account).pk] if account else [row.pk for row in everybody]
+        if account:
+            accounts = [find(everybody, account).pk]
+        else:
+            accounts = [row.pk for row in everybody]
         try:
             first = parse_timestamp(f"{since}-01") if since else None
         except ValueError:
             raise CommandError("--since takes a month such as 2026-01.") from None
-        self.reached, self.verb = "", "differ" if check else "corrected"
+        self.reached = ""
+        self.verb = "differ" if check else "corrected"
         self.found_here: list[str] = []
         try:
             steps = rebuild(accounts, since=first, apply=not check, show=self.show)
@@ -74,7 +78,8 @@ class Command(ServiceCommand):
     def show(self, step: Step) -> None:
         if (position := f"{step.period} of {step.account}") != self.reached:
             self.tell()
-            self.reached, self.found_here = position, []
+            self.reached = position
+            self.found_here = []
         if step.rows:
             self.found_here.append(f"{rows_text(step.rows)} of {step.rollup}")
 

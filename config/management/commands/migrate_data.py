@@ -51,9 +51,13 @@ class Command(ServiceCommand):
         return "\n".join(lines), {"object": "data_migration", "changed": changed, "contestedPages": listed}
 
     def run_one(self, rewrite: Rewrite, *, is_shown: bool) -> int:
-        total, read, changed, shown_at = rewrite.count(), 0, 0, monotonic()
+        total = rewrite.count()
+        read = 0
+        changed = 0
+        shown_at = monotonic()
         for more_read, more_changed in rewrite.chunks():
-            read, changed = read + more_read, changed + more_changed
+            read = read + more_read
+            changed = changed + more_changed
             if is_shown and monotonic() - shown_at > SECONDS:
                 shown_at = monotonic()
                 self.stderr.write(f"{rewrite.title}: {read:,} of {total:,}")

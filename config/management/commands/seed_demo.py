@@ -36,7 +36,8 @@ class Command(ServiceCommand):
             )
         if not 1 <= options["days"] <= MOST_DAYS:
             raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
-        now, days = timezone.now(), options["days"]
+        now = timezone.now()
+        days = options["days"]
         make_partitions(now, days)
         with transaction.atomic():
             demo = seed_demo(now, options["seed"], days, options["items"], self.show)

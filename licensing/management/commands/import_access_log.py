@@ -9,6 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from kit.commands import ServiceCommand
 from kit.http.rendering import render_json
 from kit.values.hosts import parse_host
+from kit.values.numbers import count_text
 from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
@@ -57,7 +58,7 @@ class Command(ServiceCommand):
         for number, problem in totals.problems:
             self.stderr.write(f"Line {number:,}: {problem}")
         for problem, count in totals.kinds.more():
-            self.stderr.write(f"{count:,} more line{'' if count == 1 else 's'}: {problem}")
+            self.stderr.write(f"{count_text(count, 'more line')}: {problem}")
         result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
         if totals.failure:
             if options["json"]:

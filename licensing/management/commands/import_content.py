@@ -9,6 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+from kit.values.numbers import count_text
 from licensing.imports.dates import ORDERS, Order
 from licensing.imports.files import FORMATS, open_rows
 from licensing.imports.importer import Import, ImportTotals
@@ -60,7 +61,8 @@ class Command(ServiceCommand):
         parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
     def handle(self, *args: object, **options: object) -> None:
-        self.tally, self.problems = ImportTotals(), Problems()
+        self.tally = ImportTotals()
+        self.problems = Problems()
         super().handle(*args, **options)
         if self.tally.failed and self.tally.failed == self.tally.rows:
             raise CommandError("No row could be loaded.")
@@ -95,7 +97,7 @@ class Command(ServiceCommand):
                 ) from None
             finally:
                 for problem, count in self.problems.more():
-                    self.stderr.write(f"{count:,} more line{'' if count == 1 else 's'}: {problem}")
+                    self.stderr.write(f"{count_text(count, 'more line')}: {problem}")
         return summary(self.tally, options["dry_run"]), {
             "object": "content_import",
             **asdict(self.tally),
@@ -138,4 +140,6 @@ def summary(tally: ImportTotals, dry_run: bool) -> str:
     )
     if tally.superseded:
         summary += f", {tally.superseded:,} superseded by later ones with the same externalId"
-    return f"Dry run, nothing written: {summary}." if dry_run else f"{summary}."
+    if dry_run:
+        return f"Dry run, nothing written: {summary}."
+    return f"{summary}."

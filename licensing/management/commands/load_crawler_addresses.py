@@ -37,6 +37,7 @@ class Command(ServiceCommand):
             addresses += loaded
             dates.append(made_on(creation_time))
         keep(row.key, addresses)
-        count, date = len(set(addresses)), min(filter(None, dates), default=None)
+        count = len(set(addresses))
+        date = min(filter(None, dates), default=None)
         text = f"{row.name}: {count} address ranges{f', as of {date}' if date else ''}."
         return text, {"crawler": row.name, "addresses": count, "date": date}

@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 from accounts.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+from kit.values.numbers import count_text
 from licensing.policies import services
 from licensing.policies.models import Policy
 from licensing.policies.policy_tests import Result
@@ -47,9 +48,10 @@ class Command(ServiceCommand):
                 }
                 for result in failed
             ]
-            tested, number = tested + 1, number + len(results)
+            tested = tested + 1
+            number = number + len(results)
         self.failed = bool(failures)
-        of_all = f"{number:,} test{'' if number == 1 else 's'} of {tested:,} polic{'y' if tested == 1 else 'ies'}"
+        of_all = f"{count_text(number, 'test')} of {count_text(tested, 'policy', 'policies')}"
         outcome = f"{len(failures):,} failed" if failures else "all passed"
         lines.append(f"{of_all}: {outcome}." if number else "No policy has tests.")
         return "\n".join(lines), {

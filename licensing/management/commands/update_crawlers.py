@@ -27,5 +27,6 @@ class Command(ServiceCommand):
             table = keep_table(content)
         except ValueError as error:
             raise ValidationError(f"{file}: {error}") from None
-        count, date = len(table.crawlers), table.date.isoformat()
+        count = len(table.crawlers)
+        date = table.date.isoformat()
         return f"{count} crawlers, as of {date}.", {"crawlers": count, "date": date}

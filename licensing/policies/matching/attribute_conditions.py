@@ -127,7 +127,8 @@ def parse_comparisons(value: object, path: str = "") -> Comparisons:
     """Parse the condition. Raises Fault with everything that is invalid."""
     condition = parse_size(value, path, CONDITION_RULE)
     expect(bool(condition), path, "Must name an attribute.")
-    faults, comparisons = Faults(), {}
+    faults = Faults()
+    comparisons = {}
     for name, comparison in condition.items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:

@@ -47,7 +47,9 @@ def parse_number(value: object, path: str, message: str = "Must be a number.") -
 
 
 def exact(value: float | Decimal) -> Decimal:
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    return Decimal(value)
 
 
 def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
@@ -58,7 +60,8 @@ def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, o
 
 def parse_attributes(value: object, path: str) -> Attributes:
     """Parse attributes. Raises Fault with every invalid key and value."""
-    faults, parsed = Faults(), {}
+    faults = Faults()
+    parsed = {}
     for name, attribute in parse_size(value, path).items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
@@ -78,7 +81,9 @@ def dump_attributes(attributes: Attributes) -> Json:
 
 def plain_number(value: Decimal) -> int | float:
     is_integer = -(2**63) <= value < 2**63 and value == value.to_integral_value()
-    return int(value) if is_integer else float(value)
+    if is_integer:
+        return int(value)
+    return float(value)
 
 
 # --- As text in a form -----------------------------------------------------------------------------------------------
@@ -104,7 +109,9 @@ def parse_scalar(text: str) -> object:
     if text.startswith('"'):
         return json.loads(text)
     if match := NUMBER(text):
-        return float(text) if match[2] or match[3] else int(text)
+        if match[2] or match[3]:
+            return float(text)
+        return int(text)
     return text
 
 
@@ -142,7 +149,8 @@ def split_list(text: str) -> list[str]:
 
     Raises ValueError if a quote is not closed.
     """
-    parts, begin = [], 0
+    parts = []
+    begin = 0
     is_quoted = is_escaped = False
     for index, character in enumerate(text):
         if is_escaped:

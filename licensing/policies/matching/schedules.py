@@ -19,7 +19,9 @@ from kit.values.time_zones import parse_zone_name
 from licensing.policies.condition_values import Fields, Schema, one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MIDNIGHT, DAY = 0, 24 * 60  # minutes
+# minutes
+MIDNIGHT = 0
+DAY = 24 * 60
 WEEK = 7 * DAY
 WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
@@ -70,7 +72,8 @@ class Schedule:
     def minutes(self) -> int:
         """Return the minutes of the week (from Monday 00:00, local clock) at which it holds, one bit for each."""
         length = self.end - self.start if self.start < self.end else self.end - self.start + DAY
-        hours, minutes = (1 << length) - 1, 0
+        hours = (1 << length) - 1
+        minutes = 0
         for day in self.days:
             minutes |= hours << (day * DAY + self.start)
         return (minutes | minutes >> WEEK) & WHOLE_WEEK
@@ -183,7 +186,8 @@ def parse_schedule(value: object, path: str) -> Schedule:
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
     start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
-    names, faults = fields.given, fields.faults
+    names = fields.given
+    faults = fields.faults
     for name, other in (("from", "to"), ("to", "from")):
         faults.expect(name in names or other not in names, f"{path}.{name}", f"Give both {other} and {name}, or none.")
     faults.expect("days" in names or {"from", "to"} & names.keys() != set(), path, CONDITION_RULE)

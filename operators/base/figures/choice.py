@@ -81,7 +81,9 @@ def offered_periods(months: Months, now: datetime) -> list[tuple[str, str]]:
 def common_months(accounts: Sequence[Account]) -> Months:
     """Return the months of the accounts if they are the same, otherwise those of UTC."""
     months = {account.months for account in accounts}
-    return months.pop() if len(months) == 1 else Months()
+    if len(months) == 1:
+        return months.pop()
+    return Months()
 
 
 # Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
@@ -115,7 +117,9 @@ class Choice:
     @property
     def account_filter(self) -> dict[str, str]:
         """Return the chosen account as a filter of an admin list."""
-        return {"account__id__exact": self.account.pk} if self.account else {}
+        if self.account:
+            return {"account__id__exact": self.account.pk}
+        return {}
 
     @property
     def months(self) -> Months:
@@ -125,7 +129,9 @@ class Choice:
     @property
     def calendar_period(self) -> CalendarPeriod | None:
         """The chosen calendar period; None for days that end today."""
-        return parse_period(self.period, self.months, self.now) if self.period not in PERIODS else None
+        if self.period not in PERIODS:
+            return parse_period(self.period, self.months, self.now)
+        return None
 
     @property
     def calendar_periods(self) -> list[tuple[str, str]]:
@@ -198,7 +204,8 @@ class BarRow(Struct, frozen=True):
 
 def chosen_window(choice: Choice, now: datetime) -> Window:
     """Return the chosen calendar period, or days of the accounts' time zone that end today."""
-    months, period = choice.months, choice.calendar_period
+    months = choice.months
+    period = choice.calendar_period
     if period is not None:
         return Window(*period.bounds(months), GROUPS_OF_MONTHS[period.months], months.zone)
     end = end_of_day(now, months.zone)

@@ -78,7 +78,8 @@ class RecentFigures(ScopedAdmin[ModelT]):
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
         account: Account = getattr(obj, "account")  # noqa: B009 - of both models
-        window, account_id = last_30_days(account.zone, now), account.pk
+        window = last_30_days(account.zone, now)
+        account_id = account.pk
         key: Key = obj.pk
         of_it = {f"{self.one}__id__exact": str(key)}
         context: dict[str, object] = {}

@@ -1,0 +1,49 @@
+"""How densely the product is written: one idea a statement, so that a reader need not unpack a line."""
+
+import ast
+from collections.abc import Callable
+from itertools import chain
+
+import pytest
+
+from tests.source_files import PRODUCT, sources
+
+
+def is_conditional(node: ast.AST) -> bool:
+    return isinstance(node, ast.IfExp)
+
+
+def is_parallel_assignment(node: ast.AST) -> bool:
+    """Whether one statement assigns several values to several names, as in `a, b = x, y`."""
+    return (
+        isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
+    )
+
+
+def is_starred_display(node: ast.AST) -> bool:
+    """Whether a list, tuple or set is written with another one in it, as in `[*names, name]`."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return isinstance(node.ctx, ast.Load) and any(isinstance(part, ast.Starred) for part in node.elts)
+    return isinstance(node, ast.Set) and any(isinstance(part, ast.Starred) for part in node.elts)
+
+
+def is_lambda(node: ast.AST) -> bool:
+    return isinstance(node, ast.Lambda)
+
+
+# Most of 1,000 lines. Lower a bound whenever a change leaves fewer than it allows.
+BOUNDS = {
+    is_conditional: 20.0,
+    is_parallel_assignment: 5.5,
+    is_starred_display: 4.6,
+    is_lambda: 2.5,
+}
+
+
+@pytest.mark.parametrize(("kind", "bound"), BOUNDS.items(), ids=lambda value: getattr(value, "__name__", None))
+def test_expressions_that_save_only_a_line_are_rare(kind: Callable[[ast.AST], bool], bound: float):
+    texts = [path.read_text() for path in sources(*PRODUCT)]
+    nodes = chain.from_iterable(ast.walk(ast.parse(text)) for text in texts)
+    thousands = sum(text.count("\n") for text in texts) / 1_000
+    density = sum(map(kind, nodes)) / thousands
+    assert density <= bound, f"{density:.2f} of 1,000 lines"
