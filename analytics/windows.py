@@ -22,7 +22,7 @@ MICROSECOND = timedelta(microseconds=1)
 PERIODS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}  # in days; "all" begins with the first event
 ALL = "all"
 GROUPS = ("hour", "day", "week", "month")
-MOST_BUCKETS = 10_000
+MAX_BUCKETS = 10_000
 YEARS = range(1000, 9000)  # wide enough for real data, narrow enough that date arithmetic never overflows
 
 
@@ -147,10 +147,10 @@ class Grammar:
         else:
             start = start_of_period(end, period, zone)
         window = Window(start, end, group_by, zone)
-        if window.count_buckets() > MOST_BUCKETS:
+        if window.count_buckets() > MAX_BUCKETS:
             raise InvalidRequest(
                 f"This window has {window.count_buckets()} buckets of a {group_by}, and a report at most "
-                f"{MOST_BUCKETS}: take a coarser groupBy or a shorter window.",
+                f"{MAX_BUCKETS}: take a coarser groupBy or a shorter window.",
                 param="groupBy",
             )
         return window
@@ -175,7 +175,7 @@ class Grammar:
                 str,
                 enum=self.groups,
                 default=self.group_by,
-                description=f"The buckets of `timeSeries`, at most {MOST_BUCKETS:,}.",
+                description=f"The buckets of `timeSeries`, at most {MAX_BUCKETS:,}.",
             ),
             OpenApiParameter(
                 "timeZone",

@@ -55,7 +55,7 @@ SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from o
 SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
 SECONDS_FOR_SCRAPE = 5
-MOST_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
+MAX_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
 HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 
 ordinary = Threads(
@@ -72,7 +72,7 @@ heavy = Threads(
     settings.HEAVY_THREADS,
     share=max(1, settings.HEAVY_THREADS // 2),
     patience=SECONDS_FOR_HEAVY_THREAD,
-    most_waiting=MOST_HEAVY_WAITING,
+    most_waiting=MAX_HEAVY_WAITING,
     rest=HEAVY_REST,
 )
 # Scrapes have threads of their own, because requests that wait for a database can occupy all others.

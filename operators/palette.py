@@ -15,8 +15,8 @@ from operators.access.key_pages import FORM, may_find
 from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
-MOST_OF_A_KIND = 5
-LONGEST = 200  # characters
+MAX_HITS_OF_A_KIND = 5
+MAX_TERM = 200  # characters
 # Records have no names; searching them by requester would duplicate the requester.
 BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Payment, Statement, Wallet)
 
@@ -29,7 +29,7 @@ class SearchHit(Struct, frozen=True):
 
 def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     """Return the first results of each visible kind, exact ids first."""
-    term = term.strip()[:LONGEST]
+    term = term.strip()[:MAX_TERM]
     if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
@@ -56,7 +56,7 @@ def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[
 
 def search(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
-        return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MOST_OF_A_KIND])
+        return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MAX_HITS_OF_A_KIND])
     except ValueError:  # an invalid id
         return []
 

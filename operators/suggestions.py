@@ -24,9 +24,9 @@ from operators.base.suggesting import Kind
 from operators.licenses.question import known_types
 from operators.policies.linked_items import known_permissions
 
-MOST = 10
-LONGEST = 200  # characters
-MOST_TAGGED = 5_000  # newest items and licences whose tags are suggested
+MAX_SUGGESTIONS = 10
+MAX_TERM = 200  # characters
+MAX_TAGGED = 5_000  # newest items and licences whose tags are suggested
 
 
 class Suggestion(Struct, frozen=True):
@@ -54,14 +54,14 @@ class Question(Struct, frozen=True):
         if self.account is not None:
             rows = rows.filter(**{model_admin.account_field: self.account.pk})
         rows, _ = model_admin.get_search_results(self.request, rows, self.term)
-        return rows[:MOST]
+        return rows[:MAX_SUGGESTIONS]
 
     def among(self, values: Iterable[str]) -> list[Suggestion]:
         """Return the known texts with a word that begins with the term, ignoring case."""
         prefix = self.term.lower()
         ordered = sorted(values, key=lambda text: (text.lower(), text))
         hits = [text for text in ordered if any(word.startswith(prefix) for word in (text.lower(), *words(text)))]
-        return [Suggestion(text, text) for text in hits[:MOST]]
+        return [Suggestion(text, text) for text in hits[:MAX_SUGGESTIONS]]
 
 
 def words(text: str) -> list[str]:
@@ -119,7 +119,7 @@ def tags(question: Question) -> list[Suggestion]:
 
 def known_tags(model: type[Model], account: Account | None) -> set[str]:
     rows = model._default_manager.filter(account=account).order_by("-created", "-pk")
-    return {tag for tags in rows.values_list("tags", flat=True)[:MOST_TAGGED] for tag in tags}
+    return {tag for tags in rows.values_list("tags", flat=True)[:MAX_TAGGED] for tag in tags}
 
 
 def license_types(question: Question) -> list[Suggestion]:
@@ -153,7 +153,7 @@ def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
     """Answer `?kind=…&account=…&term=…`; empty for an account that the operator may not see."""
     kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
     account = request_scope(request).account(account_id)
-    term = request.GET.get("term", "").strip()[:LONGEST]
+    term = request.GET.get("term", "").strip()[:MAX_TERM]
     is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)
     if kind not in SUGGESTED or not is_known or "\0" in term:
         return JsonResponse({"suggestions": []})

@@ -14,7 +14,7 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 PREFIX = "whsec_"
 SECRET_BYTES = 32
 OVERLAP = timedelta(hours=24)  # how long a rotated secret continues to sign
-MOST_SECRETS = 5  # limit of secrets that sign at the same time
+MAX_SECRETS = 5  # limit of secrets that sign at the same time
 PURPOSE = "webhook"
 
 
@@ -64,7 +64,7 @@ def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     text = generate()
     valid = open_secrets(sealed, now) if is_readable(sealed) else []
     former = [Secret(secret.text, secret.until or now + OVERLAP) for secret in valid]
-    return seal_secrets([Secret(text, None), *former][:MOST_SECRETS]), text
+    return seal_secrets([Secret(text, None), *former][:MAX_SECRETS]), text
 
 
 def seal_secrets(valid: list[Secret]) -> bytes:

@@ -31,8 +31,8 @@ from kit.telemetry.jobs import observed
 
 logger = logging.getLogger(__name__)
 
-LEAST_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanwhile share transactions
-MOST_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
+MIN_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanwhile share transactions
+MAX_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
 LOOK_SECONDS = 1  # seconds between runs of periodic work
 REST_SECONDS = 2  # pause after a database error
 PLACES = 16  # concurrent attempts per endpoint
@@ -61,7 +61,7 @@ class Worker:
         self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
         self.made = 0  # number of attempts
-        self.patience = LEAST_PAUSE
+        self.patience = MIN_PAUSE
         self.wake: Callable[[], object] = lambda: None
         self.next_looks: dict[Look, float] = {}
         self.results: list[Result] = []
@@ -206,8 +206,8 @@ class Worker:
 
     async def pause(self, *, busy: bool) -> None:
         """Wait for news, at most until the next poll is due."""
-        await asyncio.sleep(LEAST_PAUSE)
-        self.patience = LEAST_PAUSE if busy else min(2 * self.patience, MOST_PAUSE - LEAST_PAUSE)
+        await asyncio.sleep(MIN_PAUSE)
+        self.patience = MIN_PAUSE if busy else min(2 * self.patience, MAX_PAUSE - MIN_PAUSE)
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):
                 await self.news.wait()

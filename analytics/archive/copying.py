@@ -39,7 +39,7 @@ CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to
 READ = 2_000  # decisions that are read together
 # A group of rows of a file has at most so many, and about so many bytes of facts. Lists keep two groups in memory.
 CHUNK = 20_000
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 MAX_ATTEMPTS = 3
 FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
 
@@ -206,7 +206,7 @@ def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
             text = orjson.dumps(facts).decode()
             group.append((account_id, month, *values, text))
             size += len(text)
-            if len(group) == CHUNK or size > MOST_BYTES:
+            if len(group) == CHUNK or size > MAX_BYTES:
                 yield group
                 group = []
                 size = 0

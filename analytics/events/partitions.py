@@ -1,7 +1,7 @@
 """Partitions of the events on PostgreSQL, so that old months can be dropped and recent ones stay in memory.
 
-A partition has a month, or a day of a month that follows one with over MOST_OF_A_MONTH events: a busy month would take
-hours to vacuum, and its indexes would not fit into memory.
+A partition has a month, or a day of a month that follows one with over MAX_MONTH_EVENTS events: a busy month would
+take hours to vacuum, and its indexes would not fit into memory.
 
 Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). Partitions are created in
 advance; events without one go to the default partition and are moved when theirs is created. SQLite uses one table.
@@ -23,7 +23,7 @@ from kit.values import ids
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
 MONTHS_AHEAD = 3
-MOST_OF_A_MONTH = 50_000_000  # events; the month after one with more is partitioned by day
+MAX_MONTH_EVENTS = 50_000_000  # events; the month after one with more is partitioned by day
 
 
 def month_after(month: datetime, months: int = 1) -> datetime:
@@ -102,14 +102,14 @@ def missing_spans(month: Span) -> list[Span]:
 
 
 def is_busy(month: datetime) -> bool:
-    """Return whether the month has over MOST_OF_A_MONTH events, as far as autovacuum has counted."""
+    """Return whether the month has over MAX_MONTH_EVENTS events, as far as autovacuum has counted."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(reltuples), 0) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid "
             "WHERE inhparent = %s::regclass AND starts_with(relname, %s) AND reltuples > 0",
             [TABLE, Span.of_month(month).name],
         )
-        return bool(cursor.fetchone()[0] > MOST_OF_A_MONTH)
+        return bool(cursor.fetchone()[0] > MAX_MONTH_EVENTS)
 
 
 def drop_empty(span: Span) -> bool:

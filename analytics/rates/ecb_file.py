@@ -17,7 +17,7 @@ from kit.http.errors import InvalidRequest
 from kit.values.timestamps import parse_date
 from kit.values.unreadable import read_error
 
-MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
+MAX_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 IS_RATE = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
 NO_RATE = ("N/A", "")
@@ -31,11 +31,11 @@ def read_text(path: str) -> str:
         raw = Path(path).read_bytes()
         if raw.startswith(b"\x1f\x8b"):
             with gzip.open(io.BytesIO(raw)) as file:
-                raw = file.read(MOST_BYTES + 1)
+                raw = file.read(MAX_BYTES + 1)
         elif raw.startswith(b"PK\x03\x04"):
             raw = unzip(raw)
-        if len(raw) > MOST_BYTES:
-            raise InvalidRequest(f"{path} is larger than {MOST_BYTES >> 20} MiB.")
+        if len(raw) > MAX_BYTES:
+            raise InvalidRequest(f"{path} is larger than {MAX_BYTES >> 20} MiB.")
         return raw.decode("utf-8-sig")
     except OSError as error:
         raise InvalidRequest(read_error(path, error)) from None
@@ -51,7 +51,7 @@ def unzip(raw: bytes) -> bytes:
         if len(members) != 1:
             raise InvalidRequest(f"The archive has {len(members)} CSV files where one is due.")
         with archive.open(members[0]) as file:
-            return file.read(MOST_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
 
 
 def parse_rates(text: str) -> Iterator[Rate]:

@@ -207,7 +207,7 @@ def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
 
 COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
   WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
-MOST = 2**62  # more than a wallet holds, in millionths
+UNLIMITED = 2**62  # more than a wallet holds, in millionths
 TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
 SPENT = """INSERT INTO analytics_walletentry
     (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
@@ -246,5 +246,5 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
 
 def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
     """Return what can be spent from the wallet if it covers the total until that time; None if it needs more work."""
-    row = cursor.execute(COVERED, [min(total, MOST), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
+    row = cursor.execute(COVERED, [min(total, UNLIMITED), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
     return None if row is None else int(row[0])

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 SMALL = 64 * 1024
 FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-MOST_ON_DISK = 8  # concurrent operator uploads per process
+MAX_ON_DISK = 8  # concurrent operator uploads per process
 BODYLESS = (204, 304)
 broken_replies = Counter(
     "licensing_broken_replies", "Exports that failed while they were sent; the client sees an incomplete transfer."
@@ -108,7 +108,7 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
     most, too_large = limit_of_form(path)
     if (declared_length(scope) or 0) > most:
         raise too_large
-    if on_disk >= MOST_ON_DISK:
+    if on_disk >= MAX_ON_DISK:
         raise ServiceUnavailable("As many uploads as this service takes at a time are under way.", retry_after=5)
     on_disk += 1
     file = None

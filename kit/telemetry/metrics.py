@@ -27,7 +27,7 @@ from prometheus_client.utils import floatToGoString
 
 from kit.telemetry.reserved_files import report, reserve
 
-LEAST = {"process_start_time_seconds", "process_max_fds"}  # others are added up
+MINIMA = {"process_start_time_seconds", "process_max_fds"}  # others are added up
 
 
 class Workers(Collector):
@@ -50,7 +50,7 @@ class Workers(Collector):
 
 def add(total: Metric, other: Metric) -> None:
     values = [sample.value for sample in (*total.samples, *other.samples)]  # one each
-    value = min(values) if total.name in LEAST else sum(values)
+    value = min(values) if total.name in MINIMA else sum(values)
     total.samples = [total.samples[0]._replace(value=value)]
 
 

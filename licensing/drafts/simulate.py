@@ -117,7 +117,7 @@ MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds o
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
 
 TURN = 3_000  # tests in a burst, about a millisecond
-LONGEST_PAUSE = 0.02  # seconds between two bursts
+MAX_PAUSE = 0.02  # seconds between two bursts
 TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
 
 # Facts used only by the condition of the same name that take long to load.
@@ -198,7 +198,7 @@ def simulate(
                     if since is None and decision.facts.now >= start:
                         since = decision.facts.now
             # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
-            sleep(min(perf_counter() - began, LONGEST_PAUSE))
+            sleep(min(perf_counter() - began, MAX_PAUSE))
         if earns:
             add_charges(at_stake, denied)
     is_truncated = past.cut is not None and past.cut > start

@@ -22,10 +22,10 @@ from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
 
-MOST_READ = 200 * 1024 * 1024  # decompressed size
-MOST_ROWS = 100_000
-MOST_LINES = 1_000_000  # not counting blank lines between rows
-MOST_SHOWN = 100  # problems to show
+MAX_READ_BYTES = 200 * 1024 * 1024  # decompressed size
+MAX_ROWS = 100_000
+MAX_LINES = 1_000_000  # not counting blank lines between rows
+MAX_SHOWN_PROBLEMS = 100  # problems to show
 FIRST_ROWS = 10
 TARGETS = {
     "externalId": "External id",
@@ -42,25 +42,25 @@ LARGER = "Larger files are for the command import_content (docs/guides/importing
 
 
 class BoundedLines(BoundedReader):
-    """Limits a file to MOST_READ bytes and MOST_LINES lines, because a single row may span many lines."""
+    """Limits a file to MAX_READ_BYTES bytes and MAX_LINES lines, because a single row may span many lines."""
 
     def __init__(self, file: Readable) -> None:
-        super().__init__(file, MOST_READ, f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
-        self.lines = MOST_LINES
+        super().__init__(file, MAX_READ_BYTES, f"The file has more than {MAX_READ_BYTES >> 20} MiB inside. {LARGER}")
+        self.lines = MAX_LINES
 
     def seek(self, position: int, /) -> int:
-        self.lines = MOST_LINES
+        self.lines = MAX_LINES
         return super().seek(position)
 
     def readline(self, size: int, /) -> bytes:
         self.lines -= 1
         if self.lines < 0:
-            raise InvalidRequest(f"The file has more than {MOST_LINES:,} lines. {LARGER}")
+            raise InvalidRequest(f"The file has more than {MAX_LINES:,} lines. {LARGER}")
         return super().readline(size)
 
 
 class BoundedRows(RowFile):
-    most_rows = MOST_ROWS
+    most_rows = MAX_ROWS
     larger = LARGER
 
     @staticmethod
@@ -143,7 +143,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
         outcome.problem = reason(error)
     kinds = Problems()
     outcome.bad = [(line, problem) for line, problem in sorted(problems.items()) if kinds.note(line, problem)]
-    outcome.bad = outcome.bad[:MOST_SHOWN]
+    outcome.bad = outcome.bad[:MAX_SHOWN_PROBLEMS]
     outcome.more_bad = kinds.more()
     return outcome
 

@@ -44,7 +44,7 @@ from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
 PAGES_PER_QUERY = 500
-MOST_REMEMBERED = 200_000  # of pages, addresses and decisions in memory
+MAX_CACHED = 200_000  # of pages, addresses and decisions in memory
 LOOKUPS = 20  # reverse DNS lookups at a time
 RESOLUTION = timedelta(microseconds=1)
 
@@ -107,8 +107,8 @@ class Decider:
         self.dry_run = dry_run
         self.names = names
         self.account = ids.decode("acc", site.account_id) or b""
-        self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
-        self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
+        self.crawler_of = lru_cache(MAX_CACHED)(current_table.get().claimed_by)
+        self.address_of = lru_cache(MAX_CACHED)(address_in_words)
         self.places: dict[tuple[str, str], Identification | None] = {}
         self.limits: Counter[tuple[str, bytes | None, bytes, int]] = Counter()
         self.forget()
@@ -125,7 +125,7 @@ class Decider:
     def look_up(self, lines: Sequence[Line]) -> None:
         """Find the pages, crawlers' identities and requesters of these lines that are not known yet."""
         for remembered in (self.pages, self.places, self.prepared):
-            if len(remembered) > MOST_REMEMBERED:
+            if len(remembered) > MAX_CACHED:
                 remembered.clear()
         urls = sorted({line.url for line in lines} - self.pages.keys())
         for start in range(0, len(urls), PAGES_PER_QUERY):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from kit.http.errors import InvalidRequest
 from licensing.logs.prefixes import without_prefix
 from licensing.logs.requests import Malformed, Visit, build_visit, shown, unescaped
-from licensing.logs.times import LONGEST, NOT_A_TIME, parse_time
+from licensing.logs.times import MAX_CHARACTERS, NOT_A_TIME, parse_time
 
-MOST_FIELDS = 60
+MAX_FIELDS = 60
 DIRECTIVE = re.compile(
     r"(?P<envoy>%([A-Z_]{3,})(?:\(([^()]*)\))?(?::\d+)?%)"
     r"|(?P<apache>%[<>!,\d]*(?:\{([^{}]*)\})?[<>]?(\^t[io]|[A-Za-z%]))"
@@ -106,7 +106,7 @@ class FormatString:
     def parse_moment(self, text: str) -> datetime:
         time_format = next((field.time_format for field in self.fields if field.role == "time"), "")
         if time_format and text:
-            return parse_own_time(text[: LONGEST + 1], time_format)
+            return parse_own_time(text[: MAX_CHARACTERS + 1], time_format)
         return parse_time(text)
 
     def describe_end(self, count: int) -> str:
@@ -200,8 +200,8 @@ def parse_own_time(text: str, time_format: str) -> datetime:
 def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
     """Raise InvalidRequest if the format lacks a field, or if it does not say where one ends."""
     roles = {field.role for field in fields}
-    if len(fields) > MOST_FIELDS:
-        raise InvalidRequest(f"The format has more than {MOST_FIELDS} fields.")
+    if len(fields) > MAX_FIELDS:
+        raise InvalidRequest(f"The format has more than {MAX_FIELDS} fields.")
     for names, words, example in REQUIRED:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")

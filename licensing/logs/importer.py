@@ -30,7 +30,7 @@ from kit.values.hosts import host_of_header
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.logs.deciding import MOST_REMEMBERED, DecidedLine, Decider, Line, Prepared
+from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect, get_parser
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shown
@@ -75,7 +75,7 @@ class LogImport(Decider):
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
         self.latest = timezone.now() + AHEAD
         self.horizon = recorded_since()
-        self.is_open = lru_cache(MOST_REMEMBERED)(is_open)
+        self.is_open = lru_cache(MAX_CACHED)(is_open)
         self.is_live = lru_cache(None)(self.has_live_decisions)
 
     # --- Reading -----------------------------------------------------------------------------------------------------

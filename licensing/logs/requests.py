@@ -8,8 +8,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 NOT_A_REQUEST = "There is no request of a page in this line."
-MOST_SHOWN = 60  # characters of a text in a message
-MOST_READ = 200  # characters of an address
+MAX_SHOWN_TEXT = 60  # characters of a text in a message
+MAX_ADDRESS = 200  # characters of an address
 REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
 IN_PATHS = "/:@!$&'()*+,;=~"
@@ -95,7 +95,7 @@ def unescaped(text: str) -> str:
 
 def shown(text: str) -> str:
     """Quote the beginning of a text for a message."""
-    return repr(text[:MOST_SHOWN])
+    return repr(text[:MAX_SHOWN_TEXT])
 
 
 def parse_status(text: str) -> int:
@@ -109,4 +109,4 @@ def parse_status(text: str) -> int:
 
 def first_address(text: str) -> str:
     """Return the first of several addresses, which is the visitor's, without quotes."""
-    return text[:MOST_READ].partition(",")[0].strip(' "')
+    return text[:MAX_ADDRESS].partition(",")[0].strip(' "')

@@ -44,7 +44,7 @@ CODES = {
     "begun": "info",
     "not_compared": "info",
 }
-MOST_COMPARED = 2_000_000  # values in the conditions of the rules that are compared with each other
+MAX_COMPARED_VALUES = 2_000_000  # values in the conditions of the rules that are compared with each other
 
 
 class Budget:
@@ -77,7 +77,7 @@ def lint(
     known_types = None if license_types is None else frozenset(license_types)
     ordered = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
     by_rule: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
-    budget = Budget(MOST_COMPARED)
+    budget = Budget(MAX_COMPARED_VALUES)
     dead = set()
     for index, comparable in enumerate(ordered):
         rule = comparable.rule

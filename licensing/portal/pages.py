@@ -26,7 +26,7 @@ from licensing.portal.models import PortalSession
 from licensing.portal.serializers import LICENSES, STATEMENTS, WALLETS
 
 COOKIE, PATH = "portal_session", "/portal/"
-MOST_LICENSES, MOST_STATEMENTS = 100, 60
+MAX_LICENSES, MAX_STATEMENTS = 100, 60
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": content_security_policy(),
@@ -129,7 +129,7 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
             for book in as_of(wallets, now)
         ]
     if STATEMENTS in session.scopes:
-        newest = own_statements(session).order_by("-month", "currency")[:MOST_STATEMENTS]
+        newest = own_statements(session).order_by("-month", "currency")[:MAX_STATEMENTS]
         context["statements"] = [statement_row(statement) for statement in newest]
     return render(request, "licensing/portal.html", context)
 
@@ -160,7 +160,7 @@ def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
 
 
 def own_licenses(session: PortalSession) -> QuerySet[License]:
-    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MOST_LICENSES]
+    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MAX_LICENSES]
 
 
 def own_statements(session: PortalSession) -> QuerySet[Statement]:

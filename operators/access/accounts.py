@@ -30,8 +30,8 @@ from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 
-MOST_COUNTED = 10_000
-MOST_DECISIONS = 100_000  # most decisions that a request may delete
+MAX_COUNTED = 10_000
+MAX_DECISIONS = 100_000  # most decisions that a request may delete
 COUNTED = {
     "Items": Content.objects.filter(deleted_at=None),
     "Policies": Policy.objects.filter(deleted_at=None),
@@ -42,14 +42,14 @@ COUNTED = {
 
 
 def count_rows(account: Account) -> list[tuple[str, str]]:
-    """Count the account's rows by kind, up to MOST_COUNTED."""
+    """Count the account's rows by kind, up to MAX_COUNTED."""
     numbers = {
-        name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        name: rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
         for name, rows in COUNTED.items()
     }
     numbers["Decisions"] += archived_number(account.pk)
     return [
-        (name, f"{number:,}" if number <= MOST_COUNTED else f"more than {MOST_COUNTED:,}")
+        (name, f"{number:,}" if number <= MAX_COUNTED else f"more than {MAX_COUNTED:,}")
         for name, number in numbers.items()
     ]
 
@@ -58,12 +58,10 @@ def why_kept(account: Account) -> str:
     """Return why the account cannot be deleted here; empty if it can."""
     if keeps_ledger(account):
         return "An account with a ledger cannot be deleted. Suspend it to stop its keys."
-    decisions = (
-        AccessEvent.objects.filter(account=account).order_by().values("pk")[MOST_DECISIONS : MOST_DECISIONS + 1]
-    )
+    decisions = AccessEvent.objects.filter(account=account).order_by().values("pk")[MAX_DECISIONS : MAX_DECISIONS + 1]
     if decisions.exists():
         command = "remove_demo" if account.is_demo else "delete_account"
-        return f"It has more than {MOST_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
+        return f"It has more than {MAX_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
     return ""
 
 

@@ -32,8 +32,8 @@ KINDS = {
     "role": "roles",
 }
 # Limits on two values without their common start and end: a comparison takes a second at most.
-MOST_LINES = 4_000
-MOST_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
+MAX_LINES = 4_000
+MAX_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
 CONTEXT = 3
 
 
@@ -51,7 +51,7 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     old, new = old[begin:], new[begin:]
     end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT, 0)
     old, new = old[: len(old) - end], new[: len(new) - end]
-    if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
+    if len(old) + len(new) > MAX_LINES or work(old, new) > MAX_WORK:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
     # Without "junk" detection, which would ignore the brackets of long rules and report everything else as changed.

@@ -42,7 +42,7 @@ from operators.base.times import TO_SECOND, shown_time
 
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
 SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
-MOST_SEEN = 20
+MAX_SITES = 20
 
 
 class KeyTicketField(tickets.TicketField):
@@ -78,7 +78,7 @@ def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> Ht
 
 
 def note_seen(request: HttpRequest, key: ApiKey) -> None:
-    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MOST_SEEN:]
+    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MAX_SITES:]
 
 
 def show_key(

@@ -24,24 +24,24 @@ from operators.base.times import TO_MINUTE, shown_time
 
 
 class BoundedPaginator(Paginator):
-    """Counts up to MOST; beyond that, filters are the way to find a row."""
+    """Counts up to MAX_COUNT; beyond that, filters are the way to find a row."""
 
     object_list: QuerySet[Model]
-    MOST = 10_000
+    MAX_COUNT = 10_000
     template_name = "operators/pagination.html"
 
     @cached_property
     def counted(self) -> int:
         # Without sorting, so that the limit bounds the cost.
-        return self.object_list.order_by()[: self.MOST + 1].count()
+        return self.object_list.order_by()[: self.MAX_COUNT + 1].count()
 
     @cached_property
     def count(self) -> int:
-        return min(self.counted, self.MOST)
+        return min(self.counted, self.MAX_COUNT)
 
     @property
     def has_more(self) -> bool:
-        return self.counted > self.MOST
+        return self.counted > self.MAX_COUNT
 
 
 class BoundedChangeList(ChangeList):
@@ -65,7 +65,7 @@ class BoundedChangeList(ChangeList):
 
     def why_unsorted(self, rows: QuerySet) -> str:
         """Return why these rows cannot be sorted by a column; empty if they can."""
-        most = BoundedPaginator.MOST
+        most = BoundedPaginator.MAX_COUNT
         if rows.order_by()[: most + 1].count() > most:
             return f"More than {most:,} match, newest first. Narrow the filters to sort them."
         return ""
@@ -82,8 +82,8 @@ class BoundedChangeList(ChangeList):
 
 
 SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
-MOST = 30  # per operator and list
-LONGEST_NAME, LONGEST_QUERY = 60, 2_000
+MAX_SAVED_FILTERS = 30  # per operator and list
+MAX_NAME, MAX_QUERY = 60, 2_000
 PAGE = "p"  # saved filters start on the first page
 
 
@@ -112,11 +112,13 @@ class SavedFilters(AdminMixin[ModelT]):
         if FORGET in request.POST:
             self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
             return
-        name = request.POST.get("name", "").replace("\0", "").strip()[:LONGEST_NAME]
-        if not name or not query or len(query) > LONGEST_QUERY:
+        name = request.POST.get("name", "").replace("\0", "").strip()[:MAX_NAME]
+        if not name or not query or len(query) > MAX_QUERY:
             self.message_user(request, "Enter a name for the filters.", messages.WARNING)
-        elif self.saved_filters(request).exclude(name=name).count() >= MOST:
-            self.message_user(request, f"At most {MOST} can be saved here. Delete one first.", messages.WARNING)
+        elif self.saved_filters(request).exclude(name=name).count() >= MAX_SAVED_FILTERS:
+            self.message_user(
+                request, f"At most {MAX_SAVED_FILTERS} can be saved here. Delete one first.", messages.WARNING
+            )
         else:
             SavedFilter.objects.update_or_create(
                 user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}

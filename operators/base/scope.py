@@ -100,7 +100,7 @@ def may_try(request: HttpRequest) -> bool:
 
 KEY = "account"  # session entry
 FILTER = "account__id__exact"
-MOST_OFFERED = 50
+MAX_OFFERED = 50
 
 
 class Switch(Struct, frozen=True):
@@ -158,7 +158,7 @@ def listed_id(request: HttpRequest) -> str | None:
 
 
 def build_switch(request: HttpRequest) -> Switch:
-    offered, there_are_more = offered_accounts(request, MOST_OFFERED)
+    offered, there_are_more = offered_accounts(request, MAX_OFFERED)
     account_id = chosen_id(request)
     chosen = next((account for account in offered if account.pk == account_id), None)
     if chosen is None and account_id is not None:

@@ -29,7 +29,7 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.catalogue.bulk_change import BulkChange
 
-MOST_POLICIES = 500  # to choose from
+MAX_POLICIES = 500  # to choose from
 NO_POLICY = "none"
 
 
@@ -69,7 +69,7 @@ def policy_choices(account_ids: list[str]) -> list[tuple[str, str]]:
 
 
 def newest_policies(account_id: str) -> list[tuple[str, str]]:
-    policies = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MOST_POLICIES]
+    policies = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MAX_POLICIES]
     return [(pk, f"{name} ({pk})") for pk, name in policies]
 
 

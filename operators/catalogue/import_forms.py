@@ -23,7 +23,7 @@ from operators.base.scope import Scope
 from operators.base.uploads import MAX_UPLOAD_BYTES
 from operators.catalogue.content_bulk import newest_policies
 
-MOST_COLUMNS = 500  # to choose from
+MAX_COLUMNS = 500  # to choose from
 METADATA = "metadata."
 
 
@@ -104,7 +104,7 @@ class PlanForm(forms.Form):
             widget=UnfoldAdminSelectWidget,
         )
         self.columns = columns
-        choices = [("", "–"), *((name, name[:60]) for name in columns[:MOST_COLUMNS])]
+        choices = [("", "–"), *((name, name[:60]) for name in columns[:MAX_COLUMNS])]
         for target, label in TARGETS.items():
             self.fields[target] = forms.ChoiceField(
                 required=False, label=label, choices=choices, widget=UnfoldAdminSelectWidget

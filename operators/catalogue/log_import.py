@@ -39,7 +39,7 @@ from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
 from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
-MOST_REPORTED = 2_000  # characters of a crash
+MAX_REPORTED = 2_000  # characters of a crash
 
 
 class Problem(Struct):
@@ -103,7 +103,7 @@ def import_log(
         return msgspec.json.decode(done.stdout.splitlines()[-1], type=LogResult)
     _, refusal, reason = done.stderr.rpartition(REFUSAL)
     if not refusal:
-        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MOST_REPORTED:]}")
+        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MAX_REPORTED:]}")
     raise InvalidRequest(reason.strip())
 
 
@@ -112,8 +112,8 @@ def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it
 
 
-MOST_READ = 100 * 1024 * 1024  # of the upload, decompressed
-MOST_SHOWN = 20  # problems
+MAX_READ_BYTES = 100 * 1024 * 1024  # of the upload, decompressed
+MAX_SHOWN_PROBLEMS = 20  # problems
 GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
@@ -234,7 +234,7 @@ class LogUploads(ServiceAdmin[Site]):
             title=f"Import {metadata['name']} for {site.host}",
             original=site,
             about={**metadata, "facts": shown_facts(metadata)},
-            problems=metadata.get("problems", [])[:MOST_SHOWN],
+            problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
             visitors=reverse("admin:visitors"),
             again=reverse("admin:licensing_site_import_log", args=[site.pk]),
             back=change_url(site),
@@ -245,7 +245,7 @@ def run_log_import(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_r
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     metadata = upload.metadata
     result = import_log(
-        file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MOST_READ
+        file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MAX_READ_BYTES
     )
     metadata["first"] = result.first_at
     metadata["last"] = result.last_at

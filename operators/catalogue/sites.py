@@ -50,12 +50,12 @@ def uncovered_hosts(site: Site) -> list[str]:
     hosts = recent_hosts(site.account_id)
     if not hosts:
         return []
-    further = f" and {len(hosts) - MOST_NAMED:,} more" if len(hosts) > MOST_NAMED else ""
-    host_names = f"{', '.join(hosts[:MOST_NAMED])}{further}"
+    further = f" and {len(hosts) - MAX_NAMED_HOSTS:,} more" if len(hosts) > MAX_NAMED_HOSTS else ""
+    host_names = f"{', '.join(hosts[:MAX_NAMED_HOSTS])}{further}"
     return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {host_names}."]
 
 
-MOST_NAMED = 10  # hosts without a site
+MAX_NAMED_HOSTS = 10  # hosts without a site
 PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 

@@ -27,7 +27,7 @@ from licensing.visits.reading import Usage, whole_days
 from licensing.visits.report import Visitor, VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
-    MOST_ACCOUNTS,
+    MAX_ACCOUNTS,
     Choice,
     chosen_window,
     days_in_words,
@@ -117,7 +117,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         **site.each_context(request),
         "title": "Crawlers and other visitors",
         "choice": choice,
-        "most_accounts": MOST_ACCOUNTS,
+        "most_accounts": MAX_ACCOUNTS,
         "empty_state": NOBODY.shown(request),
         "crawlers": render_table(current_table.get()),
         "lists": list_rows(current_table.get()) if uses_published_lists() else [],

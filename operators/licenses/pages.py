@@ -49,7 +49,7 @@ TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
     ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency", *FEE)}),
 )
 
-MOST_SITES = 3  # whose policies the form names
+MAX_SITES = 3  # whose policies the form names
 QUOTA: "tuple[str, _FieldOpts]" = ("Monthly quota", {"fields": QUOTA_FIELDS})
 
 
@@ -259,7 +259,7 @@ class LicenseAdmin(
 
 def policies_of_sites(account: Account) -> str:
     """Return which policies cover each of the newest sites; empty if there is one site or none."""
-    sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MOST_SITES]
+    sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MAX_SITES]
     policies = {site.host: {rule.policy_id: None for rule in site.ordered_rules if rule.policy_id} for site in sites}
     offered = "; ".join(
         f"{host}: {', '.join(policy_names)}" for host, policy_names in policies.items() if policy_names

@@ -27,8 +27,8 @@ from operators.licenses.form import LicenseForm
 from operators.policies.linked_items import asked_for, known_rules
 
 # Reading only the newest licences bounds the cost.
-MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
-MOST_COUNTED = 10_000  # items
+MAX_LICENSES, MAX_SUGGESTED = 5_000, 100
+MAX_COUNTED = 10_000  # items
 NOW = 60  # seconds
 SHOWN_TITLES = 3
 
@@ -41,9 +41,9 @@ def types_asked_for(account_ids: Iterable[str]) -> set[str]:
 def known_types(account_ids: Iterable[str]) -> list[str]:
     """Return the types in policies and in licences."""
     accounts = list(account_ids)
-    newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MOST_LICENSES]
+    newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MAX_LICENSES]
     issued_types = {row["license_type"] for row in newest}
-    return sorted(types_asked_for(accounts) | issued_types)[:MOST_SUGGESTED]
+    return sorted(types_asked_for(accounts) | issued_types)[:MAX_SUGGESTED]
 
 
 def type_warnings(before: License | None, saved: License) -> list[str]:
@@ -108,10 +108,10 @@ def describe_coverage(license_: License) -> str:
     for tag in license_.tags:
         is_covered |= Q(tags__has=tag)
     number = (
-        Content.objects.of(license_.account_id).filter(is_covered).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        Content.objects.of(license_.account_id).filter(is_covered).order_by().values("pk")[: MAX_COUNTED + 1].count()
     )
-    if number > MOST_COUNTED:
-        return f"more than {MOST_COUNTED:,} items"
+    if number > MAX_COUNTED:
+        return f"more than {MAX_COUNTED:,} items"
     return count_text(number, "item")
 
 

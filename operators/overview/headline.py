@@ -17,9 +17,9 @@ from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
 from operators.overview.figures import RevenueFigures
-from operators.overview.without_policy import MOST_SCANNED, Notice, newest_decisions, notices_without_policy
+from operators.overview.without_policy import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
 
-MOST_REQUESTERS = 5
+MAX_REQUESTERS = 5
 
 
 class EarnedFigure(Struct, frozen=True):
@@ -128,13 +128,13 @@ def refused_row(refused: RefusedCount, filters: dict[str, str], issues: bool) ->
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
-    """Return the requesters refused most often among the newest MOST_SCANNED decisions, without erased persons."""
-    bounded, since = newest_decisions(account_ids, window, MOST_SCANNED)
+    """Return the requesters refused most often among the newest MAX_SCANNED decisions, without erased persons."""
+    bounded, since = newest_decisions(account_ids, window, MAX_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
         count=Count("pk"), since=since
     )
-    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MOST_REQUESTERS]]
+    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 
 class Attention(Struct, frozen=True):

@@ -21,12 +21,12 @@ from operators.base.links import change_url, list_url
 from operators.base.scope import may_try
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
-from operators.overview.without_policy import MOST_SCANNED, newest_since
+from operators.overview.without_policy import MAX_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days
-MOST_ROWS = 10
+MAX_ROWS = 10
 RECENT = DAY  # period of recent denials
-MOST_GROUPS = 100  # pairs of requester and reason
+MAX_GROUPS = 100  # pairs of requester and reason
 
 
 class EndingRow(Struct, frozen=True):
@@ -103,16 +103,16 @@ def follow_up(license_: License, how: str) -> str:
 
 
 def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
-    ending = list(ending_soon(choice.account_ids, now)[: MOST_ROWS + 1])
+    ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     context: dict[str, object] = {
-        "ending": [ending_row(license_, now) for license_ in ending[:MOST_ROWS]],
-        "more_ending": len(ending) > MOST_ROWS,
+        "ending": [ending_row(license_, now) for license_ in ending[:MAX_ROWS]],
+        "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
         "tries_checks": may_try(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)
-        context["most_scanned"] = MOST_SCANNED
+        context["most_scanned"] = MAX_SCANNED
         context["denied_list"] = list_url(AccessEvent, outcome="denied", **choice.account_filter)
     return context
 
@@ -160,12 +160,12 @@ def ending_row(license_: License, now: datetime) -> EndingRow:
 def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:
     """Return customers, including former ones, who were denied since their licence last changed.
 
-    Searches the newest MOST_SCANNED decisions of a day; most denials first.
+    Searches the newest MAX_SCANNED decisions of a day; most denials first.
     """
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
-    denials = newest_since(list(account_ids), now - RECENT, MOST_SCANNED).filter(licensed, allowed=False).order_by()
+    denials = newest_since(list(account_ids), now - RECENT, MAX_SCANNED).filter(licensed, allowed=False).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
-    rows = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
+    rows = list(groups.order_by("-count", "requester_id")[:MAX_GROUPS])
     licenses = leading_licenses({row["requester_id"] for row in rows}) if rows else {}
     denied: dict[int, DenialCounts] = {}
     for row in rows:
@@ -175,7 +175,7 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
             counts = denied.setdefault(number, DenialCounts(now, license_, row["last"]))
             counts.reasons[str(row["reason"])] = row["count"]
             counts.last = max(counts.last, row["last"])
-    return sorted(denied.values(), key=lambda counts: (-counts.count, counts.requester.pk))[:MOST_ROWS]
+    return sorted(denied.values(), key=lambda counts: (-counts.count, counts.requester.pk))[:MAX_ROWS]
 
 
 def leading_licenses(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:

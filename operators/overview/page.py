@@ -27,7 +27,7 @@ from licensing.content.models import Content
 from licensing.policies.models import Policy
 from operators.access.key_pages import is_over, refusal_in_words
 from operators.base.figures.charts import CHART_FILES, share
-from operators.base.figures.choice import MOST_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
+from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
 from operators.base.suggesting import booked_and_rated
 from operators.base.times import TO_DAY, shown_time
@@ -127,7 +127,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     context |= {
         "choice": choice,
         "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
-        "most_accounts": MOST_ACCOUNTS,
+        "most_accounts": MAX_ACCOUNTS,
         "sees": sees,
         "now": now,
         "chart_files": CHART_FILES,
@@ -206,7 +206,7 @@ def attention_context(
 
 
 def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
-    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MOST_ROWS.
+    """Return keys with which proxies are refused, those that end soon, and unused ones, at most MAX_ROWS.
 
     Refusals that are over are left out.
     """

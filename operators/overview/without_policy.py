@@ -21,7 +21,7 @@ from licensing.sites.models import Site
 from operators.base.figures.choice import Choice, window_filter
 from operators.base.links import change_url, list_url
 
-MOST_SCANNED = 10_000  # newest decisions to search
+MAX_SCANNED = 10_000  # newest decisions to search
 
 
 def newest_decisions(
@@ -74,7 +74,7 @@ class Notice(Struct, frozen=True):
 def notices_without_policy(request: HttpRequest, choice: Choice, window: Window, count: int) -> list[Notice]:
     """Return the notices about `count` denials of the window, by what would open the page or item.
 
-    Pages are counted among the newest MOST_SCANNED decisions. The other denials are of items.
+    Pages are counted among the newest MAX_SCANNED decisions. The other denials are of items.
     """
     decisions = list_url(
         AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **window_filter("created", window)
@@ -100,7 +100,7 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
 
 def unknown_pages(choice: Choice, window: Window) -> Counter[str]:
     """Return how many requests for pages without an item were denied, by site id; NO_SITE for hosts without one."""
-    newest, _ = newest_decisions(choice.account_ids, window, MOST_SCANNED)
+    newest, _ = newest_decisions(choice.account_ids, window, MAX_SCANNED)
     decisions = newest.filter(
         reason=Reason.NO_POLICY, content__deleted_at__isnull=False, facts__has_key="url"
     ).order_by()

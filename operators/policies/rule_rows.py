@@ -94,7 +94,7 @@ FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "p
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
 
-MOST_TYPED = 50_000  # characters of a condition
+MAX_TYPED = 50_000  # characters of a condition
 
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
@@ -173,7 +173,7 @@ def row_rule(row: RuleRow) -> dict[str, object]:
 
 def read_object(name: str, text: str) -> object:
     """Parse the text of a condition. A text that is too long stays one, for the validation to report."""
-    return CONDITIONS[name].read_text(text) if len(text) <= MOST_TYPED else text
+    return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
 
 
 def number(text: str) -> int | str:
@@ -236,6 +236,6 @@ def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     text = conditions.get(name) if isinstance(conditions, Mapping) else None
     if not isinstance(text, str):
         return fault.message
-    if len(text) <= MOST_TYPED:
+    if len(text) <= MAX_TYPED:
         return CONDITIONS[name].form_rule
-    return f"Must have at most {MOST_TYPED:,} characters."
+    return f"Must have at most {MAX_TYPED:,} characters."

@@ -24,8 +24,8 @@ NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "i
 }
 
 
-FIRST_YEAR, MOST_YEARS = 2000, 10  # of a check's time; how far ahead, because wallets make each refill until then
-LONGEST = 50_000  # characters of a field: the largest metadata of a requester fits
+FIRST_YEAR, MAX_YEARS = 2000, 10  # of a check's time; how far ahead, because wallets make each refill until then
+MAX_TEXT = 50_000  # characters of a field: the largest metadata of a requester fits
 
 
 def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
@@ -43,7 +43,7 @@ def field_for(fact: Fact) -> forms.Field:
             choices=(("", "not known"), ("yes", "yes")),
             widget=UnfoldAdminSelectWidget,
         )
-    return text(fact.field, fact.hint, most=LONGEST)
+    return text(fact.field, fact.hint, most=MAX_TEXT)
 
 
 SUGGESTED = {
@@ -83,7 +83,7 @@ class TrialForm(forms.Form):
     def clean_at(self) -> datetime:
         text = self.cleaned_data["at"]
         now = timezone.now()
-        years = range(FIRST_YEAR, now.year + MOST_YEARS + 1)
+        years = range(FIRST_YEAR, now.year + MAX_YEARS + 1)
         try:
             moment = parse_timestamp(text) if text else now
             if moment.year not in years:

@@ -17,7 +17,7 @@ from operators.policies.descriptions import Line, describe_with_place, differenc
 from operators.policies.linked_items import items_sentence, linked_items
 
 PAGE = 20
-MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
+MAX_CHARACTERS = 1_000_000  # per page, unless a single version is longer
 
 
 class RollbackForm(forms.Form):
@@ -40,7 +40,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
         rows = list(revisions[: PAGE + 1])
         more = len(rows) > PAGE
         lines_by_revision: list[tuple[PolicyRevision, list[Line]]] = []
-        room = MOST_CHARACTERS
+        room = MAX_CHARACTERS
         # None: nothing precedes the first version
         for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):
             lines = changes(earlier, revision)

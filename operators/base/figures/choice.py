@@ -87,7 +87,7 @@ def common_months(accounts: Sequence[Account]) -> Months:
 
 
 # Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
-MOST_ACCOUNTS = 200
+MAX_ACCOUNTS = 200
 DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
 IS_CODE = re.compile("[A-Z]{3}").fullmatch
 LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
@@ -160,7 +160,7 @@ def read_choice(request: HttpRequest) -> Choice:
     Unknown values are reported in `problems` and replaced by defaults; an unknown account by none.
     """
     query = request.GET
-    offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
+    offered, there_are_more = offered_accounts(request, MAX_ACCOUNTS)
     choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
     if account_id := query.get("account", chosen_id(request) or ""):
         chosen = next((account for account in offered if account.pk == account_id), None)

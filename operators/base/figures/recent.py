@@ -32,7 +32,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import may_try
 from operators.base.times import TO_SECOND, shown_time
 
-MOST_LICENSES = 10
+MAX_LICENSES = 10
 
 
 class LicenseRow(Struct, frozen=True):
@@ -99,10 +99,10 @@ class RecentFigures(ScopedAdmin[ModelT]):
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
-            licenses = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
+            licenses = list(self.shown_licenses(obj)[: MAX_LICENSES + 1])
             context |= {
-                "licenses": [license_row(license_, now) for license_ in licenses[:MOST_LICENSES]],
-                "more_licenses": len(licenses) > MOST_LICENSES,
+                "licenses": [license_row(license_, now) for license_ in licenses[:MAX_LICENSES]],
+                "more_licenses": len(licenses) > MAX_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
                 "shows_holder": self.one != "requester",

@@ -12,7 +12,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.times import shown_time
 
-MOST_LOOKED_AT = 10_000  # licences of an account to search, because their scopes have no index
+MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
 
 def term(license_: License) -> SafeString:
@@ -58,8 +58,8 @@ def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
 
 
 def covering_licenses(item: Content) -> QuerySet[License]:
-    """Return the active licences that cover an item, by expiry, among the newest MOST_LOOKED_AT."""
-    newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MOST_LOOKED_AT]
+    """Return the active licences that cover an item, by expiry, among the newest MAX_SEARCHED."""
+    newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MAX_SEARCHED]
     covers_item = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)
     for tag in item.tags:
         covers_item |= Q(tags__has=tag)
