@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, cast
 
 import orjson
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
@@ -27,7 +27,7 @@ from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.bulk import NOTHING, Bulk, Outcome, Row, bulk_reply, shown_outcomes
 from kit.rest.serializers import StrictSerializer
 from kit.rest.views import Handler, M
-from kit.storage.sqlite_turns import let_others_write
+from kit.storage.sqlite_turns import let_others_write, others_wait
 from kit.values.faults import REQUIRED, FaultKind
 from kit.values.json_values import Rendered, Validated
 
@@ -220,7 +220,7 @@ class BulkViewSet(AccountViewSet[M]):
         return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else IdempotencyRecord.PARTIAL)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        if self.action != "bulk" or connection.vendor != "sqlite":
+        if self.action != "bulk" or not others_wait():
             return super().write(handler, request, *args, **kwargs)
         try:
             self.rows = self.read_rows()

@@ -20,9 +20,7 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from django.db import connection  # noqa: E402 - needs the settings
-
-from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402
+from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402 - needs the settings
 from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ON_POSTGRESQL = connection.vendor == "postgresql"
 SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from others; Python's default is 5 ms
 SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
@@ -137,7 +134,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     view = view_at(scope["path"])
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
-    prepare = partial(admit_early, head) if asks_for_key and ON_POSTGRESQL else as_it_is
+    prepare = partial(admit_early, head) if asks_for_key and checks.gateway.calls.on_loop else as_it_is
     threads = heavy if is_long else ordinary
     if scope["path"] == "/metrics":
         threads = scrapes

@@ -23,7 +23,7 @@ CONNECTION_LIMITS = {
     "keepalives_interval": 5,
     "keepalives_count": 2,
 }
-is_bucket = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()=-]+)*/?", re.ASCII).fullmatch
+match_bucket_uri = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()=-]+)*/?", re.ASCII).fullmatch
 
 
 def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
@@ -120,7 +120,7 @@ def archive_dir(default: Path) -> str:
 
 def parse_archive_dir(text: str, default: Path) -> str:
     if re.match(r"s3:|\w+://", text):
-        if not is_bucket(text) or {".", ".."} & set(text.split("/")):
+        if not match_bucket_uri(text) or {".", ".."} & set(text.split("/")):
             raise ValueError(
                 "must be a folder or s3://bucket/prefix, with letters, digits and !_.*'()=- in the prefix, not "
                 f"{text!r}"

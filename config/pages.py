@@ -1,20 +1,24 @@
 """Pages beside the API: front page, reference, probes, public keys."""
 
+import re
 from functools import cache
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
+from markdown_it import MarkdownIt
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.admin_settings import NAME
 from config.documentation.build import COMMANDS
 from config.documentation.serving import is_built
-from config.documentation.story import story
 from config.live_check import live_check
 from config.monitoring.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
@@ -23,6 +27,8 @@ from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import key_set
 
 CONTENT_SECURITY_POLICY = content_security_policy()
+STORY = "## The story in thirteen lines\n"
+README_BASE = "http://127.0.0.1:8000"  # the service's URL in the README
 
 
 def page(request: HttpRequest, template: str, section: str, **context: object) -> HttpResponse:
@@ -103,3 +109,23 @@ class OpenApiDocument(ApiViewSet):
     @extend_schema(exclude=True)
     def retrieve(self, request: Request) -> Response:
         return Response(openapi_document())
+
+
+# --- The README's story on the front page ---------------------------------------------------------------------------
+
+
+def story(base: str) -> SafeString:
+    """Return the README's story as HTML, for a service at the URL `base`."""
+    return mark_safe(readme_story().replace(README_BASE, escape(base)))  # noqa: S308 - the project's own text
+
+
+@cache
+def readme_story() -> str:
+    _, _, rest = Path(settings.BASE_DIR, "README.md").read_text().partition(STORY)
+    return render_markdown(rest.partition("\n## ")[0])
+
+
+def render_markdown(text: str) -> str:
+    """Render trusted Markdown of the project itself. Scrolling parts can be reached by keyboard."""
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    return re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', html)

@@ -73,7 +73,7 @@ DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
 LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
 BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
 
-SESSION_ENGINE = "operators.login.session_store"
+SESSION_ENGINE = "operators.login.sessions"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # after a login without a target page
 CSRF_COOKIE_SECURE = PUBLIC
@@ -132,7 +132,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
     "accounts.limits.throttling.PageLimitMiddleware",
-    "kit.http.compression.CompressionMiddleware",
+    "kit.http.rendering.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise
     "kit.http.middleware.ApiBoundaryMiddleware",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from time import monotonic, sleep
 
 from django.apps import apps
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models import ForeignKey, Model
 
 from accounts.auditing import audit
@@ -14,7 +14,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
 from kit.storage.lock_waits import waits_at_most
-from kit.storage.reading import committed_until, database_time
+from kit.storage.reading import committed_until, stored_now
 
 LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
 CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
@@ -77,9 +77,7 @@ def delete_late_records(account_id: str) -> int:
     On PostgreSQL the statement that records a check locks no account, so it sees one that is being deleted. What it
     charges stays: the ledger's trigger permits deletion only while the account exists as a demo.
     """
-    if connection.vendor != "postgresql":
-        return 0
-    gone = database_time()
+    gone = stored_now()
     deadline = monotonic() + CHECKS_END_SECONDS
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)

@@ -3,6 +3,9 @@
 `run.py test` is the gate. It runs the tests of BOTH_DATABASES twice and others on one of the two databases, which
 alternates from sample to sample. `run.py test --all` runs everything on both.
 
+A sample is a number that the commit gives. Its lowest bit chooses databases, the next one EVERY_SECOND_SAMPLE, and the
+rest the parts of cases and files. So each part meets each database.
+
 A table lists files by folder; an empty list stands for all of its files.
 """
 
@@ -215,7 +218,7 @@ ONLY_IN_ALL = {
     "release": ["test_archive", "test_image"],
 }
 
-# In the gate, each database has half of the cases of each of these tests, and the next sample swaps the halves. They
+# In the gate, each database has half of the cases of each of these tests. Every second sample swaps the halves. They
 # are enumerations of endpoints.
 SPLIT_BETWEEN_DATABASES = {
     "conventions": [
@@ -228,11 +231,11 @@ SPLIT_BETWEEN_DATABASES = {
         "test_sorting",
     ],
 }
-# In the gate, each sample has another part of the cases of each test, of as many parts as the number says. They are
+# In the gate, each sample has one part of the cases of each test, of as many parts as the number says. They are
 # enumerations, and prove the same of other proxies, faults, places or endpoints.
 PARTS_OF_CASES = {
-    "analytics/test_archive": 3,
-    "analytics/test_archive_reading": 3,
+    "analytics/test_archive": 4,
+    "analytics/test_archive_reading": 4,
     "clients/test_middleware": 4,
     "conventions/test_openapi_fuzz": 25,
     "endpoints/test_list_windows": 3,
@@ -286,7 +289,7 @@ def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -
     if is_listed(path, ONLY_IN_ALL):
         return True
     if (parts := PARTS_OF_FILES.get(path.parent.name)) and not is_listed(path, EVERY_SAMPLE):
-        return sorted(path.parent.glob("test_*.py")).index(path) % parts != sample % parts
+        return sorted(path.parent.glob("test_*.py")).index(path) % parts != sample // 4 % parts
     if is_listed(path, EVERY_SECOND_SAMPLE[sample // 2 % 2]):
         return True
     if any(alone) or is_listed(path, BOTH_DATABASES):
@@ -343,12 +346,13 @@ def sampled_cases(cases: list[Case], sample: int, vendor: str) -> list[Case]:
     """Return the cases of a test that a sample of the gate has. Each test has one at least."""
     path = cases[0].path
     if is_listed(path, SPLIT_BETWEEN_DATABASES):
-        parts, sample = 2, sample + DATABASES.index(vendor)
+        parts, number = 2, sample + DATABASES.index(vendor)
     else:
         file = path.relative_to(TESTS).with_suffix("")
         parts = PARTS_OF_CASES.get(file.as_posix()) or PARTS_OF_CASES.get(file.parent.as_posix()) or 1
+        number = sample // 4
     parts = min(parts, len(cases))
-    return cases[sample % parts :: parts]
+    return cases[number % parts :: parts]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,7 +18,7 @@ from kit.values.timestamps import render_timestamp
 SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
 PERIODS = tuple(SECONDS)
 MAX_REQUESTS = 1_000_000_000
-IN_TEXT = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
+match_rate_limit = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
 
 
 class RateLimit(TypedDict):
@@ -62,7 +62,7 @@ def allows_no_more(rate_limit: RateLimit | None, other: RateLimit | None) -> boo
 
 def parse_rate_limit(text: str) -> RateLimit:
     """Read a limit as people write it: 20/minute, 500 an hour. Raises ValueError."""
-    match = IN_TEXT(text.strip())
+    match = match_rate_limit(text.strip())
     if match is None:
         raise ValueError("Must be a number and a period: 20/minute, 500/hour or 5000/day.")
     return {"requests": int(match[1]), "period": match[2]}

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from datetime import tzinfo
 
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from kit.storage.clocks import knows_time_zone
 from kit.values.calendar import Months, zone_named
 from kit.values.currencies import parse_currency
 from kit.values.ids import IdField
@@ -133,7 +134,7 @@ class Account(models.Model):
                 parse(getattr(self, name))
             except ValueError as error:
                 errors[name] = str(error)
-        if "time_zone" not in errors and not is_known_to_database(self.time_zone):
+        if "time_zone" not in errors and not knows_time_zone(self.time_zone):
             errors["time_zone"] = "PostgreSQL does not know this time zone. Update its time zones, or choose another."
         if errors:
             raise ValidationError(errors)
@@ -199,12 +200,3 @@ class EpochChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account_id} {self.epoch}"
-
-
-def is_known_to_database(zone: str) -> bool:
-    """Whether PostgreSQL, which computes the months of statements, knows the time zone."""
-    if zone == "UTC" or connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)", [zone])
-        return bool(cursor.fetchone()[0])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from time import sleep
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncMonth
 
@@ -106,8 +106,7 @@ def remove_before(horizon: datetime) -> None:
         )
         delete_in_batches(archived.exclude(pk__in=late))
         return
-    if connection.vendor == "postgresql":
-        drop_before(horizon)
+    drop_before(horizon)
     delete_in_batches(archived)  # on PostgreSQL those of the default partition
 
 

@@ -76,12 +76,17 @@ def list_partitions() -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
+def has_partitions() -> bool:
+    """Whether decisions are in partitions by month: on PostgreSQL. SQLite has one table."""
+    return connection.vendor == "postgresql"
+
+
 def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[str]:
     """Create the missing partitions of this month and the next ones; return their names.
 
     Safe to run concurrently in several processes and during recording.
     """
-    if connection.vendor != "postgresql":
+    if not has_partitions():
         return []
     created = []
     for ahead in range(months_ahead + 1):
@@ -152,6 +157,8 @@ def make_partition(span: Span) -> bool:
 
 def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
+    if not has_partitions():
+        return []
     oldest = Span.of_month(month).name
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
     for name in dropped:

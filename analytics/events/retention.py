@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.db.models import QuerySet
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
-from analytics.events.partitions import drop_before, first_decision, month_start
+from analytics.events.partitions import drop_before, first_decision, has_partitions, month_start
 from analytics.models import AccessEvent, EventHorizon
 from kit.storage.exclusive import ExclusiveLock
 
@@ -39,7 +38,7 @@ def purge_events(before: datetime) -> Purged:
     with exclusive_maintenance():
         read_before(month)
         remember(month)
-        if connection.vendor == "postgresql":
+        if has_partitions():
             dropped = drop_before(month)
             return Purged(dropped, delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision(month))))
         return Purged([], delete_in_batches(AccessEvent.objects.filter(created__lt=month)))

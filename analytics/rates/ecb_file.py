@@ -18,8 +18,8 @@ from kit.values.timestamps import parse_date
 from kit.values.unreadable import read_error
 
 MAX_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
-IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
-IS_RATE = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
+match_code = re.compile(r"[A-Z]{3}").fullmatch
+match_rate = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
 NO_RATE = ("N/A", "")
 
 Rate = tuple[str, date, str]  # currency, day, and the decimal as published
@@ -80,7 +80,7 @@ def currency_columns(header: list[str]) -> list[tuple[int, str]]:
     columns = [(index, code) for index, code in enumerate(header) if index and (code or index < len(header) - 1)]
     seen: set[str] = set()
     for _, code in columns:
-        if not IS_CODE(code) or code in seen or code == "EUR":
+        if not match_code(code) or code in seen or code == "EUR":
             why = "is there twice" if code in seen else "is no currency's three letters"
             raise InvalidRequest(f"line 1: The column {code[:20]!r} {why if code != 'EUR' else 'has no place here'}.")
         seen.add(code)
@@ -103,6 +103,6 @@ def parse_row(
         text = row[index].strip()
         if text in NO_RATE:
             continue
-        if not IS_RATE(text) or not text.strip("0."):
+        if not match_rate(text) or not text.strip("0."):
             raise InvalidRequest(f"line {line}, column {code}: {text[:40]!r} is no rate.")
         yield code, day, text

@@ -33,6 +33,8 @@ REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
 ROWS = "<rows>"  # placeholder for the source with one pending decision or charge per row (see in_order)
 # What readers add to the rollups: one row per decision or charge.
 PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+# Whether decisions wait in pending rows. On SQLite the record itself adds them to the rollups.
+HAS_PENDING_ROWS = connection.vendor == "postgresql"
 PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
@@ -41,7 +43,7 @@ def roll_up(age: timedelta = timedelta(0)) -> int:
 
     Returns 0 while another process is rolling up.
     """
-    if connection.vendor != "postgresql":
+    if not HAS_PENDING_ROWS:
         return 0
     total = 0
     while rows := roll_up_batch(age):

@@ -5,11 +5,10 @@ quiet one.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from django.db import connection
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from analytics.rollups.roll_up import PENDING_USAGE
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_USAGE
 from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import DAY, floor, midnight
 from kit.storage.replica import reading_connection
@@ -36,7 +35,7 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     where = f"WHERE {condition} AND hour >= %s AND hour < %s"
     figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
     of_figures = [*owners, today - DAY, today + DAY]
-    if connection.vendor == "postgresql":
+    if HAS_PENDING_ROWS:
         figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {PENDING_USAGE} {where}"  # noqa: S608
         of_figures *= 2
     parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]

@@ -5,16 +5,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
 from analytics.rollups.upserts import accounts_condition, adapt
+from analytics.usage.report_sql import dialect
 from analytics.windows import MICROSECOND, Window, floor
 from kit.storage.prepared import Parameter
 from kit.storage.replica import reading_connection
 
 HOUR = timedelta(hours=1)
 Counts = tuple[int, int]  # decisions, allowed ones
-RANGE = {"postgresql": "(%s::timestamptz, %s::timestamptz)", "sqlite": "(%s, %s)"}
 
 
 def add_up(accounts: Sequence[str], window: Window, hours: dict[datetime, Counts]) -> dict[datetime, Counts]:
@@ -52,7 +50,7 @@ def sums_of_parts(
     if not parts:
         return []
     condition, owners = accounts_condition(accounts)
-    ranges = ", ".join([RANGE[connection.vendor]] * len(parts))
+    ranges = ", ".join([dialect().range] * len(parts))
     edges: list[Parameter] = [edge for pair in parts.items() for edge in pair]
     statement = f"""WITH part (first, after) AS (VALUES {ranges})
         SELECT part.after, {group}{sums}

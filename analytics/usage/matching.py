@@ -8,14 +8,13 @@ statement, so one snapshot.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db import connection
 from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.events.retention import horizon
 from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_USAGE, USAGE_LISTS
 from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report import ARRAY_TYPES, One
 from analytics.windows import DAY, MICROSECOND, floor, midnight
@@ -159,7 +158,7 @@ class Parts:
             yield self.hours()
         else:
             yield from self.days(self.selection.keys)
-        if connection.vendor == "postgresql":
+        if HAS_PENDING_ROWS:
             yield self.pending()
 
     def events(self, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:

@@ -17,8 +17,10 @@ from analytics.events.partitions import first_id
 from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
+from analytics.rollups.roll_up import HAS_PENDING_ROWS
 from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report import One, pending_decisions
+from analytics.usage.report_sql import dialect
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.storage.prepared import Parameter, prepare
 from kit.values import ids
@@ -30,10 +32,6 @@ MOST = 20_000  # newest decisions to group by outcome
 SLACK = DAY
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)  # the offsets of all zones are multiples of it
-QUARTERS = {  # the number of quarters of an hour since 1970
-    "postgresql": "floor(extract(epoch FROM created) / 900)::bigint",
-    "sqlite": "CAST(strftime('%%s', substr(created, 1, 16)) AS INTEGER) / 900",  # strftime rounds fractions
-}
 MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
 
 
@@ -128,7 +126,7 @@ def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[da
     ]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT {QUARTERS[connection.vendor]} AS quarter, outcome, count(*) FROM (
+            f"""SELECT {dialect().quarter} AS quarter, outcome, count(*) FROM (
               SELECT created, coalesce(reason, '') AS outcome FROM analytics_accessevent
               WHERE {one}_id = %s AND account_id = %s AND id >= %s AND created >= %s AND created < %s
               ORDER BY created DESC LIMIT {MOST:d}) newest
@@ -162,7 +160,7 @@ def rolled_up(one: One, account_id: str, key: Key, first: date, last: date) -> I
 
 
 def pending_usage(one: One, account_id: str, key: Key, start: datetime, until: date) -> list[tuple[date, int]]:
-    if connection.vendor != "postgresql":
+    if not HAS_PENDING_ROWS:
         return []
     value = prepare(AccessEvent, f"{one}_id", key)
     with connection.cursor() as cursor:

@@ -1,12 +1,10 @@
 """Usage figures: exact and current, from rollups and pending rows of one moment."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from django.db import connection
 from django.db.models import Max, Min
 
 from analytics.archive.horizon import read_at_horizon
@@ -14,14 +12,14 @@ from analytics.archive.lookup import last_archived
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
-from analytics.rollups.roll_up import USAGE_LISTS
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, USAGE_LISTS
 from analytics.rollups.upserts import adapt
 from analytics.usage.in_zone import add_up
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
 from kit.storage.prepared import Parameter, prepare, prepared_cursor
-from kit.storage.reading import read_snapshot
+from kit.storage.reading import in_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
@@ -41,10 +39,6 @@ def pending_decisions(one: One) -> str:
     WHERE {one}_id = %s) decision"""  # noqa: S608 - made of constants
 
 
-IN_MEMORY: ContextVar[str] = ContextVar("in_memory", default="")  # the alias whose transaction has the settings
-# A merge join would first sort a year's rows by day, on disk.
-IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
-  set_config('enable_mergejoin', 'off', true)"""
 ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a count and a number), name
 
 
@@ -66,7 +60,7 @@ def build_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[P
     owner = prepare(ContentYear, "account_id", account_id)
     select = f"SELECT m12 AS requests, allowed FROM analytics_{one}year WHERE account_id = %s AND {one}_id = %s"  # noqa: S608
     parameters = [owner, key]
-    if connection.vendor == "postgresql":
+    if HAS_PENDING_ROWS:
         select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(one)}"  # noqa: S608
         parameters += [owner, key, key]
     statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
@@ -173,32 +167,12 @@ def requester_numbers(rows: list[ReportRow]) -> list[int]:
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
     """Run analytics.usage.report_sql.Statement and return its rows."""
-    statement = Statement(connection.vendor, accounts, window, parts)
+    statement = Statement(accounts, window, parts)
     sql = statement.build()
     parameters = [adapt(value) for value in statement.parameters]
     with reading_connection().cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()
-
-
-@contextmanager
-def in_memory() -> Iterator[None]:
-    """Read one moment, and let PostgreSQL group and join in memory, without JIT compilation. Do not write in it.
-
-    Wrapped around several reports, it runs them in one transaction.
-    """
-    read = reading_connection()
-    with read_snapshot():
-        if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
-            yield
-            return
-        with read.cursor() as cursor:
-            cursor.execute(IN_MEMORY_SETTINGS)
-        token = IN_MEMORY.set(read.alias)
-        try:
-            yield
-        finally:
-            IN_MEMORY.reset(token)
 
 
 def present(rows: list[ReportRow], window: Window) -> dict[str, object]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
+from django.db import connection
+
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import accounts_condition, month_number
@@ -33,6 +35,8 @@ class PostgreSQL:
     pending = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
     FROM {PENDING_USAGE} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
     bytewise = 'COLLATE "C"'
+    range = "(%s::timestamptz, %s::timestamptz)"
+    quarter = "floor(extract(epoch FROM created) / 900)::bigint"  # the number of quarters of an hour since 1970
 
 
 class SQLite:
@@ -47,9 +51,13 @@ class SQLite:
     id = "lower(hex({0}))"
     pending = ""  # SQLite has no pending rows
     bytewise = "COLLATE BINARY"
+    range = "(%s, %s)"
+    quarter = "CAST(strftime('%%s', substr(created, 1, 16)) AS INTEGER) / 900"  # strftime rounds fractions
 
 
-DIALECTS: dict[str, type[PostgreSQL] | type[SQLite]] = {"postgresql": PostgreSQL, "sqlite": SQLite}
+def dialect() -> type[PostgreSQL] | type[SQLite]:
+    """Return the expressions of this service's database."""
+    return PostgreSQL if connection.vendor == "postgresql" else SQLite
 
 
 @dataclass
@@ -99,8 +107,8 @@ class Parts:
 class Statement:
     """SQL under construction, with its parameters in order."""
 
-    def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
-        self.dialect = DIALECTS[vendor]
+    def __init__(self, accounts: Sequence[str], window: Window, parts: Parts) -> None:
+        self.dialect = dialect()
         self.window = window
         self.parts = parts
         self.group_by = window.group_by if window.zone is UTC else "hour"  # hours of UTC are added up afterwards

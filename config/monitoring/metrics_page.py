@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Max, Min
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
@@ -59,7 +58,7 @@ def archived_until() -> datetime | None:
 # docs/reference/observability.md says what bounds each of them.
 GROWING_TABLES = (
     AccessEvent._meta.db_table,
-    *([partitions.DEFAULT] if connection.vendor == "postgresql" else []),
+    *([partitions.DEFAULT] if partitions.has_partitions() else []),
     LedgerEntry._meta.db_table,
     AuditEntry._meta.db_table,
     IdempotencyRecord._meta.db_table,

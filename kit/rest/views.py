@@ -58,7 +58,7 @@ class ApiViewSet(ListMixin[M]):
     tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})
     conditional: ClassVar[frozenset[str]] = frozenset({"partial_update", "destroy"})  # actions that respect If-Match
     cache_control: ClassVar[str] = "private, no-cache"  # caches must revalidate with If-None-Match
-    may_be_compressed: ClassVar[bool] = True  # False if replies contain secrets (kit.http.compression)
+    may_be_compressed: ClassVar[bool] = True  # False if replies contain secrets (kit.http.rendering)
     path_models: ClassVar[Mapping[str, type[Model]]] = {}  # models of further ids in the path
     exact_numbers: ClassVar[bool] = False  # True if the body may contain amounts of money (kit.rest.money)
     queryset: QuerySet[M]

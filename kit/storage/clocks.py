@@ -90,3 +90,12 @@ def is_far(difference: timedelta) -> bool:
 def describe(difference: timedelta) -> str:
     side = "ahead of" if difference > AGREEING else "behind"
     return f"{abs(difference).total_seconds():,.1f} s {side} PostgreSQL's"
+
+
+def knows_time_zone(zone: str) -> bool:
+    """Whether the database knows the time zone: PostgreSQL computes the months of statements by it."""
+    if zone == "UTC" or connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)", [zone])
+        return bool(cursor.fetchone()[0])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, cast
 
@@ -15,6 +16,11 @@ from kit.storage.replica import reading_connection
 OLDEST_WRITER = """SELECT min(xact_start) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()
   AND backend_type <> 'autovacuum worker'"""
+
+IN_MEMORY: ContextVar[str] = ContextVar("in_memory", default="")  # the alias whose transaction has the settings
+# A merge join would first sort a year's rows by day, on disk.
+IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
+  set_config('enable_mergejoin', 'off', true)"""
 
 
 def committed_until(now: datetime) -> datetime:
@@ -72,3 +78,23 @@ def read_snapshot() -> Iterator[None]:
             # PostgreSQL's default, READ COMMITTED, takes a snapshot for each statement.
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
+
+
+@contextmanager
+def in_memory() -> Iterator[None]:
+    """Read one moment, and let PostgreSQL group and join in memory, without JIT compilation. Do not write in it.
+
+    Wrapped around several reports, it runs them in one transaction.
+    """
+    read = reading_connection()
+    with read_snapshot():
+        if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
+            yield
+            return
+        with read.cursor() as cursor:
+            cursor.execute(IN_MEMORY_SETTINGS)
+        token = IN_MEMORY.set(read.alias)
+        try:
+            yield
+        finally:
+            IN_MEMORY.reset(token)

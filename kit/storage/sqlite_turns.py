@@ -21,6 +21,16 @@ lock = RLock()
 held: list[int] = []  # the file locked by the holder of `lock`
 
 
+def others_wait() -> bool:
+    """Whether other writers wait for the end of a transaction that writes: on SQLite."""
+    return connection.vendor == "sqlite"
+
+
+def rows_at_a_time(most: int, fewer: int) -> int:
+    """Return how many rows a transaction writes: `fewer` where other writers wait for it."""
+    return fewer if others_wait() else most
+
+
 def turn_to_write() -> AbstractContextManager[object]:
     return turn() if connection.vendor == "sqlite" else nullcontext()
 
@@ -52,5 +62,5 @@ def part_of_a_write() -> Iterator[None]:
 
 def let_others_write() -> None:
     """Let writers that wait go first. Call it without the turn."""
-    if connection.vendor == "sqlite":
+    if others_wait():
         time.sleep(PAUSE_SECONDS)

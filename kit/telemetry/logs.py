@@ -15,7 +15,7 @@ from django.conf import settings
 
 from kit.http.rendering import render_json
 
-IS_OWN_ID = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
+match_own_id = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
 REMOVED = "[removed]"
 # shorter settings, such as the password "licensing" of a trial, would otherwise vanish from every line
 SHORTEST_SECRET = 8
@@ -95,7 +95,7 @@ def without_tokens(dotted: re.Match[str]) -> str:
 def shown_id(record: logging.LogRecord) -> str:
     """Return the record's request id, cleaned if a client chose it."""
     text = getattr(record, "request_id", "-")
-    return text if IS_OWN_ID(text) else without_secrets(text)
+    return text if match_own_id(text) else without_secrets(text)
 
 
 class Lines(logging.Formatter):

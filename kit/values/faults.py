@@ -79,7 +79,10 @@ class Faults:
 
     def expect_known(self, names: Iterable[str], known_names: Collection[str], path: str = "") -> None:
         """Record the given fields that are not known, the first ones with a hint."""
-        for name, hint in field_hints([name for name in names if name not in known_names], known_names).items():
+        unknown = [name for name in names if name not in known_names]
+        if not unknown:
+            return
+        for name, hint in field_hints(unknown, known_names).items():
             self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:

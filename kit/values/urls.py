@@ -20,7 +20,7 @@ SUB_DELIMITERS = "!$&'()*+,;="
 PCHAR = f"{UNRESERVED}{SUB_DELIMITERS}:@"
 
 # Most URLs are normal already, and checking that is several times faster than normalising.
-IS_NORMAL = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
+match_normal_url = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
 TO_BE_SPELLED = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
 # The character for each escape, in upper case.
 ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in range(256)}
@@ -32,7 +32,7 @@ def normalise(url: str) -> str:
 
     It always has a path and a `?`, and never userinfo, a default port or a fragment.
     """
-    if IS_NORMAL(url):
+    if match_normal_url(url):
         return url if "?" in url else f"{url}?"
     parts = urlsplit(url)
     port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TypeVar, cast
 
 import orjson
-from django.db import connection
 from django.db.models import JSONField, Model, Q, QuerySet
 from django.db.models.fields import TextField
 from django.db.models.functions import Cast
@@ -21,7 +20,7 @@ from accounts.retries.redaction import erase_replies, replies_that
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment, Wallet
-from kit.storage.sqlite_turns import part_of_a_write
+from kit.storage.sqlite_turns import others_wait, part_of_a_write, rows_at_a_time
 from licensing.clients.models import LicenseClient
 from licensing.customers.personal_members import ErasedIds, erased_changes, erased_object, path_of_id
 from licensing.licenses.models import License
@@ -54,13 +53,13 @@ def types_about(*kinds: str) -> list[str]:
 
 def one_transaction_on_postgresql() -> AbstractContextManager[object]:
     """Redact in one transaction on PostgreSQL, where nobody waits for it."""
-    return redacting() if connection.vendor == "postgresql" else nullcontext()
+    return nullcontext() if others_wait() else redacting()
 
 
 @contextmanager
 def part_transaction_on_sqlite() -> Iterator[None]:
     """Commit a part on SQLite, where all writers wait for one transaction."""
-    if connection.vendor == "postgresql":
+    if not others_wait():
         yield
         return
     with part_of_a_write(), redacting():
@@ -264,7 +263,7 @@ class Copies:
 
 
 def rows_of_part() -> int:
-    return MORE_ROWS if connection.vendor == "postgresql" else ROWS
+    return rows_at_a_time(MORE_ROWS, ROWS)
 
 
 def chunks(keys: list[object], size: int) -> Iterator[list[object]]:

@@ -11,7 +11,7 @@ writers in between.
 import secrets
 from typing import TypedDict, cast
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 
 from accounts.auditing import audit
@@ -82,8 +82,7 @@ def next_erasure_state(locked: Requester) -> ErasureState:
 
 def finish_erasure(requester_pk: int) -> None:
     """Redact every copy of the requester's data in other tables. Idempotent. Do not call it inside a transaction."""
-    if connection.vendor == "postgresql":
-        wait_for_recordings()
+    wait_for_recordings()
     with one_transaction_on_postgresql():
         people = requester_with_merged(requester_pk)
         while any(person.erasing is not None for person in people):

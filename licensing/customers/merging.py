@@ -6,7 +6,7 @@ that its checks count for (licensing.access.lookup).
 
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
@@ -146,9 +146,8 @@ def move_counters(source: int, target: int) -> None:
 
 def settle(source: Requester) -> None:
     """Move the counts of decisions that were being recorded during the merge."""
-    if source.merged_into_id is None or connection.vendor != "postgresql":
+    if source.merged_into_id is None or not wait_for_recordings():
         return
-    wait_for_recordings()
     with turn_to_write(), transaction.atomic():
         epochs.hold(source.account_id)
         move_counters(source.pk, source.merged_into_id)

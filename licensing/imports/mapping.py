@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
 from kit.values.json_values import JsonObject, JsonValue
-from kit.values.metadata import IS_KEY
+from kit.values.metadata import match_key
 from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.dates import DateOrder
@@ -16,7 +16,7 @@ FIELDS = tuple(name for name, field in ContentSerializer().fields.items() if not
 TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.TEXTS))
 INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.INTEGER)
 DATE = "metadata.publishedAt"
-IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
+match_integer = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
 MEANING = {
     "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
@@ -34,7 +34,7 @@ MEANING = {
 def is_target(name: str) -> bool:
     """Whether the name is a writable field of content or a metadata key such as `metadata.author`."""
     first, dot, key = name.partition(".")
-    return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_KEY(key)))
+    return name in FIELDS or (first == "metadata" and bool(dot) and bool(match_key(key)))
 
 
 def columns_by_name(columns: list[str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ def from_text(target: str, text: str) -> JsonValue:
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
         return parse_value(text, "The cell", target)
-    if target in INTEGERS and IS_INTEGER(text.strip()):
+    if target in INTEGERS and match_integer(text.strip()):
         return int(text)
     return text
 

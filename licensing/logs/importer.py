@@ -24,7 +24,7 @@ from analytics.events.retention import recorded_since
 from analytics.ledger.services import EARLIEST
 from analytics.recording.past import is_recorded, record_past
 from kit.http.errors import InvalidRequest
-from kit.storage.sqlite_turns import turn_to_write
+from kit.storage.sqlite_turns import rows_at_a_time, turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
 from licensing.edge.original import MAX_URI, Original, escape_uri
@@ -43,7 +43,7 @@ from licensing.visits.usage import Group, store, tally
 
 # Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time. On PostgreSQL they do not,
 # and more lines take more memory. Three chunks are in memory at a time.
-CHUNKS = {"sqlite": 2_000, "postgresql": 5_000}
+CHUNK = rows_at_a_time(5_000, 2_000)
 LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
 HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page
@@ -92,7 +92,7 @@ class LogImport(Decider):
             begin = list(islice(lines, LINES_TO_DETECT))
             self.log_format = detect(line.decode("latin-1") for _, line in begin if line is not None)
             lines = chain(begin, lines)
-        chunks = self.parse_chunks(lines, get_parser(self.log_format), CHUNKS[connection.vendor])
+        chunks = self.parse_chunks(lines, get_parser(self.log_format), CHUNK)
         decided: list[DecidedLine] = []
         with ThreadPoolExecutor(1) as thread:
             parsing = thread.submit(next, chunks, None)

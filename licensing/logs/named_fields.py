@@ -17,7 +17,7 @@ from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, build_visit
 from licensing.logs.times import parse_time
 
 HEADER = "#Fields:"
-COLUMN = re.compile(r'"([^"]*+)"|(\S++)').findall
+find_columns = re.compile(r'"([^"]*+)"|(\S++)').findall
 
 Decoder = Callable[[str], str]
 Path = tuple[str, ...]  # of a field within nested objects
@@ -151,7 +151,7 @@ def split_columns(line: str) -> list[str]:
     if "\t" in line:
         return line.split("\t")
     if '"' in line:
-        return [quoted or plain for quoted, plain in COLUMN(line)]
+        return [quoted or plain for quoted, plain in find_columns(line)]
     return line.split()
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 NOT_A_REQUEST = "There is no request of a page in this line."
 MAX_SHOWN_TEXT = 60  # characters of a text in a message
 MAX_ADDRESS = 200  # characters of an address
-REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
+match_request = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
 IN_PATHS = "/:@!$&'()*+,;=~"
 
@@ -68,7 +68,7 @@ def read_target(values: Mapping[str, str]) -> tuple[str, str]:
 
 def split_request(text: str) -> tuple[str, str]:
     """Return the method and the target of a request's first line. Raises Malformed."""
-    request = REQUEST(text)
+    request = match_request(text)
     if request is None:
         raise Malformed(NOT_A_REQUEST)
     return request[1], request[2]

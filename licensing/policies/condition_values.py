@@ -15,7 +15,7 @@ from kit.values.timestamps import parse_timestamp
 
 MAX_VALUES = 500
 PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
-IS_PERMISSION = re.compile(PERMISSION_PATTERN).fullmatch
+match_permission = re.compile(PERMISSION_PATTERN).fullmatch
 PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ def parse_flag(value: object, path: str) -> bool:
 
 
 def permission_name(value: object, path: str) -> str:
-    if not isinstance(value, str) or not IS_PERMISSION(value):
+    if not isinstance(value, str) or not match_permission(value):
         raise Fault(path, PERMISSION_RULE)
     return value
 

@@ -7,7 +7,6 @@ every visit appears exactly once.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -15,7 +14,8 @@ from accounts.models import Account
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
-from kit.storage.sqlite_turns import turn_to_write
+from kit.storage.sqlite_turns import rows_at_a_time
+from kit.storage.unsynced import unsynced
 from kit.values import ids
 from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import groups_in, store, tally
@@ -25,7 +25,7 @@ GRACE = timedelta(minutes=1)  # from a decision's time to the transaction that r
 # One transaction counts at most this. On SQLite, other writers then wait for a second at most. PostgreSQL lets them
 # write meanwhile, and the more decisions a step has, the more of them add to the same row.
 STEP = timedelta(hours=1)
-MOST_DECISIONS = 20_000 if connection.vendor == "postgresql" else 2_000
+MOST_DECISIONS = rows_at_a_time(20_000, 2_000)
 STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
 BEGINNING = timedelta(minutes=10)
@@ -89,10 +89,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
         return False
     # A killed deletion may have left decisions of an account that is gone.
     usage, sites = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
-    with turn_to_write(), transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # a lost count is repeated
+    with unsynced():  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin, imports=counted.imports).update(until=end):
             return False
         store(usage, sites)

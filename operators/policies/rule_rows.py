@@ -91,7 +91,7 @@ OBJECTS = condition_names(Kind.OBJECT)
 CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
-IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
+match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
 
 MAX_TYPED = 50_000  # characters of a condition
@@ -137,7 +137,7 @@ def submitted_rows(data: QueryDict) -> list[RuleRow]:
     """Return the rows of a submitted form, by number."""
     rows: dict[int, RuleRow] = {}
     for name in data:
-        match = IS_FIELD(name)
+        match = match_field_name(name)
         if match and match[2] in FIELDS and (int(match[1]) in rows or len(rows) < MAX_ROWS):
             row = rows.setdefault(int(match[1]), dict.fromkeys(FIELDS, ""))
             row[match[2]] = "\n".join(data.getlist(name))

@@ -206,7 +206,7 @@ def test_rotated_and_gzipped_files_overlap_without_harm(account, api, log, tmp_p
 
 def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
     publisher(account)
-    monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
+    monkeypatch.setattr(importer, "CHUNK", 10)
     VisitsCounted.objects.create(pk=1, until=timezone.now())
     with monkeypatch.context() as patch:
         patch.setattr(importer, "store", Mock(wraps=importer.store, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt]))
@@ -221,7 +221,7 @@ def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypa
 
 def test_a_damaged_file_is_imported_up_to_its_damage(account, log, tmp_path, monkeypatch):
     publisher(account)
-    monkeypatch.setitem(importer.CHUNKS, connection.vendor, 10)
+    monkeypatch.setattr(importer, "CHUNK", 10)
     damaged = tmp_path / "access.log.gz"
     damaged.write_bytes(gzip.compress(Path(log).read_bytes())[:-9])
     with pytest.raises(CommandError, match="The file is damaged after line"):

@@ -12,11 +12,11 @@ MOST = {
     "cold check": (43, 214),
     "batch of 50": (37, 184),
     "check after PATCH": (53, 279),
-    "GET item": (42, 173),
-    "list of content": (46, 209),
-    "list of decisions": (61, 258),
-    "PATCH policy": (61, 289),
-    "refund": (62, 269),
+    "GET item": (41, 172),
+    "list of content": (45, 208),
+    "list of decisions": (60, 257),
+    "PATCH policy": (59, 287),
+    "refund": (61, 268),
 }
 
 

@@ -14,9 +14,9 @@ from django.test import RequestFactory
 from config import asgi
 from config.server.bridge import Exchange, broken_replies
 from config.server.thread_pools import Threads
-from kit.http.compression import CompressionMiddleware
 from kit.http.errors import ServiceUnavailable
 from kit.http.middleware import request_id
+from kit.http.rendering import CompressionMiddleware
 from tests.gateway.wire import exchanged
 
 SCOPE = {

@@ -1,8 +1,8 @@
 from datetime import timedelta
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import connection
 
+from analytics.events.partitions import has_partitions
 from analytics.events.retention import purge_events
 from kit.commands import ServiceCommand
 from kit.storage.reading import stored_now
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
         if not 0 <= keep_days <= MAX_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MAX_DAYS:,} days.")
         partitions, events = purge_events(stored_now() - timedelta(days=keep_days))
-        if connection.vendor != "postgresql":
+        if not has_partitions():
             return f"Deleted {events} decisions.", {"deleted": events}
         sentence = f"Dropped {', '.join(partitions) or 'no partition'}."
         if events:

@@ -20,7 +20,8 @@ class Calls:
     """
 
     def __init__(self, *, on_loop: bool = True, in_request: bool = False) -> None:
-        self.on_loop = on_loop and not in_request and connection.vendor == "postgresql"
+        self.on_postgresql = connection.vendor == "postgresql"
+        self.on_loop = on_loop and not in_request and self.on_postgresql
         self.in_request = in_request
 
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from time import perf_counter
 
-from django.db import connection
-
 from analytics.recording.batch import AsyncRecorder, conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
@@ -37,13 +35,12 @@ class Commits:
         self, calls: Calls, next_decisions: Callable[[], list[Future[None]]], forget: Callable[[], None]
     ) -> None:
         self.next_decisions, self.forget = next_decisions, forget
-        on_postgresql = connection.vendor == "postgresql"
         self.write = AsyncRecorder().record if calls.on_loop else in_thread("recorder", commit)
         self.records: Records = MicroBatch(
-            self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
+            self.record, in_flight=COMMITS_IN_FLIGHT if calls.on_postgresql else 1, gather=self.gather
         )
         self.spending = self.records  # SQLite has one writer anyway
-        if on_postgresql:
+        if calls.on_postgresql:
             self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way

@@ -48,7 +48,7 @@ class Gateway:
     """The checks of this process. Every method is called on the event loop."""
 
     def __init__(self, calls: Calls | None = None) -> None:
-        calls = calls or Calls()
+        self.calls = calls = calls or Calls()
         self.snapshot = Snapshot()
         self.callers = Callers(self.snapshot, calls)
         self.facts = CachedFacts(self.snapshot, calls, self.gather_counted)

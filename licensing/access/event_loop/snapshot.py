@@ -158,6 +158,7 @@ class Snapshot:
         epochs = self.accounts.get(grant.account_id)
         if epochs is None:
             return None
+        epochs.newest = max(epochs.newest, grant.epoch)
         if grant.epoch < epochs.epoch:
             if not epochs.holds(grant.epoch, grant.depends_on):
                 return None

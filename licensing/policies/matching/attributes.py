@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from kit.values.faults import Fault, Faults
-from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
+from kit.values.metadata import KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT, match_key
 from kit.values.numbers import INT64
 from licensing.policies.condition_values import Schema, expect, require_object
 
@@ -63,7 +63,7 @@ def parse_attributes(value: object, path: str) -> Attributes:
     faults = Faults()
     parsed = {}
     for name, attribute in parse_size(value, path).items():
-        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
+        faults.expect(match_key(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
             parsed[name] = parse_value(attribute, f"{path}.{name}")
     faults.raise_first()
@@ -88,15 +88,15 @@ def plain_number(value: Decimal) -> int | float:
 
 # --- As text in a form -----------------------------------------------------------------------------------------------
 
-PLAIN = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
+match_plain_text = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
+match_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
 FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
 
 
 def text_of_scalar(value: object) -> str:
     """Format a value for a form. Text that could be read as another type is put in double quotes."""
     if isinstance(value, str):
-        is_plain = PLAIN(value) is not None and value.isprintable() and parse_scalar(value) == value
+        is_plain = match_plain_text(value) is not None and value.isprintable() and parse_scalar(value) == value
         return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
     return json.dumps(value)
 
@@ -108,7 +108,7 @@ def parse_scalar(text: str) -> object:
         return text == "true"
     if text.startswith('"'):
         return json.loads(text)
-    if match := NUMBER(text):
+    if match := match_number(text):
         if match[2] or match[3]:
             return float(text)
         return int(text)
@@ -139,7 +139,7 @@ def read_attributes(text: str) -> Json:
 def read_pair(text: str) -> tuple[str, object]:
     """Parse `country=DE`. Raises ValueError if it is malformed."""
     name, _, value = text.partition("=")
-    if IS_KEY(name.strip()) is None:
+    if match_key(name.strip()) is None:
         raise ValueError(text)
     return name.strip(), scalar_in_list(value)
 

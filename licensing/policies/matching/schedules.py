@@ -27,7 +27,7 @@ WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 CONDITION_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
-IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
+match_clock = re.compile(CLOCK_PATTERN).fullmatch
 WEEKS = 15  # days to search; hours skipped by a clock change recur within them
 ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
 # Moments this close to the calendar's ends have no local time in some zones.
@@ -163,7 +163,7 @@ def parse_zone(value: object, path: str) -> ZoneInfo:
 
 def parse_clock(value: object, path: str) -> int:
     """Parse HH:MM to minutes since midnight."""
-    if not isinstance(value, str) or not IS_CLOCK(value):
+    if not isinstance(value, str) or not match_clock(value):
         hint = " Midnight is 00:00." if value == "24:00" else ""
         raise Fault(path, f"Must be a time from 00:00 to 23:59, as 09:00.{hint}")
     hour, minute = value.split(":")
