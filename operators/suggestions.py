@@ -27,6 +27,7 @@ from operators.policies.linked_items import known_permissions
 MAX_SUGGESTIONS = 10
 MAX_TERM = 200  # characters
 MAX_TAGGED = 5_000  # newest items and licences whose tags are suggested
+WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
 
 
 class Suggestion(Struct, frozen=True):
@@ -145,7 +146,6 @@ SUGGESTED: dict[str, Suggesting] = {
     Kind.LICENSE_TYPE: license_types,
     Kind.PERMISSION: permissions,
 }
-WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
 
 
 @require_GET

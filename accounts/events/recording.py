@@ -15,6 +15,7 @@ from accounts.events.types import BY_NAME, Changes, event_type_for
 from kit.http.rendering import render_json
 
 Fields = dict[str, object]
+BATCH_ROWS = 500
 
 
 class Resource(Protocol):
@@ -66,8 +67,6 @@ def register_plain(kind: str, example: Fields) -> None:
     """Register a kind without a model: the code that writes its events builds `data`."""
     objects[kind] = ShownObject(dict, example)
 
-
-BATCH_ROWS = 500
 
 # Called with the events of each write, in its transaction. Higher-level packages register theirs at startup.
 Listener = Callable[[Sequence[Event]], None]

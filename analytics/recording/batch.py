@@ -31,6 +31,8 @@ from kit.storage.postgresql.async_postgres import Parameter, Sessions
 from kit.telemetry.tracing import traced
 from kit.values.timestamps import render_timestamp
 
+MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
+
 
 class ChargeOfCase(Struct, gc=False):
     case: int
@@ -39,8 +41,6 @@ class ChargeOfCase(Struct, gc=False):
     license: str | None
     license_type: str
 
-
-MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
 encode = JsonEncoder().encode
 

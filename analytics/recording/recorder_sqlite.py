@@ -32,6 +32,13 @@ COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
     + "RETURNING used, granted"
 )
+COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
+  WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
+UNLIMITED = 2**62  # more than a wallet holds, in millionths
+TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
+SPENT = """INSERT INTO analytics_walletentry
+    (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
+  SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
 
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
@@ -203,15 +210,6 @@ def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
     used, granted = row
     room: int = counter.allowance - used + granted
     return room
-
-
-COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
-  WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
-UNLIMITED = 2**62  # more than a wallet holds, in millionths
-TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
-SPENT = """INSERT INTO analytics_walletentry
-    (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
-  SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
 
 
 def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str]) -> dict[int, int]:

@@ -26,6 +26,22 @@ from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent count
 from kit.version import VERSION
 from licensing.visits.models import EdgeUsage, Page
 
+# docs/reference/observability.md says what bounds each of them.
+GROWING_TABLES = (
+    AccessEvent._meta.db_table,
+    *([partitions.DEFAULT] if partitions.has_partitions() else []),
+    LedgerEntry._meta.db_table,
+    AuditEntry._meta.db_table,
+    IdempotencyRecord._meta.db_table,
+    EdgeUsage._meta.db_table,
+    Page._meta.db_table,
+    Event._meta.db_table,
+    WebhookDelivery._meta.db_table,
+    WebhookAttempt._meta.db_table,
+    RecentUsage._meta.db_table,
+)
+LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+
 
 def database_figures() -> Iterator[Metric]:
     yield GaugeMetricFamily(
@@ -55,23 +71,7 @@ def archived_until() -> datetime | None:
     return None if month is None else month_after(datetime(month.year, month.month, 1, tzinfo=UTC))
 
 
-# docs/reference/observability.md says what bounds each of them.
-GROWING_TABLES = (
-    AccessEvent._meta.db_table,
-    *([partitions.DEFAULT] if partitions.has_partitions() else []),
-    LedgerEntry._meta.db_table,
-    AuditEntry._meta.db_table,
-    IdempotencyRecord._meta.db_table,
-    EdgeUsage._meta.db_table,
-    Page._meta.db_table,
-    Event._meta.db_table,
-    WebhookDelivery._meta.db_table,
-    WebhookAttempt._meta.db_table,
-    RecentUsage._meta.db_table,
-)
 table_sizes = TableSizes(GROWING_TABLES, database_figures)
-
-LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
 class MetricsMiddleware:

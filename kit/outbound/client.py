@@ -26,6 +26,10 @@ from kit.outbound.destinations import Address, DestinationRefused, as_address, c
 HEAD_BYTES = 16 * 1024  # for a reply's head, including preceding 1xx responses
 MIN_PIECES = 256
 BYTES_A_PIECE = 512  # average for a long body; TCP segments carry twice as much
+SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
+MAX_BYTES = 64 * 1024  # limit of a reply's body
+LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
+MAX_ADDRESSES = 4  # addresses to try per name
 
 
 class AllowanceSpent(Exception):
@@ -85,10 +89,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
 if find_spec("sniffio") is None:
     cast(dict[str, Any], sys.modules)["sniffio"] = None
 
-SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
-MAX_BYTES = 64 * 1024  # limit of a reply's body
-LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
-MAX_ADDRESSES = 4  # addresses to try per name
 Resolve = Callable[[str, int], Awaitable[list[Address]]]
 
 

@@ -28,6 +28,9 @@ from prometheus_client.utils import floatToGoString
 from kit.telemetry.reserved_files import report, reserve
 
 MINIMA = {"process_start_time_seconds", "process_max_fds"}  # others are added up
+SUFFIX = ".cells"
+M = TypeVar("M", bound=Metric)
+S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
 
 class Workers(Collector):
@@ -53,10 +56,6 @@ def add(total: Metric, other: Metric) -> None:
     value = min(values) if total.name in MINIMA else sum(values)
     total.samples = [total.samples[0]._replace(value=value)]
 
-
-SUFFIX = ".cells"
-M = TypeVar("M", bound=Metric)
-S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
 disable_created_metrics()  # they add a line with the start time to each series
 

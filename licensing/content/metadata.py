@@ -11,6 +11,8 @@ from kit.rest.metadata import VALUES
 from kit.values.metadata import KEY_PATTERN, MAX_KEYS
 from kit.values.numbers import MAX_INTEGER
 
+MAX_TEXTS = 50
+
 
 class Kind(Enum):
     TEXT = auto()  # at most `maximum` characters
@@ -45,7 +47,6 @@ class Attribute:
         return {**nullable(schemas[self.kind]), **described}
 
 
-MAX_TEXTS = 50
 ATTRIBUTES = (
     Attribute("author", "author", Kind.TEXT, "Author", 255),
     Attribute("publishedAt", "published_at", Kind.DAY, "Published at"),

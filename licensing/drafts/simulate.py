@@ -39,6 +39,14 @@ CHUNK = 1_000  # decisions in memory at a time
 
 Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str | bytes]  # the values of COLUMNS
 COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
+MAX_DECISIONS = 100_000
+MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
+TURN = 3_000  # tests in a burst, about a millisecond
+MAX_PAUSE = 0.02  # seconds between two bursts
+TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
+# Facts used only by the condition of the same name that take long to load.
+UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
 
 
 class PastDecisions(NamedTuple):
@@ -111,17 +119,6 @@ def build_row(event: AccessEvent) -> Row:
     facts = orjson.dumps(event.facts)
     return key, event.created, content, name, event.permission, event.allowed, event.reason, facts
 
-
-MAX_DECISIONS = 100_000
-MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
-
-TURN = 3_000  # tests in a burst, about a millisecond
-MAX_PAUSE = 0.02  # seconds between two bursts
-TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
-
-# Facts used only by the condition of the same name that take long to load.
-UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
 
 # One burst at a time per process: several would pass the GIL among each other, and checks would wait for them all.
 bursts = Lock()

@@ -35,6 +35,8 @@ from licensing.policies.condition_values import (
 from licensing.policies.facts import ContentType, Facts, parse_content_type
 from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
 
+CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
+
 
 def as_list(value: object) -> list[Any]:
     """Return a parsed condition's values as a list."""
@@ -370,9 +372,6 @@ CONDITIONS_IN_ORDER = tuple(sorted(TYPES, key=attrgetter("position")))
 def condition_names(*kinds: Kind) -> tuple[str, ...]:
     """Return the names of conditions of these kinds, in sentence order."""
     return tuple(condition_type.name for condition_type in CONDITIONS_IN_ORDER if condition_type.kind in kinds)
-
-
-CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
 
 
 def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:

@@ -14,18 +14,6 @@ from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
 NAMING = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A lint finding. `path` has the format of validation errors: `rules[0].conditions.licenseType`."""
-
-    level: str
-    code: str
-    path: str
-    message: str
-
-
 # code: level
 CODES = {
     "duplicate_rule": "warning",
@@ -45,6 +33,16 @@ CODES = {
     "not_compared": "info",
 }
 MAX_COMPARED_VALUES = 2_000_000  # values in the conditions of the rules that are compared with each other
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A lint finding. `path` has the format of validation errors: `rules[0].conditions.licenseType`."""
+
+    level: str
+    code: str
+    path: str
+    message: str
 
 
 class Budget:

@@ -80,6 +80,7 @@ ALLOW_FIELDS: dict[str, object] = {
         },
     },
 }
+BY_PROPERTY = ("properties", "dependentSchemas")
 
 
 def rule(action: str, fields: dict[str, object]) -> dict[str, object]:
@@ -116,9 +117,6 @@ RULES: dict[str, object] = {
     "default": [],
     "description": f"Together at most {rules.MAX_RULES_BYTES:,} bytes of JSON without spaces.",
 }
-
-
-BY_PROPERTY = ("properties", "dependentSchemas")
 
 
 def simplify(schema: object) -> object:

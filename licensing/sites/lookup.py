@@ -16,6 +16,7 @@ VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
 MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
 BYTES_OF_MODEL = 1_000  # of a site, a rule or a policy, approximately
 BYTES_OF_PART = 60  # of a compiled pattern
+MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
 
 
 def weigh(site: Site) -> int:
@@ -23,8 +24,6 @@ def weigh(site: Site) -> int:
     parts = sum(pattern.count("*") for pattern in rules)
     return BYTES_OF_MODEL + 2 * BYTES_OF_MODEL * len(rules) + 2 * sum(map(len, rules)) + BYTES_OF_PART * parts
 
-
-MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
 
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.

@@ -41,6 +41,8 @@ from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
+CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
+IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 class StateFilter(OptionsFilter[ApiKey]):
@@ -68,10 +70,6 @@ class AttentionFilter(OptionsFilter[ApiKey]):
 
     def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
         return queryset.filter(self.conditions[value](timezone.now()))
-
-
-CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 @admin.register(ApiKey)

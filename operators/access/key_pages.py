@@ -43,6 +43,15 @@ from operators.base.times import TO_SECOND, shown_time
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
 SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
 MAX_SITES = 20
+FORM = "Find a leaked key"
+IN_ADDRESS = (
+    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
+    "it: rotate it."
+)
+LATEST = 5
+NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
+REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
+SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
 class KeyTicketField(tickets.TicketField):
@@ -119,13 +128,6 @@ class SecretAdmin(ServiceAdmin[ModelT]):
         return show_once(request, self, obj, secret, title=title, what="secret", usage=usage, note=note)
 
 
-FORM = "Find a leaked key"
-IN_ADDRESS = (
-    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
-    "it: rotate it."
-)
-
-
 class FindKey(AdminMixin[ApiKey]):
     """Adds the form to the list of keys."""
 
@@ -174,12 +176,6 @@ def drop_query(request: HttpRequest) -> HttpResponse:
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response
-
-
-LATEST = 5
-NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
-REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
-SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
 def latest_changes(key: ApiKey) -> str:

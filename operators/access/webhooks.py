@@ -29,6 +29,10 @@ from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.times import TO_SECOND, Moment, shown_time, time_in_words
 
+LATEST = 20  # attempts shown on an endpoint's page
+FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
+STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
+
 
 class ReplayForm(forms.Form):
     since = Moment(
@@ -81,11 +85,6 @@ def replay_button(previewed: Recovery | None) -> str:
     if previewed is None:
         return ""
     return f"Send {count_text(previewed.events, 'event')}" if previewed.events else "Count again"
-
-
-LATEST = 20  # attempts shown on an endpoint's page
-FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
-STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 
 class WebhookForm(ServiceForm):

@@ -22,6 +22,11 @@ from operators.base.mixins import AdminMixin, ModelT
 from operators.base.requests import signed_in
 from operators.base.times import TO_MINUTE, shown_time
 
+SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
+MAX_SAVED_FILTERS = 30  # per operator and list
+MAX_NAME, MAX_QUERY = 60, 2_000
+PAGE = "p"  # saved filters start on the first page
+
 
 class BoundedPaginator(Paginator):
     """Counts up to MAX_COUNT; beyond that, filters are the way to find a row."""
@@ -79,12 +84,6 @@ class BoundedChangeList(ChangeList):
         # If the two differ, the head shows the number of results, which is too low if there are more.
         if is_whole or self.paginator.has_more:
             self.full_result_count = self.result_count
-
-
-SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
-MAX_SAVED_FILTERS = 30  # per operator and list
-MAX_NAME, MAX_QUERY = 60, 2_000
-PAGE = "p"  # saved filters start on the first page
 
 
 class SavedFilters(AdminMixin[ModelT]):

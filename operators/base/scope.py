@@ -21,6 +21,10 @@ from operators.base.mixins import ModelT
 from operators.base.requests import admin_request
 
 KNOWN = "_operator_scope"  # attribute of the user, which each request loads anew
+NEEDED = ("licensing.view_policy", "licensing.view_content")
+KEY = "account"  # session entry
+FILTER = "account__id__exact"
+MAX_OFFERED = 50
 
 
 class Scope(Struct, frozen=True):
@@ -91,16 +95,8 @@ def request_scope(request: HttpRequest) -> Scope:
     return user_scope(request.user)
 
 
-NEEDED = ("licensing.view_policy", "licensing.view_content")
-
-
 def may_try(request: HttpRequest) -> bool:
     return request.user.has_perms(NEEDED)
-
-
-KEY = "account"  # session entry
-FILTER = "account__id__exact"
-MAX_OFFERED = 50
 
 
 class Switch(Struct, frozen=True):

@@ -23,6 +23,8 @@ from operators.base.scope import chosen_id, request_scope
 RECENTLY = timedelta(days=90)
 Row = TypeVar("Row", bound=Model)
 Days: TypeAlias = "QuerySet[Row, tuple[str, int]]"
+SCRIPT = "operators/suggest.js"
+MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
@@ -65,10 +67,6 @@ def grouped_currencies(booked: Sequence[str]) -> list[tuple[str, object]]:
     if not booked:
         return [("", "–"), *others]
     return [("", "–"), ("Booked before", [(code, code) for code in booked]), ("Others", others)]
-
-
-SCRIPT = "operators/suggest.js"
-MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 class Kind(StrEnum):

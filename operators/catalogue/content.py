@@ -36,6 +36,9 @@ from operators.base.searching import find_content
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
 
+ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
+METADATA = (*COLUMNS.values(), "metadata_extra")
+
 
 class StrictJson(forms.JSONField):
     """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
@@ -88,10 +91,6 @@ class ContentForm(ServiceForm):
 
     def clean_metadata_tags(self) -> list[str] | None:
         return self.cleaned_data["metadata_tags"] or None
-
-
-ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
-METADATA = (*COLUMNS.values(), "metadata_extra")
 
 
 class LinkedFilter(OptionsFilter[Content]):

@@ -40,6 +40,9 @@ from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
+MAX_READ_BYTES = 100 * 1024 * 1024  # of the upload, decompressed
+MAX_SHOWN_PROBLEMS = 20  # problems
+GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class Problem(Struct):
@@ -110,11 +113,6 @@ def import_log(
 def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments, "--no-color"]
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it
-
-
-MAX_READ_BYTES = 100 * 1024 * 1024  # of the upload, decompressed
-MAX_SHOWN_PROBLEMS = 20  # problems
-GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class LogForm(forms.Form):

@@ -43,6 +43,10 @@ from operators.catalogue.site_terms import (
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
+MAX_NAMED_HOSTS = 10  # hosts without a site
+PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
+MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
+OBSERVED_FOR = timedelta(days=30)
 
 
 def uncovered_hosts(site: Site) -> list[str]:
@@ -53,14 +57,6 @@ def uncovered_hosts(site: Site) -> list[str]:
     further = f" and {len(hosts) - MAX_NAMED_HOSTS:,} more" if len(hosts) > MAX_NAMED_HOSTS else ""
     host_names = f"{', '.join(hosts[:MAX_NAMED_HOSTS])}{further}"
     return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {host_names}."]
-
-
-MAX_NAMED_HOSTS = 10  # hosts without a site
-PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
-MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
-
-
-OBSERVED_FOR = timedelta(days=30)
 
 
 class WithRuleCount(Protocol):

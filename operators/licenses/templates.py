@@ -31,6 +31,11 @@ from operators.licenses.question import known_types, preview
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
+RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
+KEPT = (
+    "license_type", "content_ids", "tags", "policy_ids",
+    "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
+)  # fmt: skip
 
 
 class LicenseTemplate(Struct, frozen=True):
@@ -111,13 +116,6 @@ def currency_of_form(request: HttpRequest) -> str:
     account_id = request.GET.get("account") or listed_id(request) or scope.sole_account() or ""
     account = scope.account(account_id)
     return account.currency if account else USUAL_CURRENCY
-
-
-RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
-KEPT = (
-    "license_type", "content_ids", "tags", "policy_ids",
-    "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
-)  # fmt: skip
 
 
 def is_renewable(license_: License) -> bool:

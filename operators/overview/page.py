@@ -35,6 +35,15 @@ from operators.overview.figures import revenue_figures, today_figures, usage_fig
 from operators.overview.headline import earned_figures, notices, refusal_figures
 from operators.overview.licenses import licenses_to_look_after
 
+# Title, reason, page in the admin, permission.
+STEPS = (
+    ("Make an account", "It is one publisher, and owns everything below.", "accounts_account", "add_account"),
+    ("Make an API key", "Programs use it to call the service.", "accounts_apikey", "add_apikey"),
+    ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
+    ("Add content", "Link it to the policy. Items without a policy are denied.", "licensing_content", "add_content"),
+)
+MAX_ROWS = 10
+
 
 class Step(Struct, frozen=True):
     """A step; `link` is empty without the permission."""
@@ -43,15 +52,6 @@ class Step(Struct, frozen=True):
     why: str
     done: bool
     link: str
-
-
-# Title, reason, page in the admin, permission.
-STEPS = (
-    ("Make an account", "It is one publisher, and owns everything below.", "accounts_account", "add_account"),
-    ("Make an API key", "Programs use it to call the service.", "accounts_apikey", "add_apikey"),
-    ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
-    ("Add content", "Link it to the policy. Items without a policy are denied.", "licensing_content", "add_content"),
-)
 
 
 def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
@@ -83,9 +83,6 @@ def link_to(request: HttpRequest, page: str, permission: str) -> str:
     if permission == "add_account" and not request.user.is_superuser:
         return ""  # others would not see the new account
     return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""
-
-
-MAX_ROWS = 10
 
 
 class AccountRow(Struct, frozen=True):

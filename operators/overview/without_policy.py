@@ -22,6 +22,7 @@ from operators.base.figures.choice import Choice, window_filter
 from operators.base.links import change_url, list_url
 
 MAX_SCANNED = 10_000  # newest decisions to search
+NO_SITE = ""
 
 
 def newest_decisions(
@@ -61,9 +62,6 @@ def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> Que
         return recent.filter(created__gte=Coalesce(Subquery(oldest), Value(since)))
     key = recent.order_by("-pk").values("pk")[limit - 1 : limit]
     return recent.filter(pk__gte=Coalesce(Subquery(key), Value(first, output_field=AccessEvent._meta.pk)))
-
-
-NO_SITE = ""
 
 
 class Notice(Struct, frozen=True):

@@ -11,6 +11,8 @@ from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import list_url
 
+MAX_POLICIES = 1_000  # newest policies to read, which bounds the cost
+
 
 def linked_items(policy: Policy) -> QuerySet[Content]:
     """Return the items linked to the policy."""
@@ -34,9 +36,6 @@ def items_linked(policy: Policy, number: int) -> str:
         return items_sentence(number)
     address = list_url(Content, policy__id__exact=policy.pk)
     return format_html('<a class="text-link" href="{}">{}</a>', address, items_sentence(number))
-
-
-MAX_POLICIES = 1_000  # newest policies to read, which bounds the cost
 
 
 def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:

@@ -22,6 +22,18 @@ STEP = 10  # distance of priorities, leaving room for new rules
 
 Row = dict[str, str]
 Place = tuple[bool, int, bool, int]
+LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
+FLAGS = condition_names(Kind.FLAG)
+MOMENTS = condition_names(Kind.MOMENT)
+OBJECTS = condition_names(Kind.OBJECT)
+CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
+FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
+          "amount", "currency", "message", "original")  # fmt: skip
+match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
+MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
+MAX_TYPED = 50_000  # characters of a condition
+# Where to show an error about a group of fields.
+WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
 def place(priority: int | None, action: str, index: int) -> Place:
@@ -83,18 +95,6 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
         return result
     return [STEP * (number + 1) for number in range(len(priorities))]
 
-
-LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
-FLAGS = condition_names(Kind.FLAG)
-MOMENTS = condition_names(Kind.MOMENT)
-OBJECTS = condition_names(Kind.OBJECT)
-CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
-FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
-          "amount", "currency", "message", "original")  # fmt: skip
-match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
-MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
-
-MAX_TYPED = 50_000  # characters of a condition
 
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
@@ -210,9 +210,6 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------
-
-# Where to show an error about a group of fields.
-WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
 # The row's field for an error path: `[0].rateLimit.period` is at `period`.

@@ -12,6 +12,7 @@ from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_rule, r
 EMBARGO = timedelta(days=30)
 DENY_ALL: RuleJson = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
 LICENSED: RuleJson = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+TEMPLATE = "template"
 
 
 class RuleTemplate(Struct, frozen=True):
@@ -81,9 +82,6 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
             ),
         ),
     )
-
-
-TEMPLATE = "template"
 
 
 def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:

@@ -25,6 +25,9 @@ Json = dict[str, Any]  # JSON of attributes, or of the condition on them
 SCALARS: list[Schema] = [{"type": "string", "maxLength": MAX_TEXT}, {"type": "number"}, {"type": "boolean"}]
 KEYS: Schema = {"maxProperties": MAX_KEYS, "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}}
 AttributesJson = Annotated[Json, Meta(extra_json_schema={**KEYS, "additionalProperties": {"anyOf": SCALARS}})]
+match_plain_text = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
+match_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
+FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
 
 # --- The fact --------------------------------------------------------------------------------------------------------
 
@@ -87,10 +90,6 @@ def plain_number(value: Decimal) -> int | float:
 
 
 # --- As text in a form -----------------------------------------------------------------------------------------------
-
-match_plain_text = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
-match_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
-FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
 
 
 def text_of_scalar(value: object) -> str:

@@ -32,6 +32,13 @@ match_year = re.compile(r"\d{4}").fullmatch
 YEARS = range(2000, 2999)
 THIS_MONTH, LAST_MONTH = "month", "last-month"
 OFFERED_MONTHS, OFFERED_QUARTERS, OFFERED_YEARS = 24, 8, 5
+# Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
+MAX_ACCOUNTS = 200
+DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
+match_code = re.compile("[A-Z]{3}").fullmatch
+LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
+GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
+GROUPS_OF_MONTHS = {1: "day", 3: "day", 12: "month"}  # by the length of a calendar period
 
 
 class CalendarPeriod(Struct, frozen=True):
@@ -84,13 +91,6 @@ def common_months(accounts: Sequence[Account]) -> Months:
     if len(months) == 1:
         return months.pop()
     return Months()
-
-
-# Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
-MAX_ACCOUNTS = 200
-DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
-match_code = re.compile("[A-Z]{3}").fullmatch
-LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
 
 
 class ShownPeriod(NamedTuple):
@@ -185,10 +185,6 @@ def read_choice(request: HttpRequest) -> Choice:
     except InvalidRequest as error:
         choice.problems.append(error.message)
     return choice
-
-
-GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
-GROUPS_OF_MONTHS = {1: "day", 3: "day", 12: "month"}  # by the length of a calendar period
 
 
 class BarRow(Struct, frozen=True):

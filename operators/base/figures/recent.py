@@ -33,6 +33,7 @@ from operators.base.scope import may_try
 from operators.base.times import TO_SECOND, shown_time
 
 MAX_LICENSES = 10
+LATEST = 5
 
 
 class LicenseRow(Struct, frozen=True):
@@ -169,9 +170,6 @@ def license_row(license_: License, now: datetime) -> LicenseRow:
         price=money(license_.price_amount, license_.price_currency),
         per_access=money(license_.access_amount, license_.access_currency),
     )
-
-
-LATEST = 5
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
