@@ -10,13 +10,15 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
+from analytics.usage.daily_totals import Days
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
-from operators.overview.figures import RevenueFigures
+from operators.overview.figures import RevenueFigures, Today, UsageFigures
+from operators.overview.first_steps import Step
 from operators.overview.without_policy import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
 
 MAX_REQUESTERS = 5
@@ -64,6 +66,18 @@ class RefusalFigures(Struct, frozen=True):
     reasons: list[tuple[str, str, str]]  # words, figure, link to the decisions
     requesters: list[RefusedRequester]
     since: datetime | None
+
+
+class OverviewFigures(Struct):
+    """The figures of the page; those that the member of staff may not see stay empty."""
+
+    usage: UsageFigures | None = None
+    days: dict[str, Days] = {}  # by account
+    today: Today | None = None
+    steps: list[Step] | None = None
+    refused: RefusalFigures | None = None
+    revenue: RevenueFigures | None = None
+    earned: Earnings | None = None
 
 
 def earned_figures(
@@ -185,20 +199,20 @@ ATTENTION = (
 
 
 def notices(
-    request: HttpRequest, choice: Choice, window: Window, context: Mapping[str, object], denials: Mapping[str, int]
+    request: HttpRequest, choice: Choice, window: Window, figures: OverviewFigures, attention: Mapping[str, object]
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     lines = []
-    revenue = context.get("revenue")
-    if isinstance(revenue, RevenueFigures) and revenue.left_out:
+    if figures.revenue is not None and figures.revenue.left_out:
         lines.append(
             Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )
     for kind in ATTENTION:
-        rows = context.get(kind.part)
+        rows = attention.get(kind.part)
         if isinstance(rows, list) and rows:
-            more = "More than " if context.get(kind.more) else ""
+            more = "More than " if attention.get(kind.more) else ""
             lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+    denials = figures.usage.denials if figures.usage is not None else {}
     if count := denials.get(Reason.NO_POLICY, 0):
         lines += notices_without_policy(request, choice, window, count)
     return lines
