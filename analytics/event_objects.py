@@ -29,7 +29,7 @@ def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:
     return ending.select_related("wallet")
 
 
-def with_credit(grants: Sequence[Grant]) -> list[Grant]:
+def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
     """Return the grants that have credit left now: their rows may not say yet what was spent of them."""
     by_wallet: dict[Wallet, list[Grant]] = {}
     for grant in grants:
@@ -49,7 +49,7 @@ deadlines.register(
     grants_that_end,
     "created",
     *deadlines.warnings_before("grant", timedelta(days=7), timedelta(days=1)),
-    current=with_credit,
+    current=grants_with_credit,
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
 register("payment", PaymentSerializer(), PAYMENT)

@@ -49,7 +49,7 @@ def copy(show: Show) -> dict[str, int]:
     """
     check_versions()
     take_turn()
-    models = in_order()
+    models = sort_models()
     if not is_under_way():
         begin(models)
     done = progress()
@@ -89,7 +89,7 @@ def check_versions() -> None:
         raise CopyError(f"The databases are of different versions ({missing}). Run migrate on both first.")
 
 
-def in_order() -> list[type[Model]]:
+def sort_models() -> list[type[Model]]:
     """Return all tables, each after those that it refers to."""
     left = [
         model for model in apps.get_models(include_auto_created=True) if model._meta.managed and not model._meta.proxy

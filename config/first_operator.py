@@ -15,7 +15,7 @@ def first_operator() -> dict[str, str] | None:
     return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
 
 
-def in_words(operator: dict[str, str] | None) -> str:
+def describe_first_operator(operator: dict[str, str] | None) -> str:
     if operator is None:
         return ""
     return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)

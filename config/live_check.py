@@ -52,7 +52,7 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     if account is None:
         return None
     requester, item = choose(query.get("requester", ""), SHOWN_CUSTOMERS), choose(query.get("item", ""), SHOWN_ITEMS)
-    body = {"externalId": item, "requester": as_sent(requester), "explain": True, "dryRun": True}
+    body = {"externalId": item, "requester": requester_body(requester), "explain": True, "dryRun": True}
     [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
     answer, problem = (None, outcome.message) if isinstance(outcome, ApiError) else (outcome, "")
     revision = revision_of(answer) if answer is not None else None
@@ -83,7 +83,7 @@ def titles() -> dict[str, str]:
     return {item["externalId"]: item["title"] for item in read_items()}
 
 
-def as_sent(requester_id: str) -> str | dict[str, object]:
+def requester_body(requester_id: str) -> str | dict[str, object]:
     """Return the requester as the demo's own site would send it."""
     vouched = {customer.id: customer.vouched for customer in CUSTOMERS}.get(requester_id)
     if vouched is None:

@@ -65,7 +65,7 @@ def delete_at_once(account: Account) -> int:
             raise ValidationFailed(
                 f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id"
             )
-        removed = delete_rows(account.pk, in_order_of_deletion())
+        removed = delete_rows(account.pk, models_in_deletion_order())
         audit.record("account.deleted", account, account.audited(), {})
         Account.objects.filter(pk=account.pk)._raw_delete("default")
     return removed
@@ -82,7 +82,7 @@ def delete_late_records(account_id: str) -> int:
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
-        return delete_rows(account_id, [step for step in in_order_of_deletion() if step[0] is not LedgerEntry])
+        return delete_rows(account_id, [step for step in models_in_deletion_order() if step[0] is not LedgerEntry])
 
 
 def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> int:
@@ -97,7 +97,7 @@ def get_sqlstate(error: OperationalError) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
-def in_order_of_deletion() -> list[tuple[type[Model], str]]:
+def models_in_deletion_order() -> list[tuple[type[Model], str]]:
     """Return the models of account data with their lookup path to the account; referring models come first."""
     stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
     models = (model for model in stored if model is not AuditEntry)

@@ -47,7 +47,7 @@ class EventSerializer(serializers.Serializer):
         return body
 
 
-def as_sent(event: Event) -> dict[str, object]:
+def render_event(event: Event) -> dict[str, object]:
     """Return the body of a delivery: the event, plus `timestamp` as Standard Webhooks requires."""
     body = EventSerializer().to_representation(event)
     return {**body, "timestamp": body["created"]}

@@ -18,7 +18,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.bounds import in_seconds
+from accounts.keys.bounds import rate_limit_window
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -87,7 +87,7 @@ class Grant(Struct, frozen=True):
             unlisted_signers_pay=key.account.unlisted_signers == UnlistedSigners.PAY,
             stores_full_addresses=key.account.visitor_addresses == VisitorAddresses.FULL,
             is_public=key.type == KeyType.PUBLIC,
-            own_limit=in_seconds(key.rate_limit),
+            own_limit=rate_limit_window(key.rate_limit),
         )
 
     def check(self, now: datetime | None = None) -> None:

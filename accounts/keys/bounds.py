@@ -28,7 +28,7 @@ class RateLimit(TypedDict):
     period: str
 
 
-def in_seconds(rate_limit: RateLimit | None) -> tuple[int, int] | None:
+def rate_limit_window(rate_limit: RateLimit | None) -> tuple[int, int] | None:
     """Return a limit as requests and seconds; None without one."""
     return None if rate_limit is None else (rate_limit["requests"], SECONDS[rate_limit["period"]])
 
@@ -41,9 +41,9 @@ def check_below_plan(rate_limit: RateLimit | None, limits: tuple[int, int]) -> N
     seconds = SECONDS[rate_limit["period"]]
     of_plan = min(per_minute * (seconds // 60), per_day)
     if rate_limit["requests"] >= of_plan:
+        plan_limit = describe_rate_limit({**rate_limit, "requests": of_plan})
         raise ValidationFailed(
-            f"Must be below the plan's limit of {in_words({**rate_limit, 'requests': of_plan})}. Without `rateLimit`, "
-            "only the plan limits the key.",
+            f"Must be below the plan's limit of {plan_limit}. Without `rateLimit`, only the plan limits the key.",
             param="rateLimit.requests",
         )
 
@@ -68,7 +68,7 @@ def parse_rate_limit(text: str) -> RateLimit:
     return {"requests": int(match[1]), "period": match[2]}
 
 
-def in_words(rate_limit: RateLimit | None) -> str:
+def describe_rate_limit(rate_limit: RateLimit | None) -> str:
     if rate_limit is None:
         return "the plan's alone"
     return f"{rate_limit['requests']} {'an' if rate_limit['period'] == 'hour' else 'a'} {rate_limit['period']}"
@@ -118,9 +118,9 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
             "A key cannot let another one ask about hosts outside its own `allowedHosts`.", param="allowedHosts"
         )
     if not allows_no_more(bounds["rate_limit"], creator.rate_limit):
+        own = describe_rate_limit(creator.rate_limit)
         raise InsufficientPermissions(
-            f"A key cannot give another one a higher rate limit than its own: {in_words(creator.rate_limit)}.",
-            param="rateLimit",
+            f"A key cannot give another one a higher rate limit than its own: {own}.", param="rateLimit"
         )
 
 

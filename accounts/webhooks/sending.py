@@ -11,7 +11,7 @@ from django.utils.http import parse_http_date_safe
 from standardwebhooks import Webhook
 
 from accounts.events.models import Event
-from accounts.events.serializers import as_sent
+from accounts.events.serializers import render_event
 from accounts.webhooks import secrets
 from accounts.webhooks.queue import ClaimedDelivery, Outcome, Result
 from kit.http.rendering import render_json
@@ -25,7 +25,7 @@ USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
 
 def build_request(event: Event, valid_secrets: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
     """Build headers and body of a delivery, signed with every valid secret."""
-    body = render_json(as_sent(event)).decode()
+    body = render_json(render_event(event)).decode()
     signatures = [Webhook(secret.text).sign(event.pk, now.astimezone(UTC), body) for secret in valid_secrets]
     headers = {
         "Content-Type": "application/json",

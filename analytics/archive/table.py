@@ -153,7 +153,7 @@ class DecisionTable:
 
     def count_rows(self, account_id: str, month: date) -> int:
         """Return how many decisions the table has of the month."""
-        tasks = self.table.refresh().scan(row_filter=of_month(account_id, month)).plan_files()
+        tasks = self.table.refresh().scan(row_filter=month_filter(account_id, month)).plan_files()
         return sum(task.file.record_count for task in tasks)
 
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
@@ -183,8 +183,8 @@ class DecisionTable:
         """Make the file all that the table has of the month, in one commit; None removes the month."""
         table = self.table.refresh()
         with table.transaction() as transaction:
-            if next(iter(table.scan(row_filter=of_month(account_id, month)).plan_files()), None) is not None:
-                transaction.delete(of_month(account_id, month))
+            if next(iter(table.scan(row_filter=month_filter(account_id, month)).plan_files()), None) is not None:
+                transaction.delete(month_filter(account_id, month))
             if path is not None:
                 transaction.add_files([path])
 
@@ -223,7 +223,7 @@ def delete_except(used: AbstractSet[str]) -> None:
         store.delete(uri)
 
 
-def of_month(account_id: str, month: date) -> str:
+def month_filter(account_id: str, month: date) -> str:
     return f"account == '{account_id}' and month == '{month}'"
 
 

@@ -22,9 +22,9 @@ from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, Span, Weights, c
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.usage.in_zone import sums_of_parts
-from analytics.usage.report import in_memory
 from analytics.windows import DAY, Window, midnight
 from kit.rest.resources import referred_model
+from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.amounts import from_millionths
@@ -145,7 +145,7 @@ def top_earners(
     """
     if not any(weights.values()):
         return {}
-    with in_memory(), reading_connection().cursor() as cursor:
+    with use_memory(), reading_connection().cursor() as cursor:
         if connection.vendor == "postgresql":
             earned = top_on_postgresql(cursor, name, accounts, span, weights, currency, count)
         else:

@@ -114,11 +114,11 @@ def move_statement(table: str, where: str, selected: str, steps: list[str]) -> s
     return f"""
 WITH taken AS (
   DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s) RETURNING *
-), one AS MATERIALIZED (SELECT {selected}), {", ".join(in_order(steps))}
+), one AS MATERIALIZED (SELECT {selected}), {", ".join(chain_steps(steps))}
 SELECT count(*) FROM taken"""  # noqa: S608 - made of constants
 
 
-def in_order(steps: list[str]) -> Iterator[str]:
+def chain_steps(steps: list[str]) -> Iterator[str]:
     """Yield the steps as parts of a WITH that lock their rows in order.
 
     PostgreSQL runs data-modifying parts of a WITH in any order, unless one reads another's result. So each step first

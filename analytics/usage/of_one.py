@@ -88,7 +88,7 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
     was_purged = kept is not None and kept > window.start
     is_incomplete = was_purged or sum(outcomes.values()) == MOST
     if is_incomplete and str(window.zone) != "UTC":
-        return usage_of_one(one, account_id, key, in_utc(window))
+        return usage_of_one(one, account_id, key, utc_window(window))
     if sum(outcomes.values()) == MOST:
         first = min(day for day, _ in outcomes) + DAY  # the earliest day may be incomplete
     if kept is not None and was_purged:
@@ -109,7 +109,7 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
     return UsageOfOne(days, sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])), window)
 
 
-def in_utc(window: Window) -> Window:
+def utc_window(window: Window) -> Window:
     """Return as many days of UTC that end with the window's last day."""
     end = end_of_day(window.end - MICROSECOND)
     return Window(end - len(window.buckets()) * DAY, end, window.group_by)

@@ -19,7 +19,7 @@ from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
 from kit.storage.prepared import Parameter, prepare, prepared_cursor
-from kit.storage.reading import in_memory
+from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
@@ -143,12 +143,12 @@ def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     """Return the report's figures, all from one snapshot."""
-    with in_memory():
+    with use_memory():
         rows = read(accounts, window, Parts.for_window(window, rolled_up_hours(accounts)))
-        return rows if window.zone is UTC else in_zone(accounts, window, rows)
+        return rows if window.zone is UTC else read_in_zone(accounts, window, rows)
 
 
-def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
+def read_in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
     """Replace the figures of hours by those of the window's buckets."""
     hours = {
         datetime.fromtimestamp(int(row[1]), UTC): (int(row[2]), int(row[3])) for row in rows if row[0] == "bucket"
@@ -162,7 +162,7 @@ def in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> l
 
 def requester_numbers(rows: list[ReportRow]) -> list[int]:
     """Return the numbers of the report's `topRequesters`, in order."""
-    return [number for kind, _, _, number, _ in sorted(rows, key=by_count) if kind == "requester"]
+    return [number for kind, _, _, number, _ in sorted(rows, key=count_order) if kind == "requester"]
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
@@ -199,19 +199,19 @@ def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
         "timeSeries": series,
         "topContent": [
             {"id": ids.encode("cnt", bytes.fromhex(key)), "title": title, "requests": requests}
-            for _, key, requests, _, title in sorted(by_kind.get("content", ()), key=by_count)
+            for _, key, requests, _, title in sorted(by_kind.get("content", ()), key=count_order)
         ],
         "topRequesters": [
             {"id": key, "name": name, "requests": requests}
-            for _, key, requests, _, name in sorted(by_kind.get("requester", ()), key=by_count)
+            for _, key, requests, _, name in sorted(by_kind.get("requester", ()), key=count_order)
         ],
         "byDenialReason": [
             {"reason": reason, "count": count}
-            for _, reason, count, _, _ in sorted(by_kind.get("reason", ()), key=by_count)
+            for _, reason, count, _, _ in sorted(by_kind.get("reason", ()), key=count_order)
         ],
     }
 
 
-def by_count(row: ReportRow) -> tuple[int, str]:
+def count_order(row: ReportRow) -> tuple[int, str]:
     """Sort key: count descending, then key."""
     return -row[2], row[1]

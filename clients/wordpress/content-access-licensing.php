@@ -252,13 +252,13 @@ function decide(string $url, string $method): Verdict
     $reply = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
     if ($status === 0 || $status >= 500) {
         log_outage($answer);
-        return stays_open($url) ? new Verdict(null) : undecided();
+        return stays_open($url) ? new Verdict(null, not_for_everybody('private')) : undecided();
     }
     $is_allowed = $status >= 200 && $status < 300;
     $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
         error_log("The licensing service did not decide about $url: $status $reply");
-        return observes() ? new Verdict(null) : undecided();
+        return observes() ? new Verdict(null, not_for_everybody('private')) : undecided();
     }
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
     if (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files that are public on every site say nothing
@@ -271,14 +271,20 @@ function decide(string $url, string $method): Verdict
     if ($is_allowed) {
         $shown += new_cookie($answer);
         $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
-        if ($cache !== '') { // not for everybody: neither a shared cache nor a plugin that caches pages may keep it
-            $shown['cache-control'] = $cache;
-            defined('DONOTCACHEPAGE') || define('DONOTCACHEPAGE', true);
+        if ($cache !== '') {
+            $shown += not_for_everybody($cache);
         }
         return new Verdict(null, $shown, '', picked($answer, FACTS));
     }
     $shown += picked($answer, ['content-type', 'vary']) + ['cache-control' => 'no-store'];
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
+}
+
+/** Keep shared caches, and plugins that cache pages, from a page that is not for everybody, or that nobody decided about. */
+function not_for_everybody(string $cache): array
+{
+    defined('DONOTCACHEPAGE') || define('DONOTCACHEPAGE', true);
+    return ['cache-control' => $cache];
 }
 
 /** Whether the URL's path names the page. The path of /?p=1 is that of the front page, so its patterns would count. */

@@ -210,7 +210,7 @@ class Exchange:
         asyncio.run_coroutine_threadsafe(self.send(message), self.loop).result()  # type: ignore[arg-type]
 
     async def answer(self, body: bytes) -> None:
-        """Send a complete reply, in one write if the server supports it (config.server.whole_request)."""
+        """Send a complete reply, in one write if the server supports it (config.server.requests)."""
         if self.status not in BODYLESS and b"content-length" not in dict(self.headers):
             self.headers.append((b"content-length", b"%d" % len(body)))
         at_once = self.scope.get("extensions", {}).get("respond")

@@ -133,8 +133,9 @@ export default {
     const shown = new Response(response.body, response);
     for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.append(name, value);
     if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
-    // A page that is not for everybody: no shared cache may keep it.
-    if (answer?.headers.has("x-access-cache")) shown.headers.set("cache-control", answer.headers.get("x-access-cache"));
+    // A page that is not for everybody, or about which nobody has decided: no shared cache may keep it.
+    const cache = isAllowed || isUnasked ? answer?.headers.get("x-access-cache") : "private";
+    if (cache) shown.headers.set("cache-control", cache);
     return shown;
   },
 };

@@ -81,7 +81,7 @@ def read_snapshot() -> Iterator[None]:
 
 
 @contextmanager
-def in_memory() -> Iterator[None]:
+def use_memory() -> Iterator[None]:
     """Read one moment, and let PostgreSQL group and join in memory, without JIT compilation. Do not write in it.
 
     Wrapped around several reports, it runs them in one transaction.

@@ -38,7 +38,7 @@ from licensing.content.services import (
 from licensing.content.url_key import url_names
 from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
-from licensing.imports.mapping import DATE, ColumnMapping, from_text, is_target
+from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
 from licensing.imports.rows import ImportRow
 from licensing.imports.survey import survey
 
@@ -128,7 +128,7 @@ class Import:
         self.check_columns(columns)
         if "externalId" in defaults:  # two items without one would share it
             raise InvalidRequest("externalId takes no default: it names a single item.")
-        values = {target: from_text(target, text) for target, text in defaults.items()}
+        values = {target: parse_text(target, text) for target, text in defaults.items()}
         self.mapping = ColumnMapping(dict(sorted(columns.items())), values, file.is_csv, order)
         with transaction.atomic():
             linked_policy(account_id, self.validated(self.mapping.body({})).get("policy_id"))

@@ -70,7 +70,7 @@ def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-def from_text(target: str, text: str) -> JsonValue:
+def parse_text(target: str, text: str) -> JsonValue:
     """Convert the text of a CSV cell to a JSON value. Raises InvalidRequest for invalid JSON."""
     if target in TAGS and not text.lstrip().startswith("["):
         return [tag.strip() for tag in text.split(";") if tag.strip()]
@@ -103,7 +103,7 @@ class ColumnMapping:
             if self.is_csv and isinstance(value, str):
                 if not value.strip():
                     continue
-                value = from_text(target, value)
+                value = parse_text(target, value)
             if target == DATE and isinstance(value, str):
                 value = self.dates.to_iso(value)
             elif target == "externalId" and isinstance(value, int) and not isinstance(value, bool):

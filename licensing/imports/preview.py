@@ -114,7 +114,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}
     with suppress(ApiError), open_rows(str(path), plan.format, BoundedRows) as file:
-        outcome.sample = [(row.line, as_it_stands(row)) for row in islice(file.rows(), FIRST_ROWS)]
+        outcome.sample = [(row.line, raw_values(row)) for row in islice(file.rows(), FIRST_ROWS)]
     if "externalId" not in plan.columns and not plan.allow_duplicates:
         outcome.problem = (
             "No column gives the external id, by which an item is known again. Choose one below, or allow rows "
@@ -148,7 +148,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
     return outcome
 
 
-def as_it_stands(row: ImportRow) -> list[str]:
+def raw_values(row: ImportRow) -> list[str]:
     cells = row.cells or row.values.values() or ([row.problem] if row.problem else [])
     return [as_text(cell)[:200].encode(errors="replace").decode() for cell in cells]
 

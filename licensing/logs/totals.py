@@ -69,7 +69,7 @@ class LogTotals:
         if not self.lines:
             return "Nothing can be imported: the log has no lines."
         first = next((f" Line {number:,}: {problem}" for number, problem in self.problems), "")
-        return f"Nothing can be imported from {self.lines:,} lines: {in_words(self.left_out)}.{first}"
+        return f"Nothing can be imported from {self.lines:,} lines: {describe_left_out(self.left_out)}.{first}"
 
     def note_problem(self, number: int, problem: str) -> None:
         self.malformed += 1
@@ -81,7 +81,7 @@ class LogTotals:
         self.last = moment if self.last is None else max(self.last, moment)
 
 
-def in_words(left_out: dict[str, int]) -> str:
+def describe_left_out(left_out: dict[str, int]) -> str:
     return ", ".join(f"{number:,} {words}" for words, number in left_out.items())
 
 

@@ -237,7 +237,7 @@ def parse_rule(value: object, index: int) -> Rule:
     priority = fields.read("priority", integer_reader(0, MAX_PRIORITY), None)
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
-    types = asked_types(conditions)
+    types = required_license_types(conditions)
     return Rule(
         index=index,
         action=action,
@@ -263,7 +263,7 @@ def counter_fingerprint(action: object, conditions: object, rate_limit: RateLimi
     return blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
-def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
+def required_license_types(conditions: Iterable[Condition]) -> list[str] | None:
     """Return the licence types of the rule's `licenseType` condition, or None without one."""
     for condition in conditions:
         if condition.name == "licenseType":

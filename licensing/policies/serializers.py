@@ -253,10 +253,10 @@ class PolicyRevisionSerializer(PolicySerializer):
     """
 
     def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:
-        return super().to_representation(policy if isinstance(policy, Policy) else as_policy(policy))
+        return super().to_representation(policy if isinstance(policy, Policy) else policy_from_revision(policy))
 
 
-def as_policy(revision: PolicyRevision) -> Policy:
+def policy_from_revision(revision: PolicyRevision) -> Policy:
     return Policy(
         id=revision.policy_id,
         external_id=revision.policy.external_id,

@@ -8,7 +8,7 @@ from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.keys.bounds import RateLimit, in_words, parse_rate_limit
+from accounts.keys.bounds import RateLimit, describe_rate_limit, parse_rate_limit
 from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey
@@ -56,7 +56,7 @@ class RateLimitField(forms.Field):
 
 
 def rate_limit_in_words(rate_limit: RateLimit | None) -> str:
-    return "" if rate_limit is None else in_words(rate_limit)
+    return "" if rate_limit is None else describe_rate_limit(rate_limit)
 
 
 class KeyForm(ServiceForm):

@@ -17,7 +17,7 @@ from unfold.decorators import action, display
 
 from accounts.keys import services
 from accounts.keys import states as key_states
-from accounts.keys.bounds import in_words
+from accounts.keys.bounds import describe_rate_limit
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
@@ -114,8 +114,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         """Describe fields in words if they cannot be changed."""
-        in_words = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
-        return tuple(in_words.get(name, name) for name in self.fields)
+        describe_rate_limit = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
+        return tuple(describe_rate_limit.get(name, name) for name in self.fields)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         revoked = obj is not None and obj.revoked_at is not None
@@ -273,7 +273,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @display(description="Rate limit")
     def limit(self, key: ApiKey) -> str:
-        return in_words(key.rate_limit)
+        return describe_rate_limit(key.rate_limit)
 
     @display(description="Allowed hosts")
     def hosts(self, key: ApiKey) -> str:

@@ -32,10 +32,10 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
     """Convert an error. `fields` maps API names to form fields if they differ beyond snake_case."""
     match error:
         case ApiError():
-            return FormErrors({form_field(error.param or "", fields): [in_admin_words(error.message)]})
+            return FormErrors({form_field(error.param or "", fields): [translate_message(error.message)]})
         case SerializerErrors():
             param, message = first_error(error.detail)
-            return FormErrors({form_field(param, fields): [in_admin_words(message)]})
+            return FormErrors({form_field(param, fields): [translate_message(message)]})
         case ValidationError() if hasattr(error, "error_dict"):
             return FormErrors({fields.get(name, name): messages for name, messages in error.message_dict.items()})
         case ValidationError():
@@ -43,7 +43,7 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
     raise TypeError(f"{type(error).__name__} is no refusal")
 
 
-def in_admin_words(message: str) -> str:
+def translate_message(message: str) -> str:
     """Convert a message of the API: "customer" for "requester", and no requests to send."""
     message = FIND_BY_REQUEST.sub(" It is in the address of its page.", message)
     return REQUESTER.sub(lambda match: "Customer" if match[1] == "R" else "customer", message)

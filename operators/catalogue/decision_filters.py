@@ -98,10 +98,10 @@ class PageFilter(TextFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         address = (self.value() or "").strip()[:MAX_ADDRESS].replace("\0", "")
-        return bounded_scan(queryset).filter(of_page(address)) if address else queryset
+        return bounded_scan(queryset).filter(page_condition(address)) if address else queryset
 
 
-def of_page(address: str) -> Q:
+def page_condition(address: str) -> Q:
     """Return the condition on a page's address, which may lack its scheme."""
     url = address if "://" in address else f"https://{address}"
     if url.endswith(AND_MORE):

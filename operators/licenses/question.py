@@ -24,7 +24,7 @@ from operators.base.forms.asking import Question
 from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
 from operators.licenses.form import LicenseForm
-from operators.policies.linked_items import asked_for, known_rules
+from operators.policies.linked_items import condition_values, known_rules
 
 # Reading only the newest licences bounds the cost.
 MAX_LICENSES, MAX_SUGGESTED = 5_000, 100
@@ -35,7 +35,9 @@ SHOWN_TITLES = 3
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
     """Return the licence types named in rules of the accounts' policies."""
-    return {license_type for rule in known_rules(account_ids) for license_type in asked_for(rule, "licenseType")}
+    return {
+        license_type for rule in known_rules(account_ids) for license_type in condition_values(rule, "licenseType")
+    }
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:
@@ -50,11 +52,11 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     """Warn about a new type that no policy asks for, if policies ask for any."""
     if before is not None and before.license_type == saved.license_type:
         return []
-    asked_for = types_asked_for([saved.account_id])
-    if not asked_for or saved.license_type in asked_for:
+    condition_values = types_asked_for([saved.account_id])
+    if not condition_values or saved.license_type in condition_values:
         return []
-    near = get_close_matches(saved.license_type, sorted(asked_for), n=1, cutoff=0.7)
-    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(asked_for)[:10])}."
+    near = get_close_matches(saved.license_type, sorted(condition_values), n=1, cutoff=0.7)
+    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(condition_values)[:10])}."
     return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 

@@ -18,8 +18,8 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.ledger.due import book_due
 from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
-from analytics.usage.report import in_memory
 from analytics.windows import Window
+from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
 from operators.access.key_pages import is_over, refusal_in_words
 from operators.base.figures.charts import CHART_FILES, share
@@ -105,7 +105,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     if visible.revenue:
         book_due(choice.account.pk if choice.account else None)
     reading = Reading()
-    with in_memory():
+    with use_memory():
         shown = reading.read(lambda: figures(request, choice, visible, window, now))
         attention = attention_context(request, choice, visible, shown.days, now)
         return {
@@ -132,8 +132,8 @@ def default_currency(choice: Choice, booked: list[str], convertible: list[str]) 
     return booked[0] if booked else choice.currency
 
 
-# In memory, too, because `reading.read` may choose the replica, whose connection `overview` has not set.
-@in_memory()
+# Again, because `reading.read` may choose the replica, whose connection `overview` has not set.
+@use_memory()
 def figures(
     request: HttpRequest, choice: Choice, visible: VisibleParts, window: Window, now: datetime
 ) -> OverviewFigures:

@@ -45,7 +45,7 @@ def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
         yield from rules
 
 
-def asked_for(rule: RuleJson, condition: str) -> list[str]:
+def condition_values(rule: RuleJson, condition: str) -> list[str]:
     """Return the values of a condition in a rule; empty without it."""
     values = rule["conditions"].get(condition, [])
     return list(map(str, values if isinstance(values, list) else [values]))
@@ -55,5 +55,5 @@ def known_permissions(account_ids: Iterable[str]) -> set[str]:
     """Return permissions that rules grant or require, without `full_access`, which nobody requests."""
     names: set[str] = set()
     for rule in known_rules(account_ids):
-        names.update(rule.get("permissions") or (), asked_for(rule, "permission"))
+        names.update(rule.get("permissions") or (), condition_values(rule, "permission"))
     return names - {"full_access"}

@@ -55,7 +55,7 @@ class WithItems(Protocol):
     items: int
 
 
-def asked_step(form: ModelForm) -> str:
+def requested_step(form: ModelForm) -> str:
     """Return what to do with a valid form instead of saving it; empty for an invalid one."""
     is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
     return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
@@ -164,9 +164,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     # --- Pages -------------------------------------------------------------------------------------------------------
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> HttpResponse | None:
-        if asked_step(form) == "confirm":
+        if requested_step(form) == "confirm":
             return self.ask(request, form)
-        if asked_step(form) == "simulate":
+        if requested_step(form) == "simulate":
             fields: DraftFields = {
                 "rules": form.cleaned_data["rules"],
                 "default_action": form.cleaned_data["default_action"],
@@ -180,7 +180,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: Policy | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
-        if asked_step(form) == "check":
+        if requested_step(form) == "check":
             context["findings"] = self.findings(form) or []
         if obj is not None and isinstance(form, PolicyForm):  # otherwise the operator may only view
             context["items_sentence"] = items_sentence(linked_items(obj).count())

@@ -27,7 +27,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.requests import signed_in
 from operators.login import second_factor
 from operators.login.sessions import end_sessions
-from operators.staff.roles import asked_for
+from operators.staff.roles import used_permissions
 
 OWN = {
     "is_active": "You cannot deactivate yourself. Ask another superuser.",
@@ -189,7 +189,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
         names = [
             When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
         ]
-        permissions = Permission.objects.filter(content_type__in=types.values(), codename__in=asked_for())
+        permissions = Permission.objects.filter(content_type__in=types.values(), codename__in=used_permissions())
         permissions = permissions.annotate(plural=Case(*names))
         return PermissionsField(
             permissions.order_by("content_type__model", "pk"),

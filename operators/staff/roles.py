@@ -30,10 +30,10 @@ def rights(role: str, app: str, action: str, model: str) -> bool:
         return (app == "accounts" and model in OF_KEYS and action == "view") or model in OF_SECRETS
     if action == "view":
         return True
-    return role == EDITOR and app != "accounts" and f"{action}_{model}" in asked_for()
+    return role == EDITOR and app != "accounts" and f"{action}_{model}" in used_permissions()
 
 
-def asked_for() -> set[str]:
+def used_permissions() -> set[str]:
     """Return the codenames of permissions that pages of the admin use."""
     admins = [model_admin for model_admin in admin.site._registry.values() if isinstance(model_admin, ScopedAdmin)]
     return {

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from accounts.models import Account, ApiKey, AuditEntry
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from licensing.account_deletion import in_order_of_deletion
+from licensing.account_deletion import models_in_deletion_order
 from operators.access import accounts
 from operators.base.links import change_url
 from operators.staff.services import create_operator
@@ -57,7 +57,7 @@ def test_an_account_is_deleted_with_all_that_is_its_own_and_its_keys_are_refused
     admin, account, other_account, used
 ):
     assert submit(admin, page_of(account), name=account.name).status_code == 302
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert not model._base_manager.filter(**{way: account.pk}).exists(), model
     assert [one.pk for one in Account.objects.all()] == [other_account.pk]
     assert ApiKey.objects.filter(account=other_account).exists()

@@ -4,7 +4,7 @@ from html import unescape
 import pytest
 
 from kit.rest.resources import unknown
-from operators.base.refusals import in_admin_words
+from operators.base.refusals import translate_message
 from tests import factories
 from tests.admin.every_page import addresses
 
@@ -54,4 +54,4 @@ def test_every_page_says_customer_where_the_api_says_requester(admin, api, accou
     ],
 )
 def test_a_message_of_the_api_says_customer_too(message, shown):
-    assert in_admin_words(message) == shown
+    assert translate_message(message) == shown

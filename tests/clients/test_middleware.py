@@ -268,7 +268,8 @@ NEVER = {"closed": [503, 503], "open": [503, 503], "by path": [503, 503]}
 def test_the_site_chooses_what_stays_open_without_doubtful_spellings_and_forged_headers(way: Callable[..., Answer]):
     assert answers_to(way, f"http://127.0.0.1:{free_port()}") == CHOSEN
     answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": lambda path: True})
-    assert answer(Visit("/about")).is_page
+    page = answer(Visit("/about"))
+    assert (page.is_page, page.headers["cache-control"]) == (True, "private")
     for target in ("/about/..;/premium/a", "/about/%252e%252e/premium/a", "//premium/a", "/about/.%00./premium/a"):
         assert answer(Visit(target)).status == 503
     answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": True})

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Account, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.account_deletion import in_order_of_deletion
+from licensing.account_deletion import models_in_deletion_order
 from licensing.content.models import Content
 from licensing.demo import account as demo_account
 from licensing.demo import prepaid
@@ -84,7 +84,7 @@ def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
     made = seed("--beside")["account"]
     assert LedgerEntry.objects.filter(account=made["id"]).exists()
     assert printed_json("remove_demo", made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert not model._base_manager.filter(**{way: made["id"]}).exists(), model
     assert [account.pk for account in Account.objects.all()] == [other.pk]
     assert LedgerEntry.objects.get().account_id == other.pk

@@ -7,7 +7,7 @@ from accounts.models import Account
 from accounts.viewsets import AccountViewSet, ReadingViewSet
 from kit.rest.heavy import view_at
 from licensing.access.event_loop.application import Request as CheckRequest
-from licensing.account_deletion import delete_account, in_order_of_deletion
+from licensing.account_deletion import delete_account, models_in_deletion_order
 from tests.conventions.endpoints import WITH_KEY, WRITES, each
 
 KEY = {"Idempotency-Key": "retry-1"}
@@ -51,7 +51,7 @@ def deleted_meanwhile(account, monkeypatch):
 def test_a_write_for_a_deleted_account_is_refused_as_its_key_is(api, ids, deleted_meanwhile, endpoint, headers):
     reply = endpoint.send(api, ids, headers=headers if endpoint.method == "POST" else {})
     assert reply.status_and_code == (401, "invalid_api_key")
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert not model._base_manager.filter(**{way: deleted_meanwhile.pk}).exists(), model
 
 

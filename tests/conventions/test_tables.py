@@ -11,7 +11,7 @@ from licensing.content.models import Content
 from licensing.content.serializers import MetadataField
 from licensing.content.services import WRITTEN
 from licensing.content.views import ContentFilters
-from licensing.imports.mapping import from_text
+from licensing.imports.mapping import parse_text
 from licensing.imports.preview import TARGETS
 from licensing.policies import schemas
 from licensing.policies.condition_values import Kind as ConditionKind
@@ -69,7 +69,7 @@ def test_an_attribute_of_the_metadata_is_known_everywhere(attribute, api):
     assert (target in ContentFilters.operands) is (attribute.kind != Kind.TEXTS)
     assert TARGETS[target] == attribute.label
     assert attribute.column in WRITTEN
-    assert from_text(target, cell) == value
+    assert parse_text(target, cell) == value
     assert attribute.column in admin.site._registry[Content].add_fieldsets[1][1]["fields"]
     made = api.post("/v1/content", {"title": "x", "metadata": {attribute.name: value}})
     assert made["metadata"] == {attribute.name: value}

@@ -81,10 +81,13 @@ def test_pages_stay_open_while_the_service_is_down_if_they_are_named(tmp_path):
         ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200),
         ({"OPEN_PATHS": OPEN_PATHS}, 503),
     ]:
-        assert [worked(tmp_path, down, **env)["status"] for down in (0, 500, 502, 503, 504, 522)] == [status] * 6
+        replies = [worked(tmp_path, down, **env) for down in (0, 500, 502, 503, 504, 522)]
+        assert [reply["status"] for reply in replies] == [status] * 6
+        cache = "private" if status == 200 else "no-store"  # nobody has decided whether the page is for everybody
+        assert {reply["headers"]["cache-control"] for reply in replies} == {cache}
     pages = ["/robots.txt", "/.well-known/acme-challenge/a", "/.well-known/tdmrep.json", "/.well-known/..;/a"]
-    replies = [worked(tmp_path, 0, url=f"https://pub.example{page}", OPEN_PATHS="")["status"] for page in pages]
-    assert replies == [200, 200, 503, 503]
+    statuses = [worked(tmp_path, 0, url=f"https://pub.example{page}", OPEN_PATHS="")["status"] for page in pages]
+    assert statuses == [200, 200, 503, 503]
     for error in [302, 401, 403, 404]:
         assert worked(tmp_path, error)["status"] == 200
         assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] != 200

@@ -11,7 +11,7 @@ MOST = {
     "cached check": (37, 174),
     "cold check": (43, 214),
     "batch of 50": (37, 184),
-    "check after PATCH": (53, 279),
+    "check after PATCH": (55, 285),
     "GET item": (41, 172),
     "list of content": (45, 208),
     "list of decisions": (60, 257),

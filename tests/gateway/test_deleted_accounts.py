@@ -10,7 +10,7 @@ from django.db import connection
 from accounts.auditing import audit
 from accounts.models import Account
 from analytics.models import LedgerEntry
-from licensing.account_deletion import delete_account, in_order_of_deletion
+from licensing.account_deletion import delete_account, models_in_deletion_order
 from tests import factories
 from tests.lock_waits import in_thread
 
@@ -51,7 +51,7 @@ def test_records_of_checks_during_a_deletion_are_deleted(api, account, monkeypat
         assert api.post("/v1/access/check", check).status == 200
         finish()
     assert api.post("/v1/access/check", check).status == 401
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert not model._base_manager.filter(**{way: account.pk}).exists(), model
 
 
@@ -66,5 +66,5 @@ def test_a_charge_during_the_deletion_of_a_demo_keeps_nothing_else(api, account,
         assert api.post("/v1/access/check", check).status == 200
         finish()
     assert LedgerEntry.objects.filter(account=account).count() == 1
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert model is LedgerEntry or not model._base_manager.filter(**{way: account.pk}).exists(), model

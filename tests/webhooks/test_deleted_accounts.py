@@ -9,7 +9,7 @@ from django.db import connections
 from accounts.models import Account
 from accounts.webhooks.models import WebhookAttempt
 from accounts.webhooks.worker import start
-from licensing.account_deletion import delete_account, in_order_of_deletion
+from licensing.account_deletion import delete_account, models_in_deletion_order
 from tests import factories
 from tests.client import ApiClient
 from tests.faults.harness import eventually
@@ -59,6 +59,6 @@ def test_an_account_is_deleted_while_requests_write_and_webhooks_are_delivered(d
             over.set()
     assert [(reply.status, reply.error["code"]) for reply in replies] == [(401, "invalid_api_key")] * WRITERS
     assert list(Account.objects.values_list("pk", flat=True)) == [other.pk]
-    for model, way in in_order_of_deletion():
+    for model, way in models_in_deletion_order():
         assert not model._base_manager.filter(**{way: account.pk}).exists(), model
     assert "deadlock" not in caplog.text

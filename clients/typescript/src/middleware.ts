@@ -108,8 +108,12 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     if (openHosts.size >= MAX_HOSTS) openHosts.clear();
     return openHosts.add(host);
   };
-  const unreachable = (visit: Visit, page: Page) =>
-    openHosts.has(page.host) || isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
+  const unreachable = (visit: Visit, page: Page): Verdict => {
+    const isOpen = openHosts.has(page.host) || isChosen(failOpen, page);
+    if (!isOpen) return undecided(visit);
+    // Nobody has decided whether the page is for everybody: no shared cache may keep it.
+    return { ...admitted(visit), replyHeaders: new Headers({ "cache-control": "private" }) };
+  };
   let pausedUntil = 0;
 
   return async (visit, request) => {

@@ -1,4 +1,4 @@
-from config.first_operator import first_operator, in_words
+from config.first_operator import describe_first_operator, first_operator
 from kit.commands import ServiceCommand
 
 
@@ -7,5 +7,7 @@ class Command(ServiceCommand):
 
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         operator = first_operator()
-        sentence = in_words(operator).rstrip() or "Nothing was made: there is an operator, or the admin is off."
+        sentence = describe_first_operator(operator).rstrip()
+        if operator is None:
+            sentence = "Nothing was made: there is an operator, or the admin is off."
         return sentence, {"object": "first_operator", "operator": operator}

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from accounts.plans.serializers import AccountSerializer
-from config.first_operator import address, first_operator, in_words
+from config.first_operator import address, describe_first_operator, first_operator
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, make_partitions, seed_demo
 
@@ -47,7 +47,7 @@ class Command(ServiceCommand):
             f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
             f"  secret  {demo.secret_key}\n"
             f"  public  {demo.public_key}\n"
-            f"{in_words(operator)}"
+            f"{describe_first_operator(operator)}"
             f"Try, while the service runs:\n  {curl}"
         )
         return sentence, {

@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from accounts.models import Account
-from config.first_operator import first_operator, in_words
+from config.first_operator import describe_first_operator, first_operator
 from config.management.commands.serve import check_free
 from config.migrating.turns import turn_to_change
 from config.schema import pending_migrations, required_migrations
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         """Create the demo if there are no accounts. With the demo off, create the first operator if needed."""
         if not is_demo:
             if operator := first_operator():
-                self.say(in_words(operator))
+                self.say(describe_first_operator(operator))
         elif not Account.objects.exists():
             self.say("Making a demo account with a year of sample data …")
             call_command("seed_demo", stdout=self.stdout, stderr=self.stderr)

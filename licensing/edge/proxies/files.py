@@ -25,6 +25,8 @@ SENT = (
     "crawler-exact-price",
     "crawler-max-price",
 )
+# Envoy cannot tell an answer from an outage here. Each answer about such a page is private, too.
+PRIVATE_IN_ENVOY = "[{header: {key: cache-control, value: private}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}]"
 CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)"  # in their User-Agents
 
 
@@ -103,6 +105,8 @@ def envoy_pages(site: Description) -> list[str]:
             lines += envoy_route(path, "", "")
         else:
             lines += envoy_route(path, f", headers: {others}" if others else "", "*ask")
+            if site.enforces and entry.access == Access.ASK:
+                lines.append(f"{' ' * 24}  response_headers_to_add: {PRIVATE_IN_ENVOY}")
             others = "*others" if others else ""
     return lines
 

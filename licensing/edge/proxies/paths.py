@@ -1,8 +1,9 @@
 """Turns patterns of pages into regular expressions for proxies (PCRE and RE2).
 
 A pattern that opens pages becomes an expression that matches some of its pages, by plain spellings only: letters,
-digits, `_`, `-`, `.`, escaped letters of other scripts, and no dot segments or empty segments. One that closes pages
-matches all of them and more.
+digits, `_-.~,:@!`, escaped letters of other scripts, and no dot segments or empty segments. Origins may read other
+characters as something else: `+` as a space, `;` and `(S(…))` as no part of the name. An expression that closes pages
+matches all pages of its pattern, and more.
 Expressions contain neither quotes, backslashes, braces nor spaces, so they can stand in any of the files.
 """
 
@@ -14,13 +15,14 @@ from licensing.sites.patterns import Pattern
 
 MAX_LENGTH, MAX_WILDCARDS = 500, 3
 MAX_OPENING = 3_000  # nginx reads 4,096 characters
-PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*").fullmatch
+PLAIN_CHARACTERS = "A-Za-z0-9_~,:@!"
+PLAIN = re.compile(f"[{PLAIN_CHARACTERS}./-]*").fullmatch
 # Characters from U+0080 to U+EFFF in their shortest form. Those above have look-alikes of "/" and ".".
 TWO_OCTETS, FURTHER_OCTET = "[Cc][2-9A-Fa-f]|[Dd][0-9A-Fa-f]", "%[89ABab][0-9A-Fa-f]"
 THREE_OCTETS = f"[Ee]0%[ABab][0-9A-Fa-f]|[Ee][1-9A-Ea-e]{FURTHER_OCTET}"
 ESCAPED = f"%({TWO_OCTETS}|{THREE_OCTETS}){FURTHER_OCTET}"
-REST = f"([A-Za-z0-9_.-]|{ESCAPED})*"
-SEGMENT = f"([A-Za-z0-9_-]|{ESCAPED}){REST}"
+REST = f"([{PLAIN_CHARACTERS}.-]|{ESCAPED})*"
+SEGMENT = f"([{PLAIN_CHARACTERS}-]|{ESCAPED}){REST}"
 FURTHER = f"(/{SEGMENT})*"
 
 # What the files of deploy/edge/ name, too (tests/edge/test_proxy_config.py): the free paths except the terms, which
@@ -68,7 +70,7 @@ def closing_escaped(pattern: Pattern) -> str | None:
     """Return the expression of all paths with escapes, up to the first one in the pattern; None if it has none."""
     if not any(character > "\x7f" for part in pattern.parts for character in part):
         return None  # an ASCII character that has to be escaped is in no plain path
-    before = re.match(r"[A-Za-z0-9_.~/-]*", pattern.parts[0])
+    before = re.match(f"[{PLAIN_CHARACTERS}./-]*", pattern.parts[0])
     return f"{quoted(before[0][: MAX_LENGTH // 3]) if before else ''}.*%"
 
 

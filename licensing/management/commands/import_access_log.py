@@ -13,7 +13,7 @@ from kit.values.numbers import count_text
 from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
-from licensing.logs.totals import LogTotals, in_words, present_import
+from licensing.logs.totals import LogTotals, describe_left_out, present_import
 from licensing.sites.models import Site, at_hosts
 
 SHOW_EVERY = 0.5  # seconds
@@ -86,7 +86,7 @@ def site_named(name: str, account: str | None) -> Site:
         sites = sites.filter(account_id=account)
     matches = list(sites[:2])
     if not matches:
-        raise CommandError(f"There is no site {name!r}. Create it first, in observe mode.")
+        raise CommandError(f"There is no site {name!r}. Create it first; its mode does not matter.")
     if len(matches) > 1:
         raise CommandError(f"Several accounts have a site for {name}. Add --account ID.")
     return matches[0]
@@ -95,7 +95,7 @@ def site_named(name: str, account: str | None) -> Site:
 def describe_totals(totals: LogTotals, *, dry_run: bool) -> str:
     verb = "Would import" if dry_run else "Imported"
     worth = ", ".join(f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.worth.items()))
-    left_out = in_words(totals.left_out)
+    left_out = describe_left_out(totals.left_out)
     return (
         f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({left_out})' if left_out else ''}. "
         f"Understood {totals.understood_percent:g} % of the lines. "

@@ -24,12 +24,15 @@ OPENED = [
     "/blog/2026/x.html",
     "/news",
     "/news/a/b",
+    "/news/a,b:c@d~e!",
+    "/~open",
 ]
 CLOSED = [
     f"/news{LONG}",
     "/licensed/a", "/priced/a", "/news/secret", "/news/secret/a", "/news/Secret", "/blog/x.html.pdf", "/blog/x.pdf",
     "/open/../licensed/a", "/open/%2e%2e/licensed/a", "/open/..;/licensed/a", "/open//licensed/a", "/open/.a", "/o",
-    "/licensed/a?/open/a", "//open/a", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere",
+    "/licensed/a?/open/a", "//open/a", "/news/a+b", "/news/a%20b", "/news/(S(a))/secret",
+    "/news/s,ecret", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere",
 ]  # fmt: skip
 MERGED = ["/open//licensed/a", "//open/a"]  # the origin gets the path with single slashes
 # READERS lets nobody search, train or archive; `other` crawlers read.
@@ -46,9 +49,19 @@ def generated(proxy, site, publisher):
     everybody = site.post("/policies", json={"name": "Everybody", "rules": [READERS]}).json()["id"]
     nobody = site.post("/policies", json={"name": "Nobody", "rules": [NOBODY]}).json()["id"]
     own = site.get(f"/sites/{publisher.site_id}").json()
-    opened = ["/about", "/blog/*.html$", "/news", f"{LONG}/", *HOSTILE, *(f"/many/{number}/" for number in range(100))]
+    opened = [
+        "/about",
+        "/~open",
+        "/blog/*.html$",
+        "/news",
+        f"{LONG}/",
+        *HOSTILE,
+        *(f"/many/{number}/" for number in range(100)),
+    ]
     rules = [*own["rules"], *({"pattern": pattern, "policyId": everybody} for pattern in opened)]
-    rules += [{"pattern": pattern, "policyId": nobody} for pattern in ("/news/secret", f"/news{LONG}")]
+    rules += [
+        {"pattern": pattern, "policyId": nobody} for pattern in ("/news/secret", "/news/s,ecret", f"/news{LONG}")
+    ]
     item = site.post("/content", json={"title": "Closed", "source": f"https://{HOST}/open/item", "policyId": nobody})
     item.raise_for_status()
     changed = site.patch(f"/sites/{publisher.site_id}", json={"rules": rules, "unknown": "deny", "aliases": [ALIAS]})
@@ -82,6 +95,9 @@ def test_open_patterns_stay_open_and_others_closed(generated, proxy, server, pub
         server.kill()
         try:
             opened = {path: ask(at.port, path) for path in OPENED + CLOSED}
+            metered = visit(at.port, f"/metered/{proxy.name}/generated")
+            assert FROM_THE_ORIGIN in metered
+            assert private in metered
             by_agent = {agent: ask(at.port, "/open/a", agent) for agent in (*CRAWLERS, *READING)}
             assert ask(at.port, "/robots.txt", "GPTBot/1.0")
         finally:

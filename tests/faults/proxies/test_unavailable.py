@@ -57,6 +57,10 @@ def test_while_the_service_answers_with_errors_only_5xx_keep_open_pages_open(pro
                 assert served(at, NEVER) == []
             service.status = 503
             assert {status_at(at, path) for path in ("/licensed/a", "/open/a%2Fb", "/elsewhere")} == {503}
+            if proxy.name == "nginx":
+                terms = exchange(at.port, f"GET /license.xml HTTP/1.0\r\nHost: {HOST}\r\n\r\n".encode())
+                assert terms.startswith(b"http/1.1 503 ")
+                assert b"retry-after: 10\r\ncache-control: no-store" in terms
             forged = "".join(f"{name}: {value}\r\n" for name, value in FORGED.items())
             for path in (*OPEN, *PUBLIC):
                 head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{forged}Connection: close\r\n\r\n"

@@ -153,9 +153,9 @@ class Paywall:
         return Verdict(answer.status_code, [*own, *shown], answer.content)
 
     def unreachable(self, visit: Visit) -> Verdict:
-        """Return the verdict without the service."""
+        """Return the verdict without the service. No shared cache may keep a page that nobody has decided about."""
         is_open = visit.host in self.open_hosts or is_chosen(self.fail_open, visit.path)
-        return Verdict(None) if is_open else undecided(visit)
+        return Verdict(None, [("cache-control", "private")]) if is_open else undecided(visit)
 
     def remember(self, host: str, *, refuses_nobody: bool) -> None:
         if not refuses_nobody:
