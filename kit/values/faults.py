@@ -62,7 +62,7 @@ class Faults:
     """
 
     def __init__(self) -> None:
-        self.found: list[Fault] = []
+        self.collected: list[Fault] = []
 
     def __enter__(self) -> Self:
         return self
@@ -87,14 +87,14 @@ class Faults:
 
     def add(self, fault: Fault) -> None:
         """Record a fault. Raises the first one, with all others, once there are MAX_FAULTS."""
-        self.found += fault.all()
-        if len(self.found) >= MAX_FAULTS:
+        self.collected += fault.all()
+        if len(self.collected) >= MAX_FAULTS:
             self.raise_first()
 
     def raise_first(self) -> None:
         """Raise the first fault, with all others, if there is one."""
-        if self.found:
-            first, *rest = self.found[:MAX_FAULTS]
+        if self.collected:
+            first, *rest = self.collected[:MAX_FAULTS]
             first.further = rest
             raise first
 

@@ -142,11 +142,9 @@ class Decider:
             for line in lines
         }
         visitors = [self.identify(line) for line in by_identity.values()]
-        names_by_id: dict[str, str | None] = {
-            visitor.and_requester_id: None for visitor in visitors if visitor.and_requester_id
-        }
-        names_by_id |= {visitor.id: visitor.name for visitor in visitors}
-        missing = {name: given for name, given in names_by_id.items() if name not in self.requesters}
+        names: dict[str | None, str | None] = dict.fromkeys(visitor.and_requester_id for visitor in visitors)
+        names |= {visitor.id: visitor.name for visitor in visitors}
+        missing = {id: name for id, name in names.items() if id and id not in self.requesters}
         if missing and self.dry_run:
             self.requesters |= find_requesters(self.site.account_id, missing)
         elif missing:

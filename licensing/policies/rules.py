@@ -123,10 +123,7 @@ class Rule:
     @property
     def wanted_permissions(self) -> list[str] | None:
         """The permissions of its `permission` condition, or None without one."""
-        for condition in self.conditions:
-            if condition.name == "permission":
-                return as_list(condition.value)
-        return None
+        return find_values(self.conditions, "permission")
 
     def names(self, facts: Facts) -> bool:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
@@ -237,7 +234,7 @@ def parse_rule(value: object, index: int) -> Rule:
     priority = fields.read("priority", integer_reader(0, MAX_PRIORITY), None)
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
-    types = required_license_types(conditions)
+    types = find_values(conditions, "licenseType")
     return Rule(
         index=index,
         action=action,
@@ -263,10 +260,10 @@ def counter_fingerprint(action: object, conditions: object, rate_limit: RateLimi
     return blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
-def required_license_types(conditions: Iterable[Condition]) -> list[str] | None:
-    """Return the licence types of the rule's `licenseType` condition, or None without one."""
+def find_values(conditions: Iterable[Condition], name: str) -> list[str] | None:
+    """Return the values of the condition with this name, or None without one."""
     for condition in conditions:
-        if condition.name == "licenseType":
+        if condition.name == name:
             return as_list(condition.value)
     return None
 

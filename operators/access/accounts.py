@@ -102,7 +102,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def current(*, lock: bool) -> dict[str, object]:
             stored = self.locked(account) if lock else account
@@ -153,7 +153,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     @danger_action("Suspend", "block", "suspend")
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.suspend_account(account)
@@ -177,7 +177,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     @action(description="Resume", icon="play_arrow", permissions=["changing"], url_path="resume")
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.suspend_account(account, suspended=False)
@@ -200,7 +200,7 @@ class AccountAdmin(ServiceAdmin[Account]):
     @heavy
     @danger_action("Delete", "delete", "remove", permission="removing")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
         reasons = why_kept(account)
 
         def perform(fields: object) -> HttpResponse:

@@ -143,7 +143,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     @method_decorator(require_POST)
     def seen(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Record that a browser showed the page with the key's text; the page itself calls this."""
-        note_seen(request, self.found(request, object_id))
+        note_seen(request, self.require_object(request, object_id))
         return HttpResponse(status=204)
 
     def update(self, request: HttpRequest, obj: ApiKey, fields: Values) -> ApiKey:
@@ -153,7 +153,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.found(request, object_id)
+        key = self.require_object(request, object_id)
         if again := key_shown_again(request, self):
             return again
         now = timezone.now()
@@ -195,7 +195,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.found(request, object_id)
+        key = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.revoke_api_key(key)

@@ -151,7 +151,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     @action(description="Ping", icon="notifications_active", permissions=["changing"], url_path="ping")
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.ping(endpoint)
@@ -170,7 +170,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @action(description="Replay what failed", icon="replay", permissions=["changing"], url_path="replay")
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask again for each chosen start time, so that no events are sent without showing their number."""
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
@@ -196,7 +196,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
         overlaps = secrets.is_readable(endpoint.secrets)
         note = "For 24 hours the former secret also signs." if overlaps else "The former secret no longer signs."
 

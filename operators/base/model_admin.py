@@ -102,7 +102,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         if not isinstance(changelist, BoundedChangeList):
             return response
         if not changelist.result_list:
-            changelist.empty_state = self.empty_state.shown(request)
+            changelist.empty_state = self.empty_state.render(request)
             changelist.is_narrowed = self.model is not Account and listed_id(request) is not None
         if changelist.unsorted:
             self.message_user(request, changelist.unsorted, messages.INFO)
@@ -115,7 +115,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
             return columns
         return tuple(name for name in columns if name != "account")
 
-    def found(self, request: HttpRequest, object_id: str) -> ModelT:
+    def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
         """Return the object that an action's URL names. Raises Http404 outside the scope."""
         obj = self.get_object(request, unquote(object_id))
         if obj is None:

@@ -184,7 +184,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        item = self.found(request, object_id)
+        item = self.require_object(request, object_id)
 
         def perform(fields: object) -> HttpResponse:
             content_services.delete_content(item)
@@ -214,7 +214,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
 
     @action(description="Decisions", icon="rule", permissions=["decisions"], url_path="decisions")
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
+        return redirect(list_url(AccessEvent, content__id__exact=self.require_object(request, object_id).pk))
 
     has_decisions_permission = right("analytics.view_accessevent")
 

@@ -171,7 +171,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @action(description="Decide this again now", icon="replay", permissions=["trying"], url_path="again")
     def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        event = self.found(request, object_id)
+        event = self.require_object(request, object_id)
         return redirect(f"{reverse('admin:check_access')}?{urlencode({'decision': event.pk})}")
 
     # --- The list ----------------------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ class LogUploads(ServiceAdmin[Site]):
     @action(description="Import log", icon="upload_file", permissions=["changing"], url_path="import-log")
     def import_log(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the log, and decide its requests without writing anything."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         form = LogForm(request.POST or None, request.FILES or None)
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
@@ -218,7 +218,7 @@ class LogUploads(ServiceAdmin[Site]):
         if upload is None:
             messages.error(request, GONE)
             return redirect("admin:licensing_site_changelist")
-        site = self.found(request, upload.metadata["site"])
+        site = self.require_object(request, upload.metadata["site"])
         if request.method == "POST" and self.has_changing_permission(request, site.pk):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:

@@ -131,7 +131,7 @@ class SiteAdmin(LogUploads):
     @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
     def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the observed denials, and a button to enforce them."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         now = timezone.now()
 
         def perform(fields: object) -> str:
@@ -162,12 +162,12 @@ class SiteAdmin(LogUploads):
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
     def terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the policies and the documents generated from them."""
-        return terms_page(request, self, self.found(request, object_id))
+        return terms_page(request, self, self.require_object(request, object_id))
 
     @action(description="Proxy files", icon="download", permissions=["view"], url_path="proxy-files")
     def proxy_files(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show the files for the site's proxy; `for` downloads one."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         if "for" in request.GET:
             return proxy_file_download(site, request.GET["for"])
         return proxy_files_page(request, self, site)
@@ -176,7 +176,7 @@ class SiteAdmin(LogUploads):
     @heavy
     def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what to publish at the host, and a button to verify it."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             site_services.verify_now(site)
@@ -202,7 +202,7 @@ class SiteAdmin(LogUploads):
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
 
         def perform(fields: object) -> HttpResponse:
             site_services.delete_site(site)

@@ -118,7 +118,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "title": "Crawlers and other visitors",
         "choice": choice,
         "most_accounts": MAX_ACCOUNTS,
-        "empty_state": NOBODY.shown(request),
+        "empty_state": NOBODY.render(request),
         "crawlers": render_table(current_table.get()),
         "lists": list_rows(current_table.get()) if uses_published_lists() else [],
         "fetches_lists": uses_published_lists(),

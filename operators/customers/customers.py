@@ -121,7 +121,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         wallets = Wallet.objects.filter(requester=requester.current)
         return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
 
@@ -129,7 +129,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
         return filled_in("admin:analytics_payment_add", requester, fields)
 
@@ -137,7 +137,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Statement", icon="receipt_long", permissions=["reading_statements"], url_path="statement")
     def statement(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         return redirect(list_url(Statement, requester__id__exact=str(requester.pk)))
 
     def figures(self, request: HttpRequest, requester: Requester, now: datetime) -> dict[str, object]:

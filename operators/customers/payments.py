@@ -161,7 +161,7 @@ class PaymentAdmin(
 
     @action(description="Void", icon="block", permissions=["voiding"], url_path="void")
     def void(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        payment = self.found(request, object_id)
+        payment = self.require_object(request, object_id)
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
         credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)

@@ -158,7 +158,7 @@ class LicenseAdmin(
 
     @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        license_ = self.found(request, object_id)
+        license_ = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             license_services.revoke_license(license_)

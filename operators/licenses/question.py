@@ -35,9 +35,10 @@ SHOWN_TITLES = 3
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
     """Return the licence types named in rules of the accounts' policies."""
-    return {
-        license_type for rule in known_rules(account_ids) for license_type in condition_values(rule, "licenseType")
-    }
+    license_types: set[str] = set()
+    for rule in known_rules(account_ids):
+        license_types.update(condition_values(rule, "licenseType"))
+    return license_types
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:

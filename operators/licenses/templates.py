@@ -181,7 +181,7 @@ class FollowUps(ScopedAdmin[License]):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         for name, filled_in in ((RENEWED, renewal), (DUPLICATED, duplicate)):
             if name in request.GET:
-                terms = filled_in(self.found(request, request.GET[name]), timezone.now())
+                terms = filled_in(self.require_object(request, request.GET[name]), timezone.now())
                 return cast("dict[str, str | list[str]]", terms)  # a form takes any value
         return super().get_changeform_initial_data(request)
 
@@ -190,15 +190,15 @@ class FollowUps(ScopedAdmin[License]):
     def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         if not self.has_duplicating_permission(request):
             return False
-        return object_id is None or is_renewable(self.found(request, object_id))
+        return object_id is None or is_renewable(self.require_object(request, object_id))
 
     @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
     def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, RENEWED, self.found(request, object_id))
+        return self.filled_in(request, RENEWED, self.require_object(request, object_id))
 
     @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, DUPLICATED, self.found(request, object_id))
+        return self.filled_in(request, DUPLICATED, self.require_object(request, object_id))
 
     def filled_in(self, request: HttpRequest, how: str, license_: License) -> HttpResponse:
         source = f"the licence {license_.license_type} of {license_.requester}"
@@ -243,7 +243,7 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
-        license_ = self.found(request, request.GET["license"]) if "license" in request.GET else None
+        license_ = self.require_object(request, request.GET["license"]) if "license" in request.GET else None
         account = (
             license_.account
             if license_ is not None

@@ -30,7 +30,7 @@ class ShownExample(TypedDict):
     name: str
     json: str
     title: str
-    told: str
+    sentence: str
     allowed: bool
     result: Result | None
 
@@ -67,19 +67,19 @@ class ExamplesWidget(CompositeWidget):
         return context | {
             "text": text,
             "examples": [
-                shown(number, test, result)
+                render_example(number, test, result)
                 for number, (test, result) in enumerate(zip(tests, results, strict=True))
                 if test is not None
             ],
         }
 
 
-def shown(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
+def render_example(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
     return {
         "name": f"{FIELD}{number}",
         "json": orjson.dumps(test).decode(),
         "title": test.get("name") or f"Example {number}",
-        "told": describe_test(test),
+        "sentence": describe_test(test),
         "allowed": test["expect"]["allowed"],
         "result": None if result is None else replace(result, decided=with_rule_names(result.decided)),
     }

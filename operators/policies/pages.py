@@ -220,7 +220,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         number = linked_items(policy).count()
         hosts = linked_hosts(policy)
         is_used = bool(number or hosts)

@@ -20,7 +20,7 @@ class RuleTemplate(Struct, frozen=True):
 
     name: str
     title: str
-    told: str
+    description: str
     rules: tuple[RuleJson, ...]
 
 

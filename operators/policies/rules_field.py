@@ -77,8 +77,8 @@ class RulesWidget(CompositeWidget):
         context: dict[str, object] = super().get_context(name, None, attrs)
         context |= {
             "text": text,
-            "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
-            "empty": self.shown("__n__", NEW_ROW),
+            "rows": None if rows is None else [self.row_context(index, row) for index, row in enumerate(rows)],
+            "empty": self.row_context("__n__", NEW_ROW),
             "most": MAX_RULES,
             "templates": templates(timezone.now().date()),
             "uses_templates": self.uses_templates,
@@ -86,7 +86,7 @@ class RulesWidget(CompositeWidget):
         }
         return context
 
-    def shown(self, index: int | str, row: RuleRow) -> dict[str, object]:
+    def row_context(self, index: int | str, row: RuleRow) -> dict[str, object]:
         def field(name: str, label: str, **more: object) -> dict[str, object]:
             error = self.errors.get((index, name)) if isinstance(index, int) else None
             return {

@@ -72,7 +72,7 @@ class PolicySimulator(ServiceAdmin[Policy]):
     @heavy
     @action(description="Simulator", icon="science", permissions=["view"], url_path="simulator")
     def simulator(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         fields: DraftFields = {}
         carried: list[tuple[str, str]] = []
         if request.method == "POST":

@@ -32,7 +32,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
     @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """List versions, newest first, by pages: `?before=N` continues before version N."""
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
         before = request.GET.get("before", "")
         if before.isdecimal() and len(before) < 10:
@@ -62,7 +62,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
         )
 
     def rollback(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         if not self.has_change_permission(request, policy):
             raise PermissionDenied
         revision = PolicyRevision.objects.filter(policy=policy, version=version).first()

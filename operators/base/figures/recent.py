@@ -123,7 +123,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.found(request, object_id)
+        obj = self.require_object(request, object_id)
         return filled_in("admin:licensing_license_add", obj, self.license_fields(obj))
 
     def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -131,7 +131,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
 
     @action(description="Check access", icon="fact_check", permissions=["trying"], url_path="check-access")
     def check_access(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.found(request, object_id)
+        obj = self.require_object(request, object_id)
         return filled_in("admin:check_access", obj, self.check_fields(obj))
 
 
