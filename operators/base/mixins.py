@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib.admin.helpers import AdminForm
-from django.db.models import Model
+from django.db.models import ForeignKey, Model
 from django.forms import BaseForm, ModelForm
 from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
 from rest_framework.serializers import Serializer
 
+from kit.values.ids import IdField, decode
 from operators.base.fields import Values, build_body, validate_fields
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -40,6 +41,18 @@ class FormPage(AdminMixin[ModelT]):
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
         """Return another page to show instead of the form, such as a question."""
         return None
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """Return a new form's values from its address, without ids that are none: a widget would look them up."""
+        prefixes = {"account": "acc"}
+        for field in self.model._meta.fields:
+            if isinstance(field, ForeignKey) and isinstance(field.target_field, IdField):
+                prefixes[field.name] = field.target_field.prefix
+        initial = super().get_changeform_initial_data(request)
+        for name, prefix in prefixes.items():
+            if decode(prefix, initial.get(name)) is None:
+                initial.pop(name, None)
+        return initial
 
     def render_change_form(
         self,

@@ -1,6 +1,7 @@
 from unittest.mock import Mock
 
 import pytest
+from django.contrib import admin as django_admin
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
@@ -33,6 +34,14 @@ def test_unknown_pages_and_invalid_addresses_have_the_layout_of_the_admin(admin)
         reply = admin.get(path)
         assert reply.status_code in (401, 404)
         assert reply.headers["Content-Type"].startswith("application/json")
+
+
+def test_a_form_opens_at_an_address_with_ids_that_are_none(admin):
+    for model in django_admin.site._registry:
+        path = f"/admin/{model._meta.app_label}/{model._meta.model_name}/add/"
+        for id in ("nonsense", "acc_x", "acc_00000000000000000000000000"):
+            reply = admin.get(path, dict.fromkeys(("account", "requester", "content", "policy", "wallet"), id))
+            assert (path, reply.status_code in (200, 302, 403, 404)) == (path, True)
 
 
 def test_pages_of_others_and_expired_forms_are_refused(staff, sign_in, account, other_account):
