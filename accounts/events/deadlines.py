@@ -50,7 +50,7 @@ class Deadline:
 
 
 deadlines: list[Deadline] = []
-ends_of: dict[str, tuple[Ends, str, Current]] = {}
+expiring_kinds: dict[str, tuple[Ends, str, Current]] = {}
 
 
 def register(kind: str, ends: Ends, creation_field: str, *kinds: Deadline, current: Current = list) -> None:
@@ -60,7 +60,7 @@ def register(kind: str, ends: Ends, creation_field: str, *kinds: Deadline, curre
     `creation_field` names the field with their creation time. `current` returns such rows as they are now, without
     those that have no end to announce.
     """
-    ends_of[kind] = ends, creation_field, current
+    expiring_kinds[kind] = ends, creation_field, current
     deadlines.extend(kinds)
 
 
@@ -70,7 +70,7 @@ def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
     return [Deadline(f"{kind}.expiring", kind, lead, end) for lead, end in zip(leads, until, strict=True)]
 
 
-def tell() -> int:
+def write_all_due_events() -> int:
     """Write the events that are due and return their number. A process with a wrong clock writes none."""
     if not watch.agrees():
         return 0
@@ -79,7 +79,7 @@ def tell() -> int:
 
 def write_due_events(deadline: Deadline) -> int:
     now = stored_now()
-    ends, creation_field, current = ends_of[deadline.kind]
+    ends, creation_field, current = expiring_kinds[deadline.kind]
     after, until = now + deadline.until, now + deadline.lead
     written = 0
     with turn_to_write(), transaction.atomic():

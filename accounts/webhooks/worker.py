@@ -60,7 +60,7 @@ class Worker:
         self.places_in_all = asyncio.Semaphore(PLACES_IN_ALL)
         self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
-        self.made = 0  # number of attempts
+        self.attempts_made = 0  # number of attempts
         self.patience = MIN_PAUSE
         self.wake: Callable[[], object] = lambda: None
         self.next_looks: dict[Look, float] = {}
@@ -170,7 +170,7 @@ class Worker:
             # Counts as a failure, so that the retry schedule ends eventually.
             result = Result(claimed, began, 0, error="The service could not make this attempt; its log says why.")
         self.results.append(result)
-        self.made += 1
+        self.attempts_made += 1
         outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
         now, before = (self.answering, self.failing) if result.succeeded else (self.failing, self.answering)
         now.add(endpoint)

@@ -182,17 +182,17 @@ class Exchange:
 
     def stream(self, reply: Iterable[bytes]) -> None:
         """Send a reply in chunks. Raises BrokenReply."""
-        self.tell(self.head())
+        self.send_message(self.head())
         sent = 0
         try:
             for chunk in reply:
-                self.tell({"type": "http.response.body", "body": chunk, "more_body": True})
+                self.send_message({"type": "http.response.body", "body": chunk, "more_body": True})
                 sent += len(chunk)
         except Exception as error:
             broken_replies.add(broken_replies.place())
             request_id = dict(self.headers).get(b"x-request-id", b"-").decode("latin-1")
             raise BrokenReply(self.scope, sent, request_id) from error
-        self.tell({"type": "http.response.body", "body": b""})
+        self.send_message({"type": "http.response.body", "body": b""})
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[..., None]:
         self.status = int(status.partition(" ")[0])
@@ -205,7 +205,7 @@ class Exchange:
     def head(self) -> MutableMapping[str, Any]:
         return {"type": "http.response.start", "status": self.status, "headers": self.headers}
 
-    def tell(self, message: MutableMapping[str, Any]) -> None:
+    def send_message(self, message: MutableMapping[str, Any]) -> None:
         """Send a message and wait until the client has read enough of the previous ones."""
         asyncio.run_coroutine_threadsafe(self.send(message), self.loop).result()  # type: ignore[arg-type]
 

@@ -28,7 +28,7 @@ def build(source: Source, target: Path, version: str) -> list[Path]:
 def rehearse() -> None:
     """Build and check the current commit in a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="release-") as folder, Source.from_commit("HEAD") as source:
-        version = versions.version_of(source.folder)
+        version = versions.project_version(source.folder)
         checks.check_source(source)
         files = build(source, Path(folder), version)
         checks.check_packages(files)
@@ -42,7 +42,7 @@ def rehearse() -> None:
 def release(target: Path) -> None:
     """Build and check the tagged commit. Raises RunError if something has to be done first."""
     with Source.from_commit("HEAD") as source:
-        version = versions.version_of(source.folder)
+        version = versions.project_version(source.folder)
         obstacles = versions.obstacles(source.folder)
         if source.tag != f"v{version}":
             obstacles.append(f"Tag the commit: git tag -a v{version} -m {version}")

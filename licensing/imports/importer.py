@@ -186,11 +186,11 @@ class Import:
             progress(self.tally)
             reset_queries()  # otherwise DEBUG would keep all statements
         if not self.dry_run:
-            self.tell(started)
+            self.write_finished_event(started)
         return self.tally
 
     @transaction.atomic
-    def tell(self, started: datetime) -> None:
+    def write_finished_event(self, started: datetime) -> None:
         finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
         body = ImportSerializer().to_representation(finished)
         recording.write([recording.make(self.account_id, "import.finished", finished.pk, body)])

@@ -17,7 +17,7 @@ from licensing.logs.requests import (
     dash,
     first_address,
     parse_status,
-    shown,
+    shorten,
     split_request,
     unescaped,
 )
@@ -105,7 +105,7 @@ def read_agent(behind: str) -> tuple[str, str]:
     if not behind:
         raise Malformed(NO_AGENT)
     if not behind.startswith('"'):
-        raise Malformed(f"Behind the size must be the referer in quotes, not {shown(behind.partition(' ')[0])}.")
+        raise Malformed(f"Behind the size must be the referer in quotes, not {shorten(behind.partition(' ')[0])}.")
     referer, rest = read_quoted(behind, 1)
     if rest is None or not rest.startswith(' "'):
         raise Malformed("Behind the referer must be the User-Agent in quotes.")
@@ -130,7 +130,7 @@ def read_sender(head: str) -> tuple[str | None, str]:
         first = words.pop(0)
         host = None if first == "-" else host_of_header(first)
         if host is None and first != "-":
-            raise Malformed(f"{shown(first)} is no host and no address.")
+            raise Malformed(f"{shorten(first)} is no host and no address.")
     if not words:
         raise Malformed(NOT_COMBINED)
     address = words[0]

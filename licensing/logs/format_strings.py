@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
 from licensing.logs.prefixes import without_prefix
-from licensing.logs.requests import Malformed, Visit, build_visit, shown, unescaped
+from licensing.logs.requests import Malformed, Visit, build_visit, shorten, unescaped
 from licensing.logs.times import MAX_CHARACTERS, NOT_A_TIME, parse_time
 
 MAX_FIELDS = 60
@@ -115,7 +115,7 @@ class FormatString:
         if not literal:
             return "The line goes on where the format ends."
         position = f"behind {self.fields[count - 1].name}" if count else "at the beginning"
-        return f"{shown(literal)} is missing {position}."
+        return f"{shorten(literal)} is missing {position}."
 
 
 @lru_cache(maxsize=20)
@@ -194,7 +194,7 @@ def parse_own_time(text: str, time_format: str) -> datetime:
             return parsed.astimezone(UTC)
         return parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise Malformed(NOT_A_TIME.format(shown(text))) from None
+        raise Malformed(NOT_A_TIME.format(shorten(text))) from None
 
 
 def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:

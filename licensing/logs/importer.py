@@ -33,7 +33,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect, get_parser
 from licensing.logs.lines import Occurrences, read_lines
-from licensing.logs.requests import Malformed, Visit, shown
+from licensing.logs.requests import Malformed, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
 from licensing.visits.counting import count_visits, decisions
@@ -254,7 +254,7 @@ def no_address(text: str) -> str:
         return "There is no IP address of the visitor."
     is_name = host_of_header(text) is not None and text[-1].isalpha()
     hint = " Turn off the look-up of host names in the server." if is_name else ""
-    return f"{shown(text)} is no IP address.{hint}"
+    return f"{shorten(text)} is no IP address.{hint}"
 
 
 def is_open(url: str) -> bool:

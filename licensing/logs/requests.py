@@ -77,7 +77,7 @@ def split_request(text: str) -> tuple[str, str]:
 def checked_agent(referer: str, user_agent: str) -> tuple[str, str]:
     """Return referer and User-Agent. Raises Malformed if they have each other's place."""
     if referer and "://" not in referer and (not user_agent or user_agent.startswith(("http://", "https://"))):
-        raise Malformed(f"The User-Agent must stand behind the referer: {shown(referer)} is no URL.")
+        raise Malformed(f"The User-Agent must stand behind the referer: {shorten(referer)} is no URL.")
     return referer, user_agent
 
 
@@ -93,7 +93,7 @@ def unescaped(text: str) -> str:
     return text
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """Quote the beginning of a text for a message."""
     return repr(text[:MAX_SHOWN_TEXT])
 
@@ -103,7 +103,7 @@ def parse_status(text: str) -> int:
     if text == "0":
         return 0
     if len(text) != 3 or not (text.isascii() and text.isdigit()):
-        raise Malformed(f"{shown(text)} is not an HTTP status." if text else "There is no status in this line.")
+        raise Malformed(f"{shorten(text)} is not an HTTP status." if text else "There is no status in this line.")
     return int(text)
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
 from licensing.logs.prefixes import MONTHS
-from licensing.logs.requests import Malformed, shown
+from licensing.logs.requests import Malformed, shorten
 
 NOT_A_TIME = "{} is not a time such as 24/Nov/2026:17:05:01 +0100 or 2026-11-24T17:05:01+01:00."
 MAX_CHARACTERS = 40  # characters
@@ -21,7 +21,7 @@ def parse_time(text: str) -> datetime:
     if not text:
         raise Malformed("There is no time in this line.")
     if len(text) > MAX_CHARACTERS:
-        raise Malformed(NOT_A_TIME.format(shown(text)))
+        raise Malformed(NOT_A_TIME.format(shorten(text)))
     return parsed_time(text)
 
 
@@ -37,7 +37,7 @@ def parsed_time(text: str) -> datetime:
             return parsed.replace(tzinfo=UTC)
         return unix_time(int(text) if text.isdigit() else float(text))
     except (ValueError, KeyError, IndexError, OverflowError, OSError):
-        raise Malformed(NOT_A_TIME.format(shown(text))) from None
+        raise Malformed(NOT_A_TIME.format(shorten(text))) from None
 
 
 def logged_time(text: str) -> datetime:

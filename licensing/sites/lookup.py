@@ -27,8 +27,8 @@ def weigh(site: Site) -> int:
 
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.
-kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
-empty_on_promotion(kept.clear)
+cached_sites: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
+empty_on_promotion(cached_sites.clear)
 # By account and host: all hosts of its site when that was last found, if there were several.
 latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(
     lambda hosts: sum(map(len, hosts)), MAX_KEPT_HOSTS
@@ -42,7 +42,7 @@ def expected_hosts(account_id: str, host: str) -> tuple[str, ...]:
 
 def known_site(account_id: str, epoch: int, host: str) -> Site | None:
     """Return the account's site if this process has read it at this epoch."""
-    return kept.get((account_id, epoch, host))
+    return cached_sites.get((account_id, epoch, host))
 
 
 def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None) -> dict[str, Site]:
@@ -58,7 +58,7 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
             for host in missing.intersection(site.hosts):
                 sites[host] = site
                 if epoch is not None:
-                    kept.put((account_id, epoch, host), site)
+                    cached_sites.put((account_id, epoch, host), site)
     for host in hosts:
         together = sites[host].hosts if host in sites else (host,)
         if expected_hosts(account_id, host) != together:

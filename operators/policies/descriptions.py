@@ -68,7 +68,7 @@ def describe_requester(requester: RequesterOfTest) -> str:
     return f"{requester['id']}, without a licence,"
 
 
-def place(rule: RuleJson) -> str:
+def describe_place(rule: RuleJson) -> str:
     return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
 
 
@@ -83,7 +83,7 @@ class Line:
 
 
 def describe_with_place(rule: RuleJson) -> str:
-    return f"{describe(rule)} ({place(rule)})"
+    return f"{describe(rule)} ({describe_place(rule)})"
 
 
 class State(Protocol):
@@ -163,7 +163,7 @@ def describe_row(row: RuleRow) -> RuleInWords:
             False,
         )
     valid = cast(RuleJson, rule)
-    return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
+    return RuleInWords(describe(valid), describe_place(valid) if "priority" in valid else "")
 
 
 def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:

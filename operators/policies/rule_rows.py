@@ -36,13 +36,13 @@ MAX_TYPED = 50_000  # characters of a condition
 WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
-def place(priority: int | None, action: str, index: int) -> Place:
+def sort_key(priority: int | None, action: str, index: int) -> Place:
     return priority is None, priority or 0, action != "deny", index
 
 
 def in_evaluation_order(rules: Sequence[RuleJson]) -> list[tuple[int, RuleJson]]:
     """Return the rules in evaluation order, each with its index in the list."""
-    return sorted(enumerate(rules), key=lambda pair: place(pair[1].get("priority"), pair[1]["action"], pair[0]))
+    return sorted(enumerate(rules), key=lambda pair: sort_key(pair[1].get("priority"), pair[1]["action"], pair[0]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
@@ -71,7 +71,7 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 
 def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[int]) -> list[int]:
-    order = {index: place(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
+    order = {index: sort_key(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
     return sorted(indexes, key=order.__getitem__)
 
 
