@@ -82,13 +82,12 @@ def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]
 
 @register()
 def settings_are_spelt_right(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    return [
-        CheckWarning(
-            f"The environment variable {name} is not a setting.", hint=f"Did you mean {meant}?", id="accounts.W006"
-        )
-        for name in sorted(os.environ.keys() - known_names)
-        for meant in get_close_matches(name, known_names, n=1, cutoff=SIMILARITY)
-    ]
+    warnings: list[CheckMessage] = []
+    for name in sorted(os.environ.keys() - known_names):
+        for setting in get_close_matches(name, known_names, n=1, cutoff=SIMILARITY):
+            text = f"The environment variable {name} is not a setting."
+            warnings.append(CheckWarning(text, hint=f"Did you mean {setting}?", id="accounts.W006"))
+    return warnings
 
 
 @register()

@@ -38,11 +38,11 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]
     searchable = [kind for kind in kinds if kind.search_fields and kind.model not in BY_ID_ALONE]
-    results = [
-        *pages,
-        *(hit for kind in kinds for hit in build_hits(kind, with_id(kind, request, term))),
-        *(hit for kind in searchable for hit in build_hits(kind, search(kind, request, term))),
-    ]
+    results = list(pages)
+    for kind in kinds:
+        results += build_hits(kind, with_id(kind, request, term))
+    for kind in searchable:
+        results += build_hits(kind, search(kind, request, term))
     return list({hit.link: hit for hit in results}.values())
 
 

@@ -112,9 +112,10 @@ def customers(question: Question) -> list[Suggestion]:
 
 
 def tags(question: Question) -> list[Suggestion]:
-    known_values = {
-        tag for model in (Content, License) if question.may_see(model) for tag in known_tags(model, question.account)
-    }
+    known_values: set[str] = set()
+    for model in (Content, License):
+        if question.may_see(model):
+            known_values |= known_tags(model, question.account)
     return question.among(known_values)
 
 

@@ -132,9 +132,10 @@ class Changes:
             return None
         if len(names_by_epoch) < epoch - known_epoch or None in names_by_epoch.values():
             return cls(epoch, EVERYTHING)
-        return cls(
-            epoch, {name: at for at in sorted(names_by_epoch) for name in orjson.loads(names_by_epoch[at] or b"[]")}
-        )
+        latest: dict[str, int] = {}
+        for changed in sorted(names_by_epoch):
+            latest.update(dict.fromkeys(orjson.loads(names_by_epoch[changed] or b"[]"), changed))
+        return cls(epoch, latest)
 
 
 def changes_since(account_id: str, known_epoch: int) -> Changes | None:

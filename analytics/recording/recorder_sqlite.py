@@ -60,12 +60,10 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     }
     credit = spend_on_sqlite(cursor, batch, stale)
     outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, credit=credit)
-    stored = [
-        StoredDecision(entry, outcome, index)
-        for entry, outcome in zip(batch.entries, outcomes, strict=True)
-        if outcome.is_stored
-        for index in range(len(entry.ids))
-    ]
+    stored = []
+    for entry, outcome in zip(batch.entries, outcomes, strict=True):
+        if outcome.is_stored:
+            stored += [StoredDecision(entry, outcome, index) for index in range(len(entry.ids))]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
     for day, of_day in groupby(stored, key=lambda decision: decision.created[:10]):
         add_to_usage(cursor, date.fromisoformat(day), list(of_day))

@@ -8,6 +8,7 @@ from random import Random
 from accounts.models import Account
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
+from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
@@ -41,12 +42,10 @@ def record_visits(
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
-        entries = [
-            entry
-            for moment, checks in visits(random, names, midnight, number / days)
-            if begin <= moment < end
-            for entry in decide_checks(checks, lookup, key, moment).entries
-        ]
+        entries: list[Entry] = []
+        for moment, checks in visits(random, names, midnight, number / days):
+            if begin <= moment < end:
+                entries += decide_checks(checks, lookup, key, moment).entries
         while entries:
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
             # move forwards.

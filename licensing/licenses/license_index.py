@@ -35,9 +35,9 @@ class LicenseIndex:
     @property
     def size(self) -> int:
         """Upper estimate of its memory in bytes (measured: 570 per licence, 120 per name plus its text)."""
-        names = (
-            name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
-        )
+        names: list[str] = []
+        for term in self.terms:
+            names += [*term.content_ids, *term.tags, *term.policies]
         size = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
         return size + sum(130 + getsizeof(name) for name in names)
 

@@ -1,4 +1,4 @@
-// Shapes: e72b033fd936b0c5
+// Shapes: 2468ccdbfbd83dbb
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -3874,6 +3874,8 @@ export interface components {
             readonly updated: string;
             /** @description Hosts without a site that visitors asked for in the last 30 days. Only in the reply to a PATCH that enforces the site. */
             readonly uncoveredHosts?: string[];
+            /** @description True if the file for the site's proxy depends on what has changed: get it again. Only in the reply to such a PATCH. */
+            readonly proxyFileChanged?: boolean;
         };
         /** @enum {string} */
         SiteAsk: "crawlers" | "everyone";

@@ -123,8 +123,10 @@ def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
     for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
         fixed = timezone(schedule.zone.utcoffset(first.astimezone(schedule.zone)) or timedelta())
         today = datetime.combine(first.astimezone(fixed).date(), time(), fixed)
-        marks = (today + timedelta(days=number, minutes=minute)
-                 for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
+        marks = []
+        for number in range(3):
+            for minute in (schedule.start, schedule.end):
+                marks.append(today + timedelta(days=number, minutes=minute))
         moments |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
     return tuple(
         sorted(moment for moment in moments if schedule.holds(moment) is not schedule.holds(moment - INSTANT))

@@ -1,4 +1,4 @@
-# Shapes: e72b033fd936b0c5
+# Shapes: 2468ccdbfbd83dbb
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -2788,6 +2788,7 @@ class Site(TypedDict):
     created: str
     updated: str
     uncoveredHosts: NotRequired[list[str]]
+    proxyFileChanged: NotRequired[bool]
 
 
 class SiteRequest(TypedDict):
