@@ -88,7 +88,7 @@ def test_every_condition_is_known_everywhere():
         assert schema["description"].lower() == f"{condition.holds_if}.".lower()
         assert condition.clause(wanted) in describe(rule)
         assert row_rule({**rule_row(rule), "original": ""}) == rule
-        shown = str(RulesWidget().shown(0, rule_row(rule)))
+        shown = str(RulesWidget().row_context(0, rule_row(rule)))
         assert f"rules-0-{condition.name}'" in shown
         assert condition.label in shown
     assert len({one.position for one in TYPES}) == len(TYPES)
