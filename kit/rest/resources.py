@@ -45,8 +45,13 @@ def require_resource(model: type[Model], id: str, resource: R | None) -> R:
 
 @cache
 def models_by_prefix() -> dict[str, type[Model]]:
-    """Return the models by the prefix of their ids."""
-    return {pk.prefix: model for model in apps.get_models() if isinstance(pk := model._meta.pk, ids.IdField)}
+    """Return the models by the prefix of their ids. A view that the API serves counts before its table."""
+    by_prefix: dict[str, type[Model]] = {}
+    for model in sorted(apps.get_models(), key=lambda model: model._meta.managed):
+        key = model._meta.pk
+        if isinstance(key, ids.IdField):
+            by_prefix.setdefault(key.prefix, model)
+    return by_prefix
 
 
 def unknown(prefix: str, given: str) -> str:

@@ -89,6 +89,8 @@ def test_a_wrong_refund_is_refused_and_named(account, refund, held, price, decis
         refused(refund(**body), param)
     for body in ({}, {"decisionId": decision, "licenseId": held.pk}):
         assert "exactly one of entryId, licenseId and decisionId" in refund(**body).error["message"]
+    unknown = f"led_{'0' * 26}"
+    assert refund(entryId=unknown).error["message"].startswith(f"There is no ledger entry {unknown!r}")
     assert LedgerEntry.objects.filter(amount__lt=0).count() == 1
 
 
