@@ -13,6 +13,7 @@ from kit.openapi.error_examples import ADVICE, error_codes
 from tests.clients.generate import ROOT
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import filled, ran
+from tests.edge.published import may_fetch
 from tests.openapi.node import TOOLS, needs_node
 from tests.served import Service
 
@@ -68,7 +69,15 @@ def test_the_sites_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
     )
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["blog.example"])
     assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "allow", 1)
-    assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 3)
+    assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 5)
+    robots = httpx.get(
+        f"{service.url}/robots.txt",
+        headers={"Host": "magazine.example", "X-Licensing-Key": service.key},
+        trust_env=False,
+    ).text
+    for path in ("/", "/about/", "/premium/a/", "/wp-content/uploads/x.jpg", "/wp-includes/css/x.css"):
+        assert may_fetch(robots, "Googlebot", path), path
+    assert not may_fetch(robots, "Googlebot", "/feed/")
 
 
 def test_the_quickstart_in_python(service: Service, tmp_path: Path):
