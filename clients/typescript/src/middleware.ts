@@ -39,8 +39,8 @@ export interface GateOptions<R = Request> {
   url: string;
   key: string;
   /**
-   * Pages that stay open while the service cannot be reached: all, none, or by the path. All stay open of a site that
-   * refused nobody when the service last answered.
+   * Pages that stay open while the service cannot be reached: all, none, or by the path. Free paths such as
+   * `/robots.txt` stay open in any case, and all pages of a site that refused nobody when the service last answered.
    */
   failOpen: boolean | ((path: string) => boolean);
   /**
