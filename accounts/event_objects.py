@@ -16,7 +16,7 @@ from accounts.webhooks.serializers import WebhookEndpointSerializer
 register("api_key", ApiKeySerializer(), KEY)
 register("webhook_endpoint", WebhookEndpointSerializer(), ENDPOINT)
 register_plain("limit", LIMIT)
-clock.register(deadlines.tell, deadlines.EVERY)
+clock.register(deadlines.write_all_due_events, deadlines.EVERY)
 recording.listen(outbox.enqueue)
 retention.forgetting += [deadlines.forget, limit_events.forget]
 

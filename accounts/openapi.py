@@ -20,16 +20,16 @@ class BearerAuthentication(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "An API key: svc_sk_… or svc_pk_…"}
 
 
-def build_example(one: EventType) -> dict[str, object]:
+def build_example(event_type: EventType) -> dict[str, object]:
     """Return an example event of the type, as sent."""
     example: dict[str, object] = {
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
         "object": "event",
-        "type": one.name,
+        "type": event_type.name,
         "created": LATER,
-        "data": {**objects[one.object].example, **one.now},
+        "data": {**objects[event_type.object].example, **event_type.now},
     }
-    previous = {} if one.previous is None else {"previous": dict(one.previous)}
+    previous = {} if event_type.previous is None else {"previous": dict(event_type.previous)}
     return {**example, **previous, "timestamp": example["created"]}
 
 
@@ -49,10 +49,10 @@ def add_webhooks(
         },
     }
     result["webhooks"] = {
-        one.name: {
+        event_type.name: {
             "post": {
-                "operationId": f"on{''.join(map(str.title, re.split('[._]', one.name)))}",
-                "summary": one.description,
+                "operationId": f"on{''.join(map(str.title, re.split('[._]', event_type.name)))}",
+                "summary": event_type.description,
                 "tags": ["webhooks"],
                 "security": [],  # deliveries are signed instead
                 "requestBody": {
@@ -60,13 +60,13 @@ def add_webhooks(
                     "content": {
                         "application/json": {
                             "schema": {"$ref": "#/components/schemas/SentEvent"},
-                            "example": build_example(one),
+                            "example": build_example(event_type),
                         }
                     },
                 },
                 "responses": {"2XX": {"description": "Received. Anything else is tried again."}},
             }
         }
-        for one in TYPES
+        for event_type in TYPES
     }
     return result

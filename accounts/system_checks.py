@@ -82,21 +82,23 @@ def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]
 
 @register()
 def settings_are_spelt_right(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    return [
-        CheckWarning(
-            f"The environment variable {name} is not a setting.", hint=f"Did you mean {meant}?", id="accounts.W006"
-        )
-        for name in sorted(os.environ.keys() - known_names)
-        for meant in get_close_matches(name, known_names, n=1, cutoff=SIMILARITY)
-    ]
+    warnings: list[CheckMessage] = []
+    for name in sorted(os.environ.keys() - known_names):
+        for setting in get_close_matches(name, known_names, n=1, cutoff=SIMILARITY):
+            text = f"The environment variable {name} is not a setting."
+            warnings.append(CheckWarning(text, hint=f"Did you mean {setting}?", id="accounts.W006"))
+    return warnings
 
 
 @register()
 def deprecated_operations_exist(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     return [
-        Error(f"DEPRECATIONS names {one.method} {one.path}, which is no operation of the API.", id="accounts.E004")
-        for one in settings.DEPRECATIONS
-        if not is_operation(one.method, one.path)
+        Error(
+            f"DEPRECATIONS names {deprecation.method} {deprecation.path}, which is no operation of the API.",
+            id="accounts.E004",
+        )
+        for deprecation in settings.DEPRECATIONS
+        if not is_operation(deprecation.method, deprecation.path)
     ]
 
 

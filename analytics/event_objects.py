@@ -31,11 +31,14 @@ def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:
 
 def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
     """Return the grants that have credit left now: their rows may not say yet what was spent of them."""
-    of_wallet: dict[Wallet, list[Grant]] = {}
+    by_wallet: dict[Wallet, list[Grant]] = {}
     for grant in grants:
-        of_wallet.setdefault(grant.wallet, []).append(grant)
+        by_wallet.setdefault(grant.wallet, []).append(grant)
     now = timezone.now()
-    return [one for wallet, own in of_wallet.items() for one in grants_as_of(wallet, own, now) if one.remaining]
+    current: list[Grant] = []
+    for wallet, wallet_grants in by_wallet.items():
+        current += grants_as_of(wallet, wallet_grants, now)
+    return [grant for grant in current if grant.remaining]
 
 
 zone_followers.append(follow_zone)

@@ -15,14 +15,14 @@ from kit.values.calendar import first_of_month, start_of_day, zone_named
 from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 from kit.values.time_zones import parse_zone_name
-from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_date, parse_timestamp, render_timestamp
+from kit.values.timestamps import MOMENT_SCHEMA, match_date, parse_date, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
 PERIODS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}  # in days; "all" begins with the first event
 ALL = "all"
 GROUPS = ("hour", "day", "week", "month")
-MOST_BUCKETS = 10_000
+MAX_BUCKETS = 10_000
 YEARS = range(1000, 9000)  # wide enough for real data, narrow enough that date arithmetic never overflows
 
 
@@ -147,10 +147,10 @@ class Grammar:
         else:
             start = start_of_period(end, period, zone)
         window = Window(start, end, group_by, zone)
-        if window.count_buckets() > MOST_BUCKETS:
+        if window.count_buckets() > MAX_BUCKETS:
             raise InvalidRequest(
                 f"This window has {window.count_buckets()} buckets of a {group_by}, and a report at most "
-                f"{MOST_BUCKETS}: take a coarser groupBy or a shorter window.",
+                f"{MAX_BUCKETS}: take a coarser groupBy or a shorter window.",
                 param="groupBy",
             )
         return window
@@ -175,7 +175,7 @@ class Grammar:
                 str,
                 enum=self.groups,
                 default=self.group_by,
-                description=f"The buckets of `timeSeries`, at most {MOST_BUCKETS:,}.",
+                description=f"The buckets of `timeSeries`, at most {MAX_BUCKETS:,}.",
             ),
             OpenApiParameter(
                 "timeZone",
@@ -212,7 +212,7 @@ def read_zone(query: Mapping[str, str]) -> tzinfo:
 def read_moment(name: str, text: str, zone: tzinfo = UTC) -> datetime:
     """Return a timestamp, or the start of a date's day in the zone. Raises InvalidRequest."""
     try:
-        if IS_DATE(text):
+        if match_date(text):
             moment = start_of_day(parse_date(text), zone)
         else:
             moment = parse_timestamp(text)
@@ -226,4 +226,4 @@ def read_moment(name: str, text: str, zone: tzinfo = UTC) -> datetime:
 def read_end(text: str, zone: tzinfo = UTC) -> datetime:
     """Return the exclusive end: a date includes the whole day, a timestamp its own microsecond."""
     moment = read_moment("endDate", text, zone)
-    return end_of_day(moment, zone) if IS_DATE(text) else moment + MICROSECOND
+    return end_of_day(moment, zone) if match_date(text) else moment + MICROSECOND

@@ -33,7 +33,7 @@ def without_protocol() -> None:
 
 def without_whole_request() -> None:
     """Serve every request in parts, as uvicorn does."""
-    protocol.IS_PLAIN_PATH = lambda url: None  # type: ignore[assignment]
+    protocol.match_plain_path = lambda url: None  # type: ignore[assignment]
 
 
 class PooledSessions:

@@ -52,7 +52,7 @@ SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from o
 SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
 SECONDS_FOR_SCRAPE = 5
-MOST_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
+MAX_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
 HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 
 ordinary = Threads(
@@ -69,7 +69,7 @@ heavy = Threads(
     settings.HEAVY_THREADS,
     share=max(1, settings.HEAVY_THREADS // 2),
     patience=SECONDS_FOR_HEAVY_THREAD,
-    most_waiting=MOST_HEAVY_WAITING,
+    most_waiting=MAX_HEAVY_WAITING,
     rest=HEAVY_REST,
 )
 # Scrapes have threads of their own, because requests that wait for a database can occupy all others.
@@ -151,9 +151,9 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         request_id.set(broken.request_id)  # for the server's log entry
         raise
     except Exception as error:  # uvicorn would answer in plain text
-        named = valid_request_id(head.header(b"x-request-id"))
-        head.headers[b"x-request-id"] = named.encode()
-        id_token = request_id.set(named)  # for the log entry, which the reply refers to
+        error_request_id = valid_request_id(head.header(b"x-request-id"))
+        head.headers[b"x-request-id"] = error_request_id.encode()
+        id_token = request_id.set(error_request_id)  # for the log entry, which the reply refers to
         try:
             await refuse(as_api_error(error), head, send)
         finally:
@@ -169,8 +169,8 @@ async def admit_early(head: Head, scope: Scope) -> Scope:
     if not is_served(head.host):  # never counted
         return scope
     extensions = scope.get("extensions", {})
-    known = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
-    return {**scope, "extensions": {**extensions, **known}}
+    admission = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
+    return {**scope, "extensions": {**extensions, **admission}}
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:

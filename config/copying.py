@@ -91,12 +91,14 @@ def check_versions() -> None:
 
 def sort_models() -> list[type[Model]]:
     """Return all tables, each after those that it refers to."""
-    left = [one for one in apps.get_models(include_auto_created=True) if one._meta.managed and not one._meta.proxy]
+    left = [
+        model for model in apps.get_models(include_auto_created=True) if model._meta.managed and not model._meta.proxy
+    ]
     models: list[type[Model]] = []
     while left:
-        ready = [one for one in left if not references(one) & set(left) - {one}]
+        ready = [model for model in left if not references(model) & set(left) - {model}]
         models += ready
-        left = [one for one in left if one not in ready]
+        left = [model for model in left if model not in ready]
         if not ready:
             raise CopyError(f"Tables refer to each other in a circle: {left}.")
     return models
@@ -104,7 +106,7 @@ def sort_models() -> list[type[Model]]:
 
 def references(model: type[Model]) -> set[type[Model]]:
     """The tables that foreign keys in the database refer to."""
-    keys = [one for one in model._meta.concrete_fields if isinstance(one, ForeignKey) and one.db_constraint]  # type: ignore[attr-defined]
+    keys = [field for field in model._meta.concrete_fields if isinstance(field, ForeignKey) and field.db_constraint]  # type: ignore[attr-defined]
     return {field.related_model for field in keys}
 
 
@@ -114,7 +116,9 @@ def begin(models: list[type[Model]]) -> None:
     Raises CopyError if any other table has rows.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        if filled := sorted(one._meta.db_table for one in models if one._meta.label not in SEEDED and has_rows(one)):
+        if filled := sorted(
+            model._meta.db_table for model in models if model._meta.label not in SEEDED and has_rows(model)
+        ):
             raise CopyError(f"The target is not empty: {', '.join(filled)}. Copy into a new database.")
         for model in reversed(models):
             cursor.execute(f"DELETE FROM {quote_name(model._meta.db_table)}")  # noqa: S608 - a table of ours
@@ -175,7 +179,7 @@ def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:
 
 def verify(models: list[type[Model]]) -> None:
     """Compare counts and sums of every table. Raises CopyError if one differs."""
-    different = [one._meta.db_table for one in models if totals(one, SOURCE) != totals(one, "default")]
+    different = [model._meta.db_table for model in models if totals(model, SOURCE) != totals(model, "default")]
     if different:
         raise CopyError(
             f"These tables differ: {', '.join(different)}. Was the service running? "
@@ -184,19 +188,19 @@ def verify(models: list[type[Model]]) -> None:
 
 
 def totals(model: type[Model], alias: str) -> Totals:
-    columns = [quote_name(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
+    columns = [quote_name(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
     table = quote_name(model._meta.db_table)
     database = connections[alias]
     with database.cursor() as cursor:
         if database.vendor == "postgresql":  # sums have as many digits as they need
-            sums = [f"sum({one})" for one in columns]
+            sums = [f"sum({column})" for column in columns]
             cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
-            rows, *found = cursor.fetchone()
-            return Totals(rows, tuple(int(one or 0) for one in found))
-        sums = [f"sum({one} / {HALF}), sum({one} % {HALF})" for one in columns]
+            rows, *sum_values = cursor.fetchone()
+            return Totals(rows, tuple(int(value or 0) for value in sum_values))
+        sums = [f"sum({column} / {HALF}), sum({column} % {HALF})" for column in columns]
         cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
-        rows, *found = (one or 0 for one in cursor.fetchone())
-        return Totals(rows, tuple(high * HALF + low for high, low in pairs(found)))
+        rows, *sum_values = (value or 0 for value in cursor.fetchone())
+        return Totals(rows, tuple(high * HALF + low for high, low in pairs(sum_values)))
 
 
 def pairs(numbers: list[int]) -> Iterator[tuple[int, int]]:

@@ -23,7 +23,7 @@ CONNECTION_LIMITS = {
     "keepalives_interval": 5,
     "keepalives_count": 2,
 }
-is_bucket = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()=-]+)*/?", re.ASCII).fullmatch
+match_bucket_uri = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()=-]+)*/?", re.ASCII).fullmatch
 
 
 def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
@@ -62,15 +62,15 @@ def databases(data_dir: Path, threads: int) -> dict[str, dj_database_url.DBConfi
     if url := env_url("REPORTS_DATABASE_URL", "postgres", "postgresql"):
         # Each report opens a connection of its own. A pool would keep trying to reach a replica that is gone, and log
         # an outage of the database. As from a pool, a new connection must not begin a transaction by itself.
-        own = postgresql("REPORTS_DATABASE_URL", url, connect_timeout=2, autocommit=True)
+        replica = postgresql("REPORTS_DATABASE_URL", url, connect_timeout=2, autocommit=True)
         # The state of the replica is measured on one connection, and then holds for others.
-        balanced = own["OPTIONS"].get("load_balance_hosts") or os.environ.get("PGLOADBALANCEHOSTS")
+        balanced = replica["OPTIONS"].get("load_balance_hosts") or os.environ.get("PGLOADBALANCEHOSTS")
         if balanced and balanced != "disable":
             sys.exit(
                 "REPORTS_DATABASE_URL must lead to one replica. Remove load_balance_hosts from it, or write "
                 "load_balance_hosts=disable if the environment variable PGLOADBALANCEHOSTS is set."
             )
-        of["replica"] = {**own, "TEST": {"MIRROR": "default"}}
+        of["replica"] = {**replica, "TEST": {"MIRROR": "default"}}
     return of
 
 
@@ -120,7 +120,7 @@ def archive_dir(default: Path) -> str:
 
 def parse_archive_dir(text: str, default: Path) -> str:
     if re.match(r"s3:|\w+://", text):
-        if not is_bucket(text) or {".", ".."} & set(text.split("/")):
+        if not match_bucket_uri(text) or {".", ".."} & set(text.split("/")):
             raise ValueError(
                 "must be a folder or s3://bucket/prefix, with letters, digits and !_.*'()=- in the prefix, not "
                 f"{text!r}"

@@ -14,7 +14,7 @@ from kit.storage.outages import is_outage
 if settings.ADMIN:
     from operators import error_pages as admin_pages
 
-MOST_SHOWN = 200  # characters of a path
+MAX_SHOWN_PATH = 200  # characters of a path
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -22,7 +22,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         return admin_pages.not_found(request, exception)
     if not is_for_browser(request.path, request.headers.get("Accept", "")):
         return error_response(nothing_at(request.path), request)
-    response = page(request, "not_found.html", "", path=request.path[:MOST_SHOWN])
+    response = page(request, "not_found.html", "", path=request.path[:MAX_SHOWN_PATH])
     response.status_code = 404
     patch_vary_headers(response, ["Accept"])
     return response

@@ -58,7 +58,9 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     revision = revision_of(answer) if answer is not None else None
     return LiveCheck(
         requesters=build_choices(
-            SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in (*CUSTOMERS, *PREPAID)}, requester
+            SHOWN_CUSTOMERS,
+            {customer.id: customer.name or customer.id for customer in (*CUSTOMERS, *PREPAID)},
+            requester,
         ),
         items=build_choices(SHOWN_ITEMS, titles(), item),
         curl=curl_line(body, base),
@@ -73,7 +75,7 @@ def choose(name: str, notes: Mapping[str, str]) -> str:
 
 
 def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:
-    return [Choice(one, names[one], note, one == chosen) for one, note in notes.items()]
+    return [Choice(key, names[key], note, key == chosen) for key, note in notes.items()]
 
 
 @cache
@@ -83,7 +85,7 @@ def titles() -> dict[str, str]:
 
 def requester_body(requester_id: str) -> str | dict[str, object]:
     """Return the requester as the demo's own site would send it."""
-    vouched = {one.id: one.vouched for one in CUSTOMERS}.get(requester_id)
+    vouched = {customer.id: customer.vouched for customer in CUSTOMERS}.get(requester_id)
     if vouched is None:
         return requester_id
     return {"id": requester_id, "licenseType": vouched, "hasValidLicense": True}

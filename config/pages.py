@@ -31,13 +31,13 @@ STORY = "## The story in thirteen lines\n"
 README_BASE = "http://127.0.0.1:8000"  # the service's URL in the README
 
 
-def page(request: HttpRequest, template: str, place: str, **context: object) -> HttpResponse:
-    """Render a page beside the API; `place` is its entry in the navigation bar.
+def page(request: HttpRequest, template: str, section: str, **context: object) -> HttpResponse:
+    """Render a page beside the API; `section` is its entry in the navigation bar.
 
     It links to the admin only if that is served at the same address.
     """
     admin = "/admin/" if settings.ADMIN and not (settings.ADMIN_HOST or settings.ADMIN_PORT) else ""
-    framed = {"brand": NAME, "place": place, "admin": admin, "has_fonts": settings.ADMIN, **context}
+    framed = {"brand": NAME, "place": section, "admin": admin, "has_fonts": settings.ADMIN, **context}
     response = render(request, template, framed)
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response

@@ -91,7 +91,7 @@ class Tracing:
         self.originals.clear()
         connection_created.disconnect(self.watch)
         for connection in connections.all(initialized_only=True):
-            connection.execute_wrappers = [one for one in connection.execute_wrappers if one != self.query]
+            connection.execute_wrappers = [wrapper for wrapper in connection.execute_wrappers if wrapper != self.query]
         self.provider.shutdown()
 
     def wrap(self, original: Callable[..., object], make: Make) -> None:

@@ -73,8 +73,10 @@ class ServiceCommand(BaseCommand, ABC):
             return message
         name = re.split(r"[.\[]", param, maxsplit=1)[0]
         option = "--" + re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: f"-{match[1].lower()}", name)
-        known = next((one for one in (option, option.removesuffix("s")) if one in self.options), None)
-        return f"{known} ({param}): {message}" if known else f"{param}: {message}"
+        option_name = next(
+            (candidate for candidate in (option, option.removesuffix("s")) if candidate in self.options), None
+        )
+        return f"{option_name} ({param}): {message}" if option_name else f"{param}: {message}"
 
     def actor(self) -> Actor:
         """Return an actor with the command's name and the operating system's user name."""

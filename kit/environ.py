@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-is_host = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", re.ASCII).fullmatch
+match_host = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", re.ASCII).fullmatch
 
 
 known_names: set[str] = set()  # every variable that has been looked up
@@ -35,7 +35,7 @@ def env_hosts(name: str, default: str) -> list[str]:
 
 
 def checked_host(name: str, host: str) -> str:
-    if not is_host(host):
+    if not match_host(host):
         sys.exit(
             f"The environment variable {name} must be a host name such as api.example.com, without scheme, port or "
             f"path, not {host!r}."

@@ -115,8 +115,8 @@ def watch(sender: object, connection: BaseDatabaseWrapper, **kwargs: object) -> 
     if connection.vendor != "sqlite":
         return
     clock = Clock()
-    kept = [one for one in connection.execute_wrappers if not isinstance(one, Clock)]
-    connection.execute_wrappers = [*kept, clock]
+    wrappers = [wrapper for wrapper in connection.execute_wrappers if not isinstance(wrapper, Clock)]
+    connection.execute_wrappers = [*wrappers, clock]
     connection.connection.set_progress_handler(clock.must_end, STEPS)
 
 

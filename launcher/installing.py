@@ -103,14 +103,14 @@ def installed_with_uv(lock: str, *, is_trial: bool) -> bool:
 
 def pip() -> list[str | Path]:
     """Return the start of a pip command that installs into .venv: its own pip, or the one of this Python."""
-    own: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
-    if works(*own, "--version"):
-        return own
+    pip: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+    if works(*pip, "--version"):
+        return pip
     other: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", PYTHON]
     if works(*other, "--version"):
         return other
     if works(PYTHON, "-m", "ensurepip"):
-        return own
+        return pip
     raise RunError(
         "this Python has neither ensurepip nor pip, and there is no uv. Install one of them (on Debian:"
         " apt install python3-venv), and run this again."

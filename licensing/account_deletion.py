@@ -11,7 +11,7 @@ from accounts.auditing import audit
 from accounts.models import Account, AuditEntry
 from accounts.plans import epochs
 from accounts.webhooks.models import WebhookEndpoint
-from analytics.models import LedgerEntry
+from analytics.models import Entry, LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
 from kit.storage.lock_waits import waits_at_most
 from kit.storage.reading import committed_until, stored_now
@@ -82,7 +82,7 @@ def delete_late_records(account_id: str) -> int:
     while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
-        return delete_rows(account_id, [one for one in models_in_deletion_order() if one[0] is not LedgerEntry])
+        return delete_rows(account_id, [step for step in models_in_deletion_order() if step[0] is not Entry])
 
 
 def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> int:

@@ -45,7 +45,7 @@ class BeginsWith(Lookup):
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[object]]:
         text, params = self.process_lhs(compiler, connection)
         each = " OR ".join(f"substr({text}, 1, {len(prefix):d}) = %s" for prefix in self.rhs)
-        return f"({each})", [one for prefix in self.rhs for one in (*params, prefix)]
+        return f"({each})", [parameter for prefix in self.rhs for parameter in (*params, prefix)]
 
 
 @CharField.register_lookup

@@ -15,8 +15,8 @@ from operators.access.key_pages import FORM, may_find
 from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
-MOST_OF_A_KIND = 5
-LONGEST = 200  # characters
+MAX_HITS_OF_A_KIND = 5
+MAX_TERM = 200  # characters
 # Records have no names; searching them by requester would duplicate the requester.
 BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Payment, Statement, Wallet)
 
@@ -29,21 +29,21 @@ class SearchHit(Struct, frozen=True):
 
 def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     """Return the first results of each visible kind, exact ids first."""
-    term = term.strip()[:LONGEST]
+    term = term.strip()[:MAX_TERM]
     if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
         return [SearchHit(FORM, "page", list_url(ApiKey))] if may_find(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
-    kinds = [one for one in site._registry.values() if one.has_view_permission(request)]
-    named = [one for one in kinds if one.search_fields and one.model not in BY_ID_ALONE]
-    results = [
-        *pages,
-        *(one for kind in kinds for one in build_hits(kind, with_id(kind, request, term))),
-        *(one for kind in named for one in build_hits(kind, search(kind, request, term))),
-    ]
-    return list({one.link: one for one in results}.values())
+    kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]
+    searchable = [kind for kind in kinds if kind.search_fields and kind.model not in BY_ID_ALONE]
+    results = list(pages)
+    for kind in kinds:
+        results += build_hits(kind, with_id(kind, request, term))
+    for kind in searchable:
+        results += build_hits(kind, search(kind, request, term))
+    return list({hit.link: hit for hit in results}.values())
 
 
 def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
@@ -56,11 +56,11 @@ def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[
 
 def search(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
-        return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MOST_OF_A_KIND])
+        return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MAX_HITS_OF_A_KIND])
     except ValueError:  # an invalid id
         return []
 
 
 def build_hits(kind: "ModelAdmin[Model]", objects: Iterable[Model]) -> Iterator[SearchHit]:
-    for one in objects:
-        yield SearchHit(str(one), str(kind.opts.verbose_name), change_url(one))
+    for row in objects:
+        yield SearchHit(str(row), str(kind.opts.verbose_name), change_url(row))

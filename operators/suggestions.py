@@ -24,9 +24,10 @@ from operators.base.suggesting import Kind
 from operators.licenses.question import known_types
 from operators.policies.linked_items import known_permissions
 
-MOST = 10
-LONGEST = 200  # characters
-MOST_TAGGED = 5_000  # newest items and licences whose tags are suggested
+MAX_SUGGESTIONS = 10
+MAX_TERM = 200  # characters
+MAX_TAGGED = 5_000  # newest items and licences whose tags are suggested
+WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
 
 
 class Suggestion(Struct, frozen=True):
@@ -47,21 +48,21 @@ class Question(Struct, frozen=True):
 
     def matches(self, model: type[ModelT]) -> Iterable[ModelT]:
         """Return the first matches of the list's search box, newest first."""
-        shown = self.site._registry.get(model)
-        if not isinstance(shown, ScopedAdmin) or not shown.has_view_permission(self.request):
+        model_admin = self.site._registry.get(model)
+        if not isinstance(model_admin, ScopedAdmin) or not model_admin.has_view_permission(self.request):
             return []
-        rows = shown.get_queryset(self.request).order_by("-pk")
+        rows = model_admin.get_queryset(self.request).order_by("-pk")
         if self.account is not None:
-            rows = rows.filter(**{shown.account_field: self.account.pk})
-        rows, _ = shown.get_search_results(self.request, rows, self.term)
-        return rows[:MOST]
+            rows = rows.filter(**{model_admin.account_field: self.account.pk})
+        rows, _ = model_admin.get_search_results(self.request, rows, self.term)
+        return rows[:MAX_SUGGESTIONS]
 
-    def among(self, known: Iterable[str]) -> list[Suggestion]:
+    def among(self, values: Iterable[str]) -> list[Suggestion]:
         """Return the known texts with a word that begins with the term, ignoring case."""
         prefix = self.term.lower()
-        ordered = sorted(known, key=lambda text: (text.lower(), text))
+        ordered = sorted(values, key=lambda text: (text.lower(), text))
         hits = [text for text in ordered if any(word.startswith(prefix) for word in (text.lower(), *words(text)))]
-        return [Suggestion(text, text) for text in hits[:MOST]]
+        return [Suggestion(text, text) for text in hits[:MAX_SUGGESTIONS]]
 
 
 def words(text: str) -> list[str]:
@@ -72,25 +73,28 @@ def items(question: Question) -> list[Suggestion]:
     """Suggest items; without an account, of all accounts with their names."""
     return [
         Suggestion(
-            one.pk,
-            " · ".join(filter(None, (one.title, one.external_id, None if question.account else one.account.name))),
+            item.pk,
+            " · ".join(filter(None, (item.title, item.external_id, None if question.account else item.account.name))),
         )
-        for one in question.matches(Content)
+        for item in question.matches(Content)
     ]
 
 
 def policies(question: Question) -> list[Suggestion]:
-    return [Suggestion(one.pk, one.name) for one in question.matches(Policy)]
+    return [Suggestion(policy.pk, policy.name) for policy in question.matches(Policy)]
 
 
 def licenses(question: Question) -> list[Suggestion]:
-    return [Suggestion(one.pk, f"{one.license_type} of {one.requester}") for one in question.matches(License)]
+    return [
+        Suggestion(license_.pk, f"{license_.license_type} of {license_.requester}")
+        for license_ in question.matches(License)
+    ]
 
 
 def requesters(question: Question) -> list[Suggestion]:
     return [
-        Suggestion(one.requester_id, " · ".join(filter(None, (one.name, one.requester_id))))
-        for one in question.matches(Requester)
+        Suggestion(requester.requester_id, " · ".join(filter(None, (requester.name, requester.requester_id))))
+        for requester in question.matches(Requester)
     ]
 
 
@@ -108,15 +112,16 @@ def customers(question: Question) -> list[Suggestion]:
 
 
 def tags(question: Question) -> list[Suggestion]:
-    known = {
-        tag for model in (Content, License) if question.may_see(model) for tag in known_tags(model, question.account)
-    }
-    return question.among(known)
+    known_values: set[str] = set()
+    for model in (Content, License):
+        if question.may_see(model):
+            known_values |= known_tags(model, question.account)
+    return question.among(known_values)
 
 
 def known_tags(model: type[Model], account: Account | None) -> set[str]:
     rows = model._default_manager.filter(account=account).order_by("-created", "-pk")
-    return {tag for tags in rows.values_list("tags", flat=True)[:MOST_TAGGED] for tag in tags}
+    return {tag for tags in rows.values_list("tags", flat=True)[:MAX_TAGGED] for tag in tags}
 
 
 def license_types(question: Question) -> list[Suggestion]:
@@ -142,7 +147,6 @@ SUGGESTED: dict[str, Suggesting] = {
     Kind.LICENSE_TYPE: license_types,
     Kind.PERMISSION: permissions,
 }
-WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
 
 
 @require_GET
@@ -150,9 +154,9 @@ def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
     """Answer `?kind=…&account=…&term=…`; empty for an account that the operator may not see."""
     kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
     account = request_scope(request).account(account_id)
-    term = request.GET.get("term", "").strip()[:LONGEST]
+    term = request.GET.get("term", "").strip()[:MAX_TERM]
     is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)
     if kind not in SUGGESTED or not is_known or "\0" in term:
         return JsonResponse({"suggestions": []})
     question = Question(site, request, account, term)
-    return JsonResponse({"suggestions": [asdict(one) for one in SUGGESTED[kind](question)]})
+    return JsonResponse({"suggestions": [asdict(suggestion) for suggestion in SUGGESTED[kind](question)]})

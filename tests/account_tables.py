@@ -63,6 +63,7 @@ UNIQUE_WITHOUT_ACCOUNT = {
     "one_delivery_per_endpoint",
     "one_revision_per_version",
     "one_site_rule_per_position",
+    "one_void",
     "one_wallet_of_license",
     "one_wallet_of_requester",
 }

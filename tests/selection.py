@@ -37,6 +37,7 @@ ON_SQLITE_ALONE = {
     ],  # test_python calls the service on both
     "commands": ["test_checks", "test_private_files", "test_settings"],
     "conventions": [
+        "test_density",
         "test_header_reads",
         "test_imports",
         "test_money",

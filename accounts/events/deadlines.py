@@ -50,17 +50,17 @@ class Deadline:
 
 
 deadlines: list[Deadline] = []
-ends_of: dict[str, tuple[Ends, str, Current]] = {}
+expiring_kinds: dict[str, tuple[Ends, str, Current]] = {}
 
 
-def register(kind: str, ends: Ends, made: str, *kinds: Deadline, current: Current = list) -> None:
+def register(kind: str, ends: Ends, creation_field: str, *kinds: Deadline, current: Current = list) -> None:
     """Register a kind of resource and its deadlines.
 
-    `ends(after, until)` returns the resources that expire after the first time and not after the second; `made` names
-    the field with their creation time. `current` returns such rows as they are now, without those that have no end to
-    announce.
+    `ends(after, until)` returns the resources that expire after the first time and not after the second.
+    `creation_field` names the field with their creation time. `current` returns such rows as they are now, without
+    those that have no end to announce.
     """
-    ends_of[kind] = ends, made, current
+    expiring_kinds[kind] = ends, creation_field, current
     deadlines.extend(kinds)
 
 
@@ -70,7 +70,7 @@ def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
     return [Deadline(f"{kind}.expiring", kind, lead, end) for lead, end in zip(leads, until, strict=True)]
 
 
-def tell() -> int:
+def write_all_due_events() -> int:
     """Write the events that are due and return their number. A process with a wrong clock writes none."""
     if not watch.agrees():
         return 0
@@ -79,7 +79,7 @@ def tell() -> int:
 
 def write_due_events(deadline: Deadline) -> int:
     now = stored_now()
-    ends, made, current = ends_of[deadline.kind]
+    ends, creation_field, current = expiring_kinds[deadline.kind]
     after, until = now + deadline.until, now + deadline.lead
     written = 0
     with turn_to_write(), transaction.atomic():
@@ -88,7 +88,7 @@ def write_due_events(deadline: Deadline) -> int:
         rows = ends(after, until).order_by("pk")
         for chunk in chunks(rows):
             # Skip resources whose whole life is shorter than the lead.
-            due = [row for row in chunk if getattr(row, made) <= row.expires_at - deadline.lead]
+            due = [row for row in chunk if getattr(row, creation_field) <= row.expires_at - deadline.lead]
             written += write_events(deadline, due, current)
     return written
 
@@ -103,8 +103,8 @@ def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
 def write_events(deadline: Deadline, rows: list[ExpiringResource], current: Current) -> int:
     days = deadline.lead.days
     noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
-    known = set(noted.values_list("object_id", "ends_at"))
-    new = current([row for row in rows if (row.pk, row.expires_at) not in known])
+    announced = set(noted.values_list("object_id", "ends_at"))
+    new = current([row for row in rows if (row.pk, row.expires_at) not in announced])
     EndNotice.objects.bulk_create(
         [EndNotice(type=deadline.type, days=days, object_id=row.pk, ends_at=row.expires_at) for row in new]
     )

@@ -15,6 +15,7 @@ from accounts.events.types import BY_NAME, Changes, event_type_for
 from kit.http.rendering import render_json
 
 Fields = dict[str, object]
+BATCH_ROWS = 500
 
 
 class Resource(Protocol):
@@ -26,16 +27,16 @@ class Resource(Protocol):
 
 def to_api_names(former: Mapping[str, object]) -> Fields:
     """Convert field names of the audit log to the API's: `metadata.author` becomes `author` in `metadata`."""
-    shown: Fields = {}
+    fields: Fields = {}
     groups: dict[str, Fields] = {}
     for name, value in former.items():
         outer, _, inner = name.partition(".")
         if inner:
-            shown[outer] = group = groups.setdefault(outer, {})
+            fields[outer] = group = groups.setdefault(outer, {})
             group[inner] = value
         else:
-            shown[name] = value
-    return shown
+            fields[name] = value
+    return fields
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,6 @@ def register_plain(kind: str, example: Fields) -> None:
     objects[kind] = ShownObject(dict, example)
 
 
-BATCH_ROWS = 500
-
 # Called with the events of each write, in its transaction. Higher-level packages register theirs at startup.
 Listener = Callable[[Sequence[Event]], None]
 listeners: list[Listener] = []
@@ -87,10 +86,10 @@ def build_event(
     name = event_type_for(action, changes)
     if name is None or account_id is None:
         return None
-    shown = objects[BY_NAME[name].object]
-    previous = shown.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
+    event_object = objects[BY_NAME[name].object]
+    previous = event_object.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
     object_id = str(getattr(resource, "public_id", resource.pk))
-    return make(account_id, name, object_id, shown.show(resource), previous)
+    return make(account_id, name, object_id, event_object.show(resource), previous)
 
 
 def make(

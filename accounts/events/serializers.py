@@ -23,7 +23,7 @@ class EventSerializer(serializers.Serializer):
 
     id = Id("evt")
     object = Choice(choices=["event"])
-    type = Choice(choices=[one.name for one in TYPES])
+    type = Choice(choices=[event_type.name for event_type in TYPES])
     created = Timestamp()
 
     sometimes = frozenset({"previous"})
@@ -35,7 +35,7 @@ class EventSerializer(serializers.Serializer):
         return {**super().get_fields(), "data": data, "previous": previous}
 
     def to_representation(self, event: Event) -> Rendered:
-        shown: dict[str, object] = {
+        body: dict[str, object] = {
             "id": event.pk,
             "object": "event",
             "type": event.type,
@@ -43,11 +43,11 @@ class EventSerializer(serializers.Serializer):
             "data": orjson.Fragment(event.data),
         }
         if event.previous is not None:
-            shown["previous"] = orjson.Fragment(event.previous)
-        return shown
+            body["previous"] = orjson.Fragment(event.previous)
+        return body
 
 
 def render_event(event: Event) -> dict[str, object]:
     """Return the body of a delivery: the event, plus `timestamp` as Standard Webhooks requires."""
-    shown = EventSerializer().to_representation(event)
-    return {**shown, "timestamp": shown["created"]}
+    body = EventSerializer().to_representation(event)
+    return {**body, "timestamp": body["created"]}

@@ -192,18 +192,18 @@ PERMISSIONS = {
     "access_summary": "analytics:read",
     "webhook_endpoint": "webhooks:manage",
 }
-BY_NAME = {one.name: one for one in TYPES}
-SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
+BY_NAME = {event_type.name: event_type for event_type in TYPES}
+SUBSCRIBED = [event_type.name for event_type in TYPES if event_type.name != PING]
 # What an endpoint may subscribe to: everything, a group, a type.
 PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED}), *SUBSCRIBED]
-TO_BE_NAMED = [one.name for one in TYPES if one.must_be_named]
+TO_BE_NAMED = [event_type.name for event_type in TYPES if event_type.must_be_named]
 
 
 def event_type_for(action: str, changes: Changes) -> str | None:
     """Return the event type of a change, or None."""
-    for one in TYPES:
-        if one.action == action and (one.when is None or one.when(changes)):
-            return one.name
+    for event_type in TYPES:
+        if event_type.action == action and (event_type.when is None or event_type.when(changes)):
+            return event_type.name
     return None
 
 

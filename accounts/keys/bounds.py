@@ -18,7 +18,7 @@ from kit.values.timestamps import render_timestamp
 SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
 PERIODS = tuple(SECONDS)
 MAX_REQUESTS = 1_000_000_000
-IN_TEXT = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
+match_rate_limit = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
 
 
 class RateLimit(TypedDict):
@@ -62,7 +62,7 @@ def allows_no_more(rate_limit: RateLimit | None, other: RateLimit | None) -> boo
 
 def parse_rate_limit(text: str) -> RateLimit:
     """Read a limit as people write it: 20/minute, 500 an hour. Raises ValueError."""
-    match = IN_TEXT(text.strip())
+    match = match_rate_limit(text.strip())
     if match is None:
         raise ValueError("Must be a number and a period: 20/minute, 500/hour or 5000/day.")
     return {"requests": int(match[1]), "period": match[2]}
@@ -124,17 +124,17 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
         )
 
 
-def lie_within(allowed: list[str], own: list[str]) -> bool:
+def lie_within(allowed: list[str], given: list[str]) -> bool:
     """Whether one allowlist lies within the other; an empty list means all addresses."""
-    if not own:
+    if not given:
         return True
-    networks = merge_networks(ip_network(text) for text in own)
+    networks = merge_networks(ip_network(text) for text in given)
     return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
 
 
-def are_within(allowed: list[str], own: list[str]) -> bool:
+def are_within(allowed: list[str], given: list[str]) -> bool:
     """Whether one list of hosts lies within the other; an empty list means all hosts."""
-    return not own or (bool(allowed) and set(allowed) <= set(own))
+    return not given or (bool(allowed) and set(allowed) <= set(given))
 
 
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
@@ -148,18 +148,22 @@ def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
 
 def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
     """Raise InsufficientPermissions if a change gives the key more than the changing key may give."""
-    was, own = key_bounds(key), key_bounds(changer)
-    if is_wider(now, was):
+    former_bounds, changer_bounds = key_bounds(key), key_bounds(changer)
+    if is_wider(now, former_bounds):
         check_no_more_than(changer, key.permissions, now)
         return
     check_no_more_than(
         changer,
         [],
         {
-            "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
-            "allowed_hosts": (own if now["allowed_hosts"] == was["allowed_hosts"] else now)["allowed_hosts"],
-            "rate_limit": (own if now["rate_limit"] == was["rate_limit"] else now)["rate_limit"],
-            "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
+            "allowed_ips": (changer_bounds if now["allowed_ips"] == former_bounds["allowed_ips"] else now)[
+                "allowed_ips"
+            ],
+            "allowed_hosts": (changer_bounds if now["allowed_hosts"] == former_bounds["allowed_hosts"] else now)[
+                "allowed_hosts"
+            ],
+            "rate_limit": (changer_bounds if now["rate_limit"] == former_bounds["rate_limit"] else now)["rate_limit"],
+            "expires_at": (changer_bounds if now["expires_at"] == former_bounds["expires_at"] else now)["expires_at"],
         },
     )
 

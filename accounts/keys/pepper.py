@@ -25,8 +25,8 @@ def fingerprint(pepper: bytes | None = None) -> str:
 
 def is_of_this_database() -> bool:
     """Whether the current or a former pepper is the database's. A database without a pepper or keys adopts it."""
-    known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
-    if any(compare_digest(known.fingerprint, fingerprint(pepper)) for pepper in peppers()):
+    stored, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
+    if any(compare_digest(stored.fingerprint, fingerprint(pepper)) for pepper in peppers()):
         return True
     if ApiKey.objects.exists():
         return False
@@ -40,10 +40,10 @@ def accept() -> int:
 
     Returns how many keys were made before that and not used since: their digests are those of a former pepper.
     """
-    known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
-    if known.fingerprint != fingerprint():
-        known.fingerprint = fingerprint()
-        known.created = timezone.now()
-        known.save()
-    unused = Q(last_used_at=None) | Q(last_used_at__lt=known.created)
-    return ApiKey.objects.filter(unused, revoked_at=None, created_at__lt=known.created).count()
+    stored, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
+    if stored.fingerprint != fingerprint():
+        stored.fingerprint = fingerprint()
+        stored.created = timezone.now()
+        stored.save()
+    unused = Q(last_used_at=None) | Q(last_used_at__lt=stored.created)
+    return ApiKey.objects.filter(unused, revoked_at=None, created_at__lt=stored.created).count()

@@ -99,8 +99,8 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
 
     Raises ValidationFailed, or InsufficientPermissions if it exceeds `creator`.
     """
-    type_, named = fields["type"], fields.get("permissions")
-    granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
+    type_, permissions = fields["type"], fields.get("permissions")
+    granted = list(dict.fromkeys(DEFAULTS[type_] if permissions is None else permissions))
     check_permissions_of_type(type_, granted)
     unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
     within = unbound if creator is None else key_bounds(creator)
@@ -142,10 +142,10 @@ def check_may_see_keys(grant: Grant, keys: Iterable[IssuedKey]) -> None:
     required to create them itself.
     """
     asking = current_key(grant)
-    made = AuditEntry.objects.filter(action="api_key.created", actor_type=ActorType.KEY, actor_id=asking.pk)
-    own = set(made.filter(resource_id__in=[key.id for key in keys]).values_list("resource_id", flat=True))
+    creations = AuditEntry.objects.filter(action="api_key.created", actor_type=ActorType.KEY, actor_id=asking.pk)
+    created_ids = set(creations.filter(resource_id__in=[key.id for key in keys]).values_list("resource_id", flat=True))
     for key in keys:
-        if key.id not in own:
+        if key.id not in created_ids:
             check_no_more_than(asking, key.permissions, key.bounds)
 
 
@@ -221,7 +221,7 @@ def rotate_api_key(
     granted_by: Grant | None = None,
     key_id: str | None = None,
     seed: str | None = None,
-    **given: Unpack[Expiry],
+    **expiry: Unpack[Expiry],
 ) -> tuple[ApiKey, str]:
     """Replace a key by a new one with the same permissions and bounds; return the new key and its text.
 
@@ -244,7 +244,7 @@ def rotate_api_key(
         allowed_ips=old.allowed_ips,
         allowed_hosts=old.allowed_hosts,
         rate_limit=old.rate_limit,
-        expires_at=given.get("expires_at", old.expires_at),
+        expires_at=expiry.get("expires_at", old.expires_at),
         seed=seed,
     )
     store_key(new, key_id)

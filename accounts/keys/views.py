@@ -54,14 +54,16 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         if ids.decode("key", self.kwargs["id"]) is not None:
             services.lock_keys(self.kwargs["id"], self.grant.key_id)
 
-    def created(self, made: tuple[ApiKey, str]) -> HttpResponse:
-        key, text = made
+    def created(self, key_and_text: tuple[ApiKey, str]) -> HttpResponse:
+        key, text = key_and_text
         return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
     def check_replay(self, reply: bytes) -> None:
         body = orjson.loads(reply)
-        made = [body] if "key" in body else [one["apiKey"] for one in body["data"] if one["status"] == 201]
-        services.check_may_see_keys(self.grant, [render_key(one) for one in made])
+        created_keys = (
+            [body] if "key" in body else [outcome["apiKey"] for outcome in body["data"] if outcome["status"] == 201]
+        )
+        services.check_may_see_keys(self.grant, [render_key(key) for key in created_keys])
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -97,11 +99,11 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         """
         bulk = KeyBulk(self.account_id, KeyBulk.read(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
         outcomes = bulk.run()
-        shown = ApiKeySerializer()
+        serializer = ApiKeySerializer()
 
         def show(key: ApiKey) -> Rendered:
             once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}
-            return {**shown.to_representation(key), **once}
+            return {**serializer.to_representation(key), **once}
 
         return bulk_response(outcomes, "apiKey", show)
 
@@ -169,12 +171,12 @@ class KeptKey(TypedDict):
     expiresAt: str | None
 
 
-def render_key(shown: KeptKey) -> services.IssuedKey:
-    end = shown["expiresAt"]
+def render_key(body: KeptKey) -> services.IssuedKey:
+    end = body["expiresAt"]
     bounds: Bounds = {
-        "allowed_ips": shown["allowedIps"],
-        "allowed_hosts": shown.get("allowedHosts", []),
-        "rate_limit": shown.get("rateLimit"),
+        "allowed_ips": body["allowedIps"],
+        "allowed_hosts": body.get("allowedHosts", []),
+        "rate_limit": body.get("rateLimit"),
         "expires_at": None if end is None else parse_timestamp(end),
     }
-    return services.IssuedKey(shown["id"], shown["permissions"], bounds)
+    return services.IssuedKey(body["id"], body["permissions"], bounds)

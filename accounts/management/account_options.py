@@ -45,13 +45,13 @@ def add_settings(parser: CommandParser) -> None:
 
 def check_limits(plan: str, limits: Mapping[str, object]) -> None:
     """Check the limits, by their names in the model, against the plan. Raises ValidationError naming the options."""
-    given = [option_name(name) for name, number in limits.items() if number is not None]
+    given_options = [option_name(name) for name, number in limits.items() if number is not None]
     if plan == Plan.ENTERPRISE:
         missing = [option_name(name) for name in NEEDED if limits[name] is None]
         if missing:
             raise ValidationError(f"The enterprise plan needs limits of its own: add {' and '.join(missing)}.")
-    elif given:
-        raise ValidationError(f"{' and '.join(given)}: only --plan enterprise has limits of its own.")
+    elif given_options:
+        raise ValidationError(f"{' and '.join(given_options)}: only --plan enterprise has limits of its own.")
 
 
 def option_name(name: str) -> str:

@@ -120,7 +120,7 @@ class Changes:
     names: Mapping[str, int] | None
 
     @classmethod
-    def of(cls, known: int, rows: Iterable[Sequence[str | bytes | None]]) -> "Changes | None":
+    def of(cls, known_epoch: int, rows: Iterable[Sequence[str | bytes | None]]) -> "Changes | None":
         """Build from the rows of SINCE. Returns None if the account was deleted."""
         names_by_epoch: dict[int, str | bytes | None] = {}
         epoch: int | None = None
@@ -130,18 +130,19 @@ class Changes:
                 names_by_epoch[int(changed_at)] = names
         if epoch is None:
             return None
-        if len(names_by_epoch) < epoch - known or None in names_by_epoch.values():
+        if len(names_by_epoch) < epoch - known_epoch or None in names_by_epoch.values():
             return cls(epoch, EVERYTHING)
-        return cls(
-            epoch, {name: at for at in sorted(names_by_epoch) for name in orjson.loads(names_by_epoch[at] or b"[]")}
-        )
+        latest: dict[str, int] = {}
+        for changed in sorted(names_by_epoch):
+            latest.update(dict.fromkeys(orjson.loads(names_by_epoch[changed] or b"[]"), changed))
+        return cls(epoch, latest)
 
 
-def changes_since(account_id: str, known: int) -> Changes | None:
+def changes_since(account_id: str, known_epoch: int) -> Changes | None:
     """Return the changes since an epoch, or None if the account was deleted."""
     with prepared_cursor() as cursor:
-        cursor.execute(SINCE, [known, prepare(Account, "id", account_id)])
-        return Changes.of(known, cursor.fetchall())
+        cursor.execute(SINCE, [known_epoch, prepare(Account, "id", account_id)])
+        return Changes.of(known_epoch, cursor.fetchall())
 
 
 def forget_changes() -> None:

@@ -15,6 +15,9 @@ from kit.values.ids import IdField
 from kit.values.time_zones import parse_zone_name
 from kit.values.timestamps import render_timestamp
 
+# The allowance at the edge as a multiple of the plan's limits, unless an account has its own.
+EDGE_MULTIPLE = 10
+
 
 class Plan(models.TextChoices):
     STARTER = "starter"
@@ -48,8 +51,6 @@ PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
     Plan.PROFESSIONAL: (300, 100_000),
 }
-# The allowance at the edge as a multiple of the plan's limits, unless an account has its own.
-EDGE_MULTIPLE = 10
 
 
 class Account(models.Model):

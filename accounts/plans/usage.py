@@ -53,8 +53,8 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     counts = limiter.look([*plans, *meters])
     return {
         account.pk: PlanUse(
-            *map(WindowUse, counts[place], account.limits),
-            *map(WindowUse, counts[place + len(accounts)], account.edge_limits),
+            *map(WindowUse, counts[index], account.limits),
+            *map(WindowUse, counts[index + len(accounts)], account.edge_limits),
         )
-        for place, account in enumerate(accounts)
+        for index, account in enumerate(accounts)
     }

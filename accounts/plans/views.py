@@ -21,6 +21,21 @@ from kit.rest.resources import pick_fields
 from kit.rest.serializers import StrictSerializer
 from kit.values.timestamps import render_timestamp
 
+UNKNOWN_HOST = (
+    "Whether the edge lets visitors in at hosts that the account has no site for. Visits that it lets in are recorded "
+    "as observed."
+)
+UNLISTED_SIGNERS = (
+    "Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. "
+    "`deny`: only with a valid licence or a wallet."
+)
+VISITOR_ADDRESSES = (
+    "How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are "
+    "always stored in full."
+)
+TIME_ZONE = "IANA name. Months of refills begin by its clock."
+CURRENCY = "ISO 4217. The account's own currency."
+
 
 class WindowSerializer(serializers.Serializer):
     """A window of the plan: the UTC minute or day."""
@@ -62,26 +77,6 @@ class OwnKeySerializer(serializers.Serializer):
     type = Choice(choices=KeyType.choices)
     permissions = serializers.ListField(child=serializers.CharField())
     expiresAt = Timestamp(allow_null=True)
-
-
-UNKNOWN_HOST = (
-    "Whether the edge lets visitors in at hosts that the account has no site for. Visits that it lets in are recorded "
-    "as observed."
-)
-
-
-UNLISTED_SIGNERS = (
-    "Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. "
-    "`deny`: only with a valid licence or a wallet."
-)
-
-
-VISITOR_ADDRESSES = (
-    "How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are "
-    "always stored in full."
-)
-TIME_ZONE = "IANA name. Months of refills begin by its clock."
-CURRENCY = "ISO 4217. The account's own currency."
 
 
 class AccountChangeSerializer(StrictSerializer):

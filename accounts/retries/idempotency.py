@@ -45,6 +45,15 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
 # Largest reply in bytes that is stored; larger than the reply to any body of 1 MiB that creates items.
 MAX_REPLY = 2 * 1024 * 1024
+# Claims keys that are new or whose record has expired, and returns those. It waits for transactions that claim them.
+CLAIM = """INSERT INTO accounts_idempotencyrecord AS known (account_id, key, fingerprint, status, reply, created)
+  {keys}
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, status = excluded.status, reply = excluded.reply, headers = NULL,
+    created = excluded.created
+  WHERE known.created <= {oldest}
+  RETURNING account_id, key"""
+CLAIM_KEY = CLAIM.format(keys="VALUES (%s, %s, %s, 0, %s, %s)", oldest="%s")
 
 
 class RecordKey(NamedTuple):
@@ -99,17 +108,6 @@ def render_exact_decimal(value: object) -> orjson.Fragment:
     if not isinstance(value, Decimal):
         raise TypeError(f"A body has no {type(value).__name__}.")
     return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
-
-
-# Claims keys that are new or whose record has expired, and returns those. It waits for transactions that claim them.
-CLAIM = """INSERT INTO accounts_idempotencyrecord AS known (account_id, key, fingerprint, status, reply, created)
-  {keys}
-  ON CONFLICT (account_id, key) DO UPDATE SET
-    fingerprint = excluded.fingerprint, status = excluded.status, reply = excluded.reply, headers = NULL,
-    created = excluded.created
-  WHERE known.created <= {oldest}
-  RETURNING account_id, key"""
-CLAIM_KEY = CLAIM.format(keys="VALUES (%s, %s, %s, 0, %s, %s)", oldest="%s")
 
 
 def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:

@@ -24,7 +24,7 @@ from kit.rest.resources import find, require_resource
 
 class EventFilters(OperatorFilterSet):
     operands = {
-        "type": Operand(choice(one.name for one in TYPES), index=Index.SORTS),
+        "type": Operand(choice(event_type.name for event_type in TYPES), index=Index.SORTS),
         "objectId": Operand(text, "object_id", index=Index.SORTS),
         "created": Operand(timestamp, operators=ORDER),
     }
@@ -45,9 +45,9 @@ class EventViewSet(AccountViewSet[Event]):
         return events if len(visible) == len(TYPES) else events.filter(type__in=visible)
 
     def check_replay(self, reply: bytes) -> None:
-        shown = orjson.loads(reply)
-        is_readable = shown["type"] in readable_types(self.grant)
-        require_resource(Event, shown["id"], shown if is_readable else None)
+        event = orjson.loads(reply)
+        is_readable = event["type"] in readable_types(self.grant)
+        require_resource(Event, event["id"], event if is_readable else None)
 
     @extend_schema(summary="List events", responses=EventSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -69,9 +69,9 @@ class EventViewSet(AccountViewSet[Event]):
         """
         event = self.get_object()
         webhook_id = self.validated(RedeliverySerializer)["webhookId"]
-        owned = WebhookEndpoint.objects.filter(account_id=self.account_id)
+        endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id)
         try:
-            endpoint = find(owned, webhook_id)
+            endpoint = find(endpoints, webhook_id)
         except NotFound as error:
             raise ValidationFailed(error.message, param="webhookId") from None
         check_patterns(self.grant, endpoint.events)

@@ -24,13 +24,13 @@ def enabled_endpoints(account_id: str) -> list[WebhookEndpoint]:
 
 def enqueue(events: Sequence[Event]) -> None:
     """Queue the events for every enabled endpoint of their accounts that subscribes to them."""
-    listening = [one for account_id in {event.account_id for event in events} for one in enabled_endpoints(account_id)]
-    queue(
-        WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
-        for event in events
-        for endpoint in listening
-        if endpoint.account_id == event.account_id and endpoint.subscribes_to(event.type)
-    )
+    endpoints = {account_id: enabled_endpoints(account_id) for account_id in {event.account_id for event in events}}
+    deliveries = []
+    for event in events:
+        for endpoint in endpoints[event.account_id]:
+            if endpoint.subscribes_to(event.type):
+                deliveries.append(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created))
+    queue(deliveries)
 
 
 def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:

@@ -92,7 +92,7 @@ def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
 def claim(room: Mapping[str, int], default_room: int, most: int) -> list[ClaimedDelivery]:
     """Claim up to `most` due deliveries; `room` limits them per endpoint, `default_room` for endpoints it lacks."""
     now = timezone.now()
-    endpoints = [one for one in due_endpoints(now) if room.get(one.pk, default_room) > 0]
+    endpoints = [endpoint for endpoint in due_endpoints(now) if room.get(endpoint.pk, default_room) > 0]
     if not endpoints or most <= 0:
         return []
     claimed: list[ClaimedDelivery] = []
@@ -123,10 +123,10 @@ def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease
 def give_back(claimed: Sequence[ClaimedDelivery]) -> None:
     """Release deliveries that were claimed but not attempted. Those of locked endpoints wait for the lease to end."""
     with unsynced():
-        endpoints = lock_endpoints({one.endpoint.pk for one in claimed})
-        for one in sorted(claimed, key=lambda one: one.pk):
-            if one.endpoint.pk in endpoints:
-                WebhookDelivery.objects.filter(pk=one.pk, due_at=one.lease).update(due_at=one.due)
+        endpoints = lock_endpoints({delivery.endpoint.pk for delivery in claimed})
+        for delivery in sorted(claimed, key=lambda delivery: delivery.pk):
+            if delivery.endpoint.pk in endpoints:
+                WebhookDelivery.objects.filter(pk=delivery.pk, due_at=delivery.lease).update(due_at=delivery.due)
 
 
 def settle(results: Sequence[Result]) -> list[Result]:
@@ -141,7 +141,7 @@ def settle(results: Sequence[Result]) -> list[Result]:
         missing = WebhookEndpoint.objects.filter(pk__in=endpoint_ids - endpoints.keys())
         locked_by_others = set(missing.values_list("pk", flat=True))
         attempts = []
-        for result in sorted(results, key=lambda one: one.claimed.pk):
+        for result in sorted(results, key=lambda result: result.claimed.pk):
             endpoint = endpoints.get(result.claimed.endpoint.pk)
             attempt = None if endpoint is None else settle_one(result, endpoint)
             if attempt is not None:
@@ -164,15 +164,15 @@ def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | No
     number = F("attempts") + 1
     again = None
     if result.succeeded:
-        kept = ours.update(
+        still_ours = ours.update(
             state=DeliveryState.DELIVERED, due_at=None, delivered_at=now, attempts=number, is_single=False
         )
     else:
         if not claimed.is_single and result.status != GONE and endpoint.status == EndpointStatus.ENABLED:
             again = next_attempt(claimed.attempts + 1, now, result.retry_after)
         state = DeliveryState.FAILED if again is None else DeliveryState.WAITING
-        kept = ours.update(state=state, due_at=again, attempts=number)
-    if not kept:
+        still_ours = ours.update(state=state, due_at=again, attempts=number)
+    if not still_ours:
         return None
     if not claimed.is_single:
         if result.succeeded:
@@ -193,12 +193,12 @@ def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | No
     )
 
 
-def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> datetime | None:
-    """Return when to retry after `made` attempts, or None at the end of the schedule."""
+def next_attempt(attempts: int, now: datetime, retry_after: timedelta | None) -> datetime | None:
+    """Return when to retry after `attempts` attempts, or None at the end of the schedule."""
     schedule = settings.WEBHOOK_RETRY_SCHEDULE
-    if made >= len(schedule):
+    if attempts >= len(schedule):
         return None
-    delay = timedelta(seconds=schedule[made] * uniform(1, 1 + JITTER))  # noqa: S311 - keeps retries apart, no secret
+    delay = timedelta(seconds=schedule[attempts] * uniform(1, 1 + JITTER))  # noqa: S311 - keeps retries apart, no secret
     return now + max(delay, min(retry_after or delay, MAX_DELAY))
 
 

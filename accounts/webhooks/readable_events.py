@@ -9,7 +9,7 @@ from kit.http.errors import InsufficientPermissions
 
 def readable_types(grant: KeyGrant) -> list[str]:
     """Return the types of event that the key may see."""
-    return [one.name for one in TYPES if allows(grant.permissions, PERMISSIONS[one.object])]
+    return [event_type.name for event_type in TYPES if allows(grant.permissions, PERMISSIONS[event_type.object])]
 
 
 def check_patterns(grant: KeyGrant, patterns: Iterable[str]) -> None:

@@ -46,15 +46,15 @@ def missed_events(endpoint: WebhookEndpoint, since: datetime | None, now: dateti
     delivered, even if it was never queued for the endpoint. Excludes deliveries due within the length of a lease,
     because a worker may be sending them.
     """
-    owned = Event.objects.filter(account_id=endpoint.account_id, type__in=covered_by(endpoint.events))
+    events = Event.objects.filter(account_id=endpoint.account_id, type__in=covered_by(endpoint.events))
     deliveries = WebhookDelivery.objects.filter(event=OuterRef("pk"), endpoint=endpoint)
     unsent = Q(state=DeliveryState.FAILED) | Q(state=DeliveryState.WAITING, due_at__gt=now + LEASE)
     missed = Q(unsent, delivered_at=None)
     if since is None:
-        return owned.filter(Exists(deliveries.filter(missed)))
+        return events.filter(Exists(deliveries.filter(missed)))
     # A summary of decisions is written for one endpoint, whose id is its object id.
     meant_for_it = ~Q(type__in=TO_BE_NAMED) | Q(object_id=endpoint.pk)
-    return owned.filter(meant_for_it, ~Exists(deliveries.exclude(missed)), created__gte=since)
+    return events.filter(meant_for_it, ~Exists(deliveries.exclude(missed)), created__gte=since)
 
 
 def preview(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
@@ -86,7 +86,7 @@ def queue(endpoint: WebhookEndpoint, since: datetime | None) -> int:
     now = timezone.now()
     missed, parameters = missed_events(endpoint, since, now).values("id").query.sql_with_params()
     endpoint_id = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
-    at, last_lease = (connection.ops.adapt_datetimefield_value(one) for one in (now, now + LEASE))
+    at, last_lease = (connection.ops.adapt_datetimefield_value(moment) for moment in (now, now + LEASE))
     statement = QUEUE.format(missed=missed, waiting=DeliveryState.WAITING.value, failed=DeliveryState.FAILED.value)
     with connection.cursor() as cursor:
         cursor.execute(statement, [endpoint_id, False, at, *parameters, last_lease])

@@ -26,7 +26,7 @@ class RecoverySerializer(StrictSerializer):
 
 class RecoveredEventSerializer(serializers.Serializer):
     id = Id("evt")
-    type = Choice(choices=[one.name for one in TYPES])
+    type = Choice(choices=[event_type.name for event_type in TYPES])
     created = Timestamp()
 
 

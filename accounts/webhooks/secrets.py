@@ -14,7 +14,7 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 PREFIX = "whsec_"
 SECRET_BYTES = 32
 OVERLAP = timedelta(hours=24)  # how long a rotated secret continues to sign
-MOST_SECRETS = 5  # limit of secrets that sign at the same time
+MAX_SECRETS = 5  # limit of secrets that sign at the same time
 PURPOSE = "webhook"
 
 
@@ -63,19 +63,19 @@ def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     """
     text = generate()
     valid = open_secrets(sealed, now) if is_readable(sealed) else []
-    former = [Secret(one.text, one.until or now + OVERLAP) for one in valid]
-    return seal_secrets([Secret(text, None), *former][:MOST_SECRETS]), text
+    former = [Secret(secret.text, secret.until or now + OVERLAP) for secret in valid]
+    return seal_secrets([Secret(text, None), *former][:MAX_SECRETS]), text
 
 
 def seal_secrets(valid: list[Secret]) -> bytes:
-    return seal([[one.text, render_timestamp(one.until)] for one in valid])
+    return seal([[secret.text, render_timestamp(secret.until)] for secret in valid])
 
 
 def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
     """Return the secrets that currently sign, newest first. Raises InvalidToken like `unseal`."""
-    kept: list[tuple[str, str | None]] = orjson.loads(unseal(sealed))
-    known = [Secret(text, parse_timestamp(until) if until else None) for text, until in kept]
-    return [one for one in known if one.until is None or one.until > now]
+    rows: list[tuple[str, str | None]] = orjson.loads(unseal(sealed))
+    stored = [Secret(text, parse_timestamp(until) if until else None) for text, until in rows]
+    return [secret for secret in stored if secret.until is None or secret.until > now]
 
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:

@@ -20,8 +20,8 @@ MAX_HEADERS = 20
 MAX_FILTERED = 100
 HEADER_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}"
 HEADER_VALUE = r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?"
-IS_HEADER_NAME = re.compile(HEADER_NAME).fullmatch
-IS_HEADER_VALUE = re.compile(HEADER_VALUE).fullmatch
+match_header_name = re.compile(HEADER_NAME).fullmatch
+match_header_value = re.compile(HEADER_VALUE).fullmatch
 # Set by the service, or able to change how the request is parsed.
 OWN_HEADERS = frozenset(
     {
@@ -81,9 +81,9 @@ class HeadersField(serializers.Field):
         if len({name.lower() for name in data}) < len(data):
             raise serializers.ValidationError("Names a header twice.")
         for name, value in data.items():
-            if not IS_HEADER_NAME(name) or name.lower() in OWN_HEADERS or name.lower().startswith("webhook-"):
+            if not match_header_name(name) or name.lower() in OWN_HEADERS or name.lower().startswith("webhook-"):
                 raise serializers.ValidationError({name[:100]: ["This header cannot be set."]})
-            if not isinstance(value, str) or not IS_HEADER_VALUE(value):
+            if not isinstance(value, str) or not match_header_value(value):
                 raise serializers.ValidationError({name: ["Must be a string of 1 to 1,000 visible ASCII characters."]})
         return data
 

@@ -60,9 +60,9 @@ def is_private_destination(url: str) -> bool:
 
 def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     """Return the current endpoint, locked until the transaction ends. Raises NotFound if it was deleted."""
-    owned = WebhookEndpoint.objects.filter(account_id=endpoint.account_id)
+    endpoints = WebhookEndpoint.objects.filter(account_id=endpoint.account_id)
     # no_key: inserting deliveries for it does not have to wait.
-    return find(owned.select_for_update(no_key=True), endpoint.pk)
+    return find(endpoints.select_for_update(no_key=True), endpoint.pk)
 
 
 @transaction.atomic
@@ -79,8 +79,8 @@ def create_endpoint(
         raise ValidationFailed(f"An account has at most {MAX_ENDPOINTS} webhook endpoints.", param="url")
     sealed, text = secrets.new_secrets()
     now = timezone.now()
-    named = {} if endpoint_id is None else {"pk": endpoint_id}
-    endpoint = WebhookEndpoint(**named, account_id=account_id, secrets=sealed, created=now, updated=now)
+    given_key = {} if endpoint_id is None else {"pk": endpoint_id}
+    endpoint = WebhookEndpoint(**given_key, account_id=account_id, secrets=sealed, created=now, updated=now)
     apply(endpoint, fields)
     endpoint.save(force_insert=True)
     audit.record("webhook_endpoint.created", endpoint, {})
@@ -137,8 +137,8 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
 def ping(endpoint: WebhookEndpoint) -> Event:
     """Send a `ping` event to this endpoint only: a single attempt, even if it is disabled."""
     locked = lock(endpoint)
-    shown = objects["webhook_endpoint"].show(locked)
-    event = recording.make(locked.account_id, PING, locked.pk, shown)
+    event_object = objects["webhook_endpoint"].show(locked)
+    event = recording.make(locked.account_id, PING, locked.pk, event_object)
     event.save(force_insert=True)
     send_once(event, locked)
     audit.record("webhook_endpoint.pinged", locked, {}, {"eventId": event.pk})

@@ -42,8 +42,8 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     queryset = WebhookEndpoint.objects.all()
     cache_control = "no-store"  # first replies and replays may contain a secret
 
-    def with_secret(self, made: tuple[WebhookEndpoint, str], status: int) -> HttpResponse:
-        endpoint, secret = made
+    def with_secret(self, endpoint_and_secret: tuple[WebhookEndpoint, str], status: int) -> HttpResponse:
+        endpoint, secret = endpoint_and_secret
         return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
 
     def check_replay(self, reply: bytes) -> None:

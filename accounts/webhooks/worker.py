@@ -31,8 +31,8 @@ from kit.telemetry.jobs import observed
 
 logger = logging.getLogger(__name__)
 
-LEAST_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanwhile share transactions
-MOST_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
+MIN_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanwhile share transactions
+MAX_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
 LOOK_SECONDS = 1  # seconds between runs of periodic work
 REST_SECONDS = 2  # pause after a database error
 PLACES = 16  # concurrent attempts per endpoint
@@ -60,8 +60,8 @@ class Worker:
         self.places_in_all = asyncio.Semaphore(PLACES_IN_ALL)
         self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
-        self.made = 0  # number of attempts
-        self.patience = LEAST_PAUSE
+        self.attempts_made = 0  # number of attempts
+        self.patience = MIN_PAUSE
         self.wake: Callable[[], object] = lambda: None
         self.next_looks: dict[Look, float] = {}
         self.results: list[Result] = []
@@ -108,11 +108,11 @@ class Worker:
         room = self.room()
         most = CLAIMED_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
-        for one in claimed:
-            endpoint = one.endpoint.pk
+        for delivery in claimed:
+            endpoint = delivery.endpoint.pk
             self.active[endpoint] += 1
             self.places.setdefault(endpoint, asyncio.Semaphore(PLACES))
-            task = asyncio.create_task(self.deliver(one, endpoint, was_failing=endpoint in self.failing))
+            task = asyncio.create_task(self.deliver(delivery, endpoint, was_failing=endpoint in self.failing))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         return len(claimed)
@@ -137,8 +137,8 @@ class Worker:
 
     def room(self) -> dict[str, int]:
         """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
-        known = {*self.active, *self.answering, *self.failing}
-        return {one: self.share(one) - self.active[one] for one in known}
+        endpoint_ids = {*self.active, *self.answering, *self.failing}
+        return {endpoint_id: self.share(endpoint_id) - self.active[endpoint_id] for endpoint_id in endpoint_ids}
 
     def share(self, endpoint: str) -> int:
         if endpoint in self.failing:
@@ -170,7 +170,7 @@ class Worker:
             # Counts as a failure, so that the retry schedule ends eventually.
             result = Result(claimed, began, 0, error="The service could not make this attempt; its log says why.")
         self.results.append(result)
-        self.made += 1
+        self.attempts_made += 1
         outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
         now, before = (self.answering, self.failing) if result.succeeded else (self.failing, self.answering)
         now.add(endpoint)
@@ -206,8 +206,8 @@ class Worker:
 
     async def pause(self, *, busy: bool) -> None:
         """Wait for news, at most until the next poll is due."""
-        await asyncio.sleep(LEAST_PAUSE)
-        self.patience = LEAST_PAUSE if busy else min(2 * self.patience, MOST_PAUSE - LEAST_PAUSE)
+        await asyncio.sleep(MIN_PAUSE)
+        self.patience = MIN_PAUSE if busy else min(2 * self.patience, MAX_PAUSE - MIN_PAUSE)
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):
                 await self.news.wait()

@@ -39,7 +39,7 @@ CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to
 READ = 2_000  # decisions that are read together
 # A group of rows of a file has at most so many, and about so many bytes of facts. Lists keep two groups in memory.
 CHUNK = 20_000
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 MAX_ATTEMPTS = 3
 FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
 
@@ -82,8 +82,8 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
     """Yield the months of deleted accounts, and those that were purged."""
-    known = set(Account.objects.values_list("pk", flat=True))
-    is_gone = {account_id: is_deleted(account_id) for account_id, _ in there if account_id not in known}
+    account_ids = set(Account.objects.values_list("pk", flat=True))
+    is_gone = {account_id: is_deleted(account_id) for account_id, _ in there if account_id not in account_ids}
     for account_id, month in there:
         if is_purged(month) or is_gone.get(account_id):
             yield account_id, month
@@ -107,11 +107,11 @@ def account_months_to_copy(account_id: str, there: Container[Month], now: dateti
     if begin is None:
         return
     archived = ArchivedMonth.objects.filter(account_id=account_id, is_current=True, rows__isnull=False)
-    known = set(archived.exclude(file="").values_list("month", flat=True))
+    copied_months = set(archived.exclude(file="").values_list("month", flat=True))
     month = month_start(begin)
     end = closed_until(now)
     while month < end:
-        if month.date() not in known or (account_id, month.date()) not in there:
+        if month.date() not in copied_months or (account_id, month.date()) not in there:
             yield month.date()
         month = month_after(month)
 
@@ -206,7 +206,7 @@ def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
             text = orjson.dumps(facts).decode()
             group.append((account_id, month, *values, text))
             size += len(text)
-            if len(group) == CHUNK or size > MOST_BYTES:
+            if len(group) == CHUNK or size > MAX_BYTES:
                 yield group
                 group = []
                 size = 0

@@ -79,6 +79,8 @@ def open_uri(uri: str) -> pa.NativeFile:
     return open_input(uri)
 
 
-@cached(LRUCache(maxsize=FOOTERS, getsizeof=lambda one: one.serialized_size), key=lambda uri, _: uri, lock=Lock())
+@cached(
+    LRUCache(maxsize=FOOTERS, getsizeof=lambda footer: footer.serialized_size), key=lambda uri, _: uri, lock=Lock()
+)
 def read_footer(uri: str, file: pa.NativeFile) -> FileMetaData:
     return read_metadata(file)

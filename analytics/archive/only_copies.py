@@ -57,10 +57,12 @@ def missing_files(missing: Collection[str], expected: int) -> str:
     misplaced = sorted(uri for uri in store.files_below_root() if file_name(uri) in names)
     if not misplaced:
         return f"{sentence} Restore the files of {data_uri()} from a backup of ARCHIVE_DIR."
-    place = next(uri for uri in misplaced if file_name(uri) == file_name(misplaced[0]))
-    right = next(uri for uri in missing if file_name(uri) == file_name(place))
+    right_uri = next(uri for uri in misplaced if file_name(uri) == file_name(misplaced[0]))
+    right = next(uri for uri in missing if file_name(uri) == file_name(right_uri))
     elsewhere = f"{len(misplaced)} of them are" if len(misplaced) > 1 else "It is"
-    return f"{sentence} {elsewhere} in another folder: {place} belongs at {right}. Move them there and run it again."
+    return (
+        f"{sentence} {elsewhere} in another folder: {right_uri} belongs at {right}. Move them there and run it again."
+    )
 
 
 def check_copied(uris: Iterable[str]) -> None:

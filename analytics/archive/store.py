@@ -50,13 +50,13 @@ def properties() -> dict[str, str]:
     if not is_remote():
         return {}
     connect, silence, _ = FOR_COMMANDS
-    given = {
+    options = {
         "s3.endpoint": settings.ARCHIVE_ENDPOINT,
         "s3.region": file_system().region,
         "s3.connect-timeout": str(connect),
         "s3.request-timeout": str(silence),
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in options.items() if value}
 
 
 def prepare() -> None:

@@ -195,7 +195,7 @@ class DecisionTable:
             table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
         used = {table.metadata_location, *self.write_hint(table)}
         if (snapshot := table.current_snapshot()) is not None:
-            used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
+            used |= {snapshot.manifest_list, *(manifest.manifest_path for manifest in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
         delete_except(used | keep)
 
@@ -206,14 +206,14 @@ class DecisionTable:
         """
         folder = f"{table_uri()}/metadata"
         number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
-        named = f"{folder}/v{number}.metadata.json"
-        hint = f"{folder}/version-hint.text"
+        metadata_uri = f"{folder}/v{number}.metadata.json"
+        hint_uri = f"{folder}/version-hint.text"
         with table.io.new_input(table.metadata_location).open() as file:
             metadata = file.read()
-        for uri, content in ((named, metadata), (hint, str(number).encode())):
+        for uri, content in ((metadata_uri, metadata), (hint_uri, str(number).encode())):
             with table.io.new_output(uri).create(overwrite=True) as written:
                 written.write(content)
-        return [named, hint]
+        return [metadata_uri, hint_uri]
 
 
 def delete_except(used: AbstractSet[str]) -> None:

@@ -1,7 +1,7 @@
 """Partitions of the events on PostgreSQL, so that old months can be dropped and recent ones stay in memory.
 
-A partition has a month, or a day of a month that follows one with over MOST_OF_A_MONTH events: a busy month would take
-hours to vacuum, and its indexes would not fit into memory.
+A partition has a month, or a day of a month that follows one with over MAX_MONTH_EVENTS events: a busy month would
+take hours to vacuum, and its indexes would not fit into memory.
 
 Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). Partitions are created in
 advance; events without one go to the default partition and are moved when theirs is created. SQLite uses one table.
@@ -23,7 +23,7 @@ from kit.values import ids
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
 MONTHS_AHEAD = 3
-MOST_OF_A_MONTH = 50_000_000  # events; the month after one with more is partitioned by day
+MAX_MONTH_EVENTS = 50_000_000  # events; the month after one with more is partitioned by day
 
 
 def month_after(month: datetime, months: int = 1) -> datetime:
@@ -88,33 +88,33 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
     """
     if not has_partitions():
         return []
-    made = []
+    created = []
     for ahead in range(months_ahead + 1):
         month = Span.of_month(month_after(month_start(now), ahead))
-        made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
-    return made
+        created += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
+    return created
 
 
 def missing_spans(month: Span) -> list[Span]:
     """Return the partitions to make for a month. Drops that of the whole month if it should have days and is empty."""
-    made = {name for name in list_partitions() if name.startswith(month.name)}
-    if month.name in made:
+    existing = {name for name in list_partitions() if name.startswith(month.name)}
+    if month.name in existing:
         if not (is_busy(month_after(month.begin, -1)) and until_unlocked(partial(drop_empty, month))):
             return []
-    elif not made and not is_busy(month_after(month.begin, -1)):
+    elif not existing and not is_busy(month_after(month.begin, -1)):
         return [month]
-    return [day for day in month.days() if day.name not in made]
+    return [day for day in month.days() if day.name not in existing]
 
 
 def is_busy(month: datetime) -> bool:
-    """Return whether the month has over MOST_OF_A_MONTH events, as far as autovacuum has counted."""
+    """Return whether the month has over MAX_MONTH_EVENTS events, as far as autovacuum has counted."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(reltuples), 0) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid "
             "WHERE inhparent = %s::regclass AND starts_with(relname, %s) AND reltuples > 0",
             [TABLE, Span.of_month(month).name],
         )
-        return bool(cursor.fetchone()[0] > MOST_OF_A_MONTH)
+        return bool(cursor.fetchone()[0] > MAX_MONTH_EVENTS)
 
 
 def drop_empty(span: Span) -> bool:

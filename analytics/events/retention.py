@@ -60,8 +60,10 @@ def read_before(moment: datetime) -> None:
 
 def remember(month: datetime) -> None:
     """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded."""
-    known = horizon()
-    EventHorizon.objects.update_or_create(pk=1, defaults={"begin": max(known, month) if known else month})
+    purged_until = horizon()
+    EventHorizon.objects.update_or_create(
+        pk=1, defaults={"begin": max(purged_until, month) if purged_until else month}
+    )
     ArchivedMonth.objects.filter(month__lt=month.date()).delete()  # the archive's own files go at its next run
 
 

@@ -1,6 +1,7 @@
 """Models of decisions, rollups, revenue, statements and wallets."""
 
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
+from analytics.models.entries import BalanceChange, Entry
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.pending import RecentRevenue, RecentUsage
 from analytics.models.revenue import (
@@ -29,12 +30,14 @@ __all__ = [
     "AccessEvent",
     "ArchiveHorizon",
     "ArchivedMonth",
+    "BalanceChange",
     "ClosedLine",
     "ClosedStatement",
     "ContentMonth",
     "ContentRevenue",
     "ContentRevenueYear",
     "ContentYear",
+    "Entry",
     "EntryType",
     "EventHorizon",
     "ExchangeRate",

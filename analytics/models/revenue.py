@@ -6,7 +6,6 @@ Amounts are exact decimals in the currency's unit (kit.values.amounts), never fl
 from decimal import Decimal
 
 from django.db import models
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Account
@@ -26,15 +25,7 @@ class EntryType(models.TextChoices):
     ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 
 
-class LedgerEntry(QuicklyLoaded, models.Model):
-    """Revenue, or a refund if negative. Never changed: a correction is another entry.
-
-    The database rejects changes and deletions, and so the deletion of an account with entries.
-
-    A `usage` entry has the id of the decision it charges, except for the prefix, so that a decision cannot be charged
-    twice. Its references have no database constraints, like those of events.
-    """
-
+class ChargeColumns(models.Model):
     id = IdField("led", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     type = models.CharField(max_length=10, choices=EntryType.choices)
@@ -53,29 +44,21 @@ class LedgerEntry(QuicklyLoaded, models.Model):
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        abstract = True
+
+
+class LedgerEntry(QuicklyLoaded, ChargeColumns):
+    """Revenue, or a refund if negative. Never changed: a correction is another entry. A database view of Entry.
+
+    The database rejects changes and deletions, and so the deletion of an account with entries.
+
+    A `usage` entry has the id of the decision it charges, except for the prefix, so that a decision cannot be charged
+    twice. Its references have no database constraints, like those of events.
+    """
+
+    class Meta:
+        managed = False
         verbose_name_plural = "ledger entries"
-        indexes = [
-            # ascending, like the indexes of AccessEvent
-            models.Index(fields=["account", "created", "id"], name="ledger_newest_first"),
-            models.Index(fields=["account", "occurred_at"], name="ledger_by_time"),
-            # A decision's entries are these and its charge, which has the decision's id.
-            models.Index(
-                fields=["decision"],
-                name="ledger_of_decision",
-                condition=Q(type="adjustment", decision__isnull=False),
-            ),
-            models.Index(
-                fields=["license"],
-                name="ledger_of_license_price",
-                condition=Q(decision__isnull=True, license__isnull=False),
-            ),
-            models.Index(fields=["fee"], name="ledger_of_fee", condition=Q(fee__isnull=False)),
-            models.Index(
-                fields=["account", "external_id"],
-                name="ledger_by_external_id",
-                condition=Q(external_id__isnull=False),
-            ),
-        ]
 
     def __str__(self) -> str:
         return f"{in_full(self.amount, self.currency)} ({self.type})"

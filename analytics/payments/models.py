@@ -1,10 +1,8 @@
 """Payments. Amounts are stored as integers in millionths."""
 
-from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.plans.models import Account
@@ -22,6 +20,8 @@ class PaymentKind(models.TextChoices):
 class Payment(models.Model):
     """Money that a requester paid, or was given back. Never changed, except that an erasure clears `note`.
 
+    A database view of the entries (analytics.models.entries).
+
     A void is a row of its own with the negative amount, and its reason as `note`. It counts in its own month, so
     closed statements never change.
     """
@@ -31,7 +31,7 @@ class Payment(models.Model):
     id = IdField("pay", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     requester = Reference("licensing.Requester", models.DO_NOTHING, verbose_name="customer")
-    kind = models.CharField(max_length=7, choices=PaymentKind.choices, db_default=PaymentKind.PAYMENT)
+    kind = models.CharField(max_length=7, choices=PaymentKind.choices)
     amount = AmountField()
     currency = models.CharField(max_length=3)
     received_at = models.DateTimeField()
@@ -39,38 +39,17 @@ class Payment(models.Model):
     note = models.CharField(max_length=500, null=True)
     # The credit that it paid for. Such a payment settles no charge.
     grant = Reference("analytics.Grant", models.DO_NOTHING, null=True, related_name="payments")
-    # The payment that this row voids.
-    reverses = models.OneToOneField(
-        "self", on_delete=models.DO_NOTHING, db_constraint=False, null=True, related_name="void"
-    )
+    reverses = Reference("self", models.DO_NOTHING, null=True)  # the payment that this row voids
+    # When and why another row voids this one.
+    voided_at = models.DateTimeField(null=True)
+    void_reason = models.CharField(max_length=500, null=True)
     created = models.DateTimeField(default=timezone.now)  # when it was recorded: statements count it in this month
 
     class Meta:
-        indexes = [
-            models.Index(fields=["account", "created", "id"], name="payments_newest_first"),
-            models.Index(fields=["requester", "created", "id"], name="payments_of_requester"),
-            models.Index(fields=["grant"], name="payments_of_grant", condition=Q(grant__isnull=False)),
-        ]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["account", "external_id"],
-                name="one_payment_of_external_id",
-                condition=Q(external_id__isnull=False),
-            )
-        ]
+        managed = False
 
     def __str__(self) -> str:
         return f"{plain(self.amount)} {self.currency}"
-
-    @property
-    def voided_at(self) -> datetime | None:
-        void: Payment | None = getattr(self, "void", None)
-        return None if void is None else void.created
-
-    @property
-    def void_reason(self) -> str | None:
-        void: Payment | None = getattr(self, "void", None)
-        return None if void is None else void.note
 
     def audited(self) -> dict[str, object]:
         return {

@@ -79,25 +79,16 @@ def record_price_of_grant(grant: Grant, price: Validated) -> Payment:
 @transaction.atomic
 def void_payment(payment: Payment, reason: str) -> Payment:
     """Void a payment or payout, once, by a row with the negative amount. Raises AlreadyExists."""
+    Payment.objects.select_for_update().get(pk=payment.pk)
     # The void is read later: another request that held the lock may have written it.
-    rows = Payment.objects.select_for_update(of=("self",)).select_related("requester")
-    locked = rows.get(pk=payment.pk)
+    locked = Payment.objects.select_related("requester").get(pk=payment.pk)
     if locked.voided_at is not None:
         raise AlreadyExists(f"This {locked.kind} was voided on {locked.voided_at:%Y-%m-%d}.")
     before = locked.audited()
     now = stored_now()
-    void = Payment(
-        account_id=locked.account_id,
-        requester_id=locked.requester_id,
-        kind=locked.kind,
-        amount=-locked.amount,
-        currency=locked.currency,
-        received_at=now,
-        grant_id=locked.grant_id,
-        note=reason,
-        reverses=locked,
-        created=now,
-    )
+    copied = {name: getattr(locked, name) for name in ("account_id", "requester_id", "kind", "currency", "grant_id")}
+    void = Payment(**copied, amount=-locked.amount, note=reason, reverses=locked, received_at=now, created=now)
     void.save(force_insert=True)
+    locked.voided_at, locked.void_reason = now, reason
     audit.record("payment.voided", locked, before)
     return locked

@@ -36,7 +36,7 @@ class PaymentViewSet(AccountViewSet[Payment]):
     exportable = {"list": "payments"}
     serializer_class = PaymentSerializer
     filterset_class = PaymentFilters
-    queryset = Payment.objects.filter(reverses=None).select_related("requester", "void")
+    queryset = Payment.objects.filter(reverses=None).select_related("requester")
     exact_numbers = True
 
     @extend_schema(summary="List payments", responses=PaymentSerializer(many=True))

@@ -10,7 +10,7 @@ from kit.http.errors import InvalidRequest
 from kit.values.currencies import MINOR_UNITS, parse_currency
 
 EURO = "EUR"
-MOST_DAYS_OLD = timedelta(days=7)  # the last published rate applies over weekends and holidays
+MAX_AGE = timedelta(days=7)  # the last published rate applies over weekends and holidays
 # Sums have up to 30 digits and rates about 10, so a conversion only rounds in its division, at the fiftieth digit.
 PRECISION = Context(prec=50)
 
@@ -29,7 +29,7 @@ class Rates:
     def load(cls, currencies: Iterable[str], first: date, last: date) -> "Rates":
         """Load the rates that convert amounts of the days from `first` to `last`."""
         rows = ExchangeRate.objects.filter(
-            currency__in=sorted(set(currencies) - {EURO}), day__range=(first - MOST_DAYS_OLD, last)
+            currency__in=sorted(set(currencies) - {EURO}), day__range=(first - MAX_AGE, last)
         )
         return cls(
             (currency, day, Decimal(rate)) for currency, day, rate in rows.values_list("currency", "day", "rate")
@@ -41,7 +41,7 @@ class Rates:
             return Decimal(1)
         days = self.days.get(currency, [])
         index = bisect_right(days, day) - 1
-        if index < 0 or day - days[index] > MOST_DAYS_OLD:
+        if index < 0 or day - days[index] > MAX_AGE:
             return None
         return self.rates[currency][index]
 

@@ -17,9 +17,9 @@ from kit.http.errors import InvalidRequest
 from kit.values.timestamps import parse_date
 from kit.values.unreadable import read_error
 
-MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
-IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
-IS_RATE = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
+MAX_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
+match_code = re.compile(r"[A-Z]{3}").fullmatch
+match_rate = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
 NO_RATE = ("N/A", "")
 
 Rate = tuple[str, date, str]  # currency, day, and the decimal as published
@@ -31,11 +31,11 @@ def read_text(path: str) -> str:
         raw = Path(path).read_bytes()
         if raw.startswith(b"\x1f\x8b"):
             with gzip.open(io.BytesIO(raw)) as file:
-                raw = file.read(MOST_BYTES + 1)
+                raw = file.read(MAX_BYTES + 1)
         elif raw.startswith(b"PK\x03\x04"):
             raw = unzip(raw)
-        if len(raw) > MOST_BYTES:
-            raise InvalidRequest(f"{path} is larger than {MOST_BYTES >> 20} MiB.")
+        if len(raw) > MAX_BYTES:
+            raise InvalidRequest(f"{path} is larger than {MAX_BYTES >> 20} MiB.")
         return raw.decode("utf-8-sig")
     except OSError as error:
         raise InvalidRequest(read_error(path, error)) from None
@@ -51,7 +51,7 @@ def unzip(raw: bytes) -> bytes:
         if len(members) != 1:
             raise InvalidRequest(f"The archive has {len(members)} CSV files where one is due.")
         with archive.open(members[0]) as file:
-            return file.read(MOST_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
 
 
 def parse_rates(text: str) -> Iterator[Rate]:
@@ -80,7 +80,7 @@ def currency_columns(header: list[str]) -> list[tuple[int, str]]:
     columns = [(index, code) for index, code in enumerate(header) if index and (code or index < len(header) - 1)]
     seen: set[str] = set()
     for _, code in columns:
-        if not IS_CODE(code) or code in seen or code == "EUR":
+        if not match_code(code) or code in seen or code == "EUR":
             why = "is there twice" if code in seen else "is no currency's three letters"
             raise InvalidRequest(f"line 1: The column {code[:20]!r} {why if code != 'EUR' else 'has no place here'}.")
         seen.add(code)
@@ -103,6 +103,6 @@ def parse_row(
         text = row[index].strip()
         if text in NO_RATE:
             continue
-        if not IS_RATE(text) or not text.strip("0."):
+        if not match_rate(text) or not text.strip("0."):
             raise InvalidRequest(f"line {line}, column {code}: {text[:40]!r} is no rate.")
         yield code, day, text

@@ -31,11 +31,11 @@ def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda
     `progress` receives the number of rates written so far.
     """
     rows = ExchangeRate.objects.values_list("currency", "day", "rate")
-    known = {(currency, day): rate for currency, day, rate in rows.iterator()}
+    stored = {(currency, day): rate for currency, day, rate in rows.iterator()}
     tally = RateImport()
     waiting: list[ExchangeRate] = []
     for currency, day, text in rates:
-        before = known.get((currency, day))
+        before = stored.get((currency, day))
         if before is None:
             tally.created += 1
         elif before != text and Decimal(before) != Decimal(text):
@@ -44,7 +44,7 @@ def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda
             tally.unchanged += 1
             continue
         waiting.append(ExchangeRate(currency=currency, day=day, rate=text))
-    waiting.sort(key=lambda one: (one.currency, one.day))  # in index order, the same for concurrent imports
+    waiting.sort(key=lambda rate: (rate.currency, rate.day))  # in index order, the same for concurrent imports
     for start in range(0, len(waiting), BATCH):
         ExchangeRate.objects.bulk_create(
             waiting[start : start + BATCH],

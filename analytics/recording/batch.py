@@ -31,6 +31,8 @@ from kit.storage.postgresql.async_postgres import Parameter, Sessions
 from kit.telemetry.tracing import traced
 from kit.values.timestamps import render_timestamp
 
+MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
+
 
 class ChargeOfCase(Struct, gc=False):
     case: int
@@ -39,8 +41,6 @@ class ChargeOfCase(Struct, gc=False):
     license: str | None
     license_type: str
 
-
-MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
 encode = JsonEncoder().encode
 
@@ -211,7 +211,7 @@ class Batch:
         parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
         if self.replies:
-            replies = [[one.sealed for one in self.replies], as_json(self.replies.values())]
+            replies = [[reply.sealed for reply in self.replies], as_json(self.replies.values())]
         purses = columns_of_purses(self.purses.values()) if self.purses else []
         spends = columns_of_spends(self.spends) if self.purses else []
         alike = not self.counters and not self.purses and len(self.ids) >= MANY_ALIKE * len(self.cases)

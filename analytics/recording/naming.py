@@ -67,6 +67,8 @@ def name_on_sqlite(cursor: CursorWrapper, naming: Naming, created: str) -> bool:
     statement = NAME.format(source="VALUES (%s, %s, %s, %s, %s)")
     account = bytes.fromhex(naming.account)
     return all(
-        cursor.execute(statement, [one.requester, account, one.requester_id, one.name, created]).fetchone()
-        for one in naming.requesters
+        cursor.execute(
+            statement, [requester.requester, account, requester.requester_id, requester.name, created]
+        ).fetchone()
+        for requester in naming.requesters
     )

@@ -49,9 +49,9 @@ class Outcome(Struct, frozen=True, gc=False):
         """Whether the facts of an entry that was not stored may still hold."""
         return self.unstored in (Unstored.RETRY, Unstored.UNPAID)
 
-    def counted(self, place: int) -> "LimitResult":
-        """Return the limit's result for the decision at index `place` of an entry with a claim."""
-        left = (self.room or 0) - place
+    def counted(self, index: int) -> "LimitResult":
+        """Return the limit's result for the decision at this index of an entry with a claim."""
+        left = (self.room or 0) - index
         return LimitResult(granted=left > 0, remaining=max(left - 1, 0))
 
 

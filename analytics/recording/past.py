@@ -64,12 +64,12 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
 
     The caller holds a transaction and a lock that keeps others from recording the same ones.
     """
-    known = is_recorded(cursor, [one.id for one in decisions])
+    recorded = is_recorded(cursor, [decision.id for decision in decisions])
     new: list[PastDecision] = []
-    for one in decisions:
-        if one.id not in known:
-            known.add(one.id)
-            new.append(one)
+    for decision in decisions:
+        if decision.id not in recorded:
+            recorded.add(decision.id)
+            new.append(decision)
     new.sort(key=attrgetter("id"))
     if not new:
         return new
@@ -83,33 +83,53 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
                 [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
             )
     else:
-        insert(cursor, "accessevent", COLUMNS, [row(one) for one in new])
-        for day, of_day in groupby(new, key=lambda one: one.created[:10]):
+        insert(cursor, "accessevent", COLUMNS, [row(decision) for decision in new])
+        for day, of_day in groupby(new, key=lambda decision: decision.created[:10]):
             add_to_usage(cursor, date.fromisoformat(day), list(of_day))
     return new
 
 
-def row(one: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
+def row(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
     """Return the values of COLUMNS for SQLite."""
     return (
-        *(one.id, one.account, one.content, one.requester, one.policy, one.policy_version, one.allowed, one.reason),
-        *(one.rule_index, one.permission, one.facts.decode(), one.rate_remaining, one.rate_reset, one.created),
-        one.observed,
+        decision.id,
+        decision.account,
+        decision.content,
+        decision.requester,
+        decision.policy,
+        decision.policy_version,
+        decision.allowed,
+        decision.reason,
+        decision.rule_index,
+        decision.permission,
+        decision.facts.decode(),
+        decision.rate_remaining,
+        decision.rate_reset,
+        decision.created,
+        decision.observed,
     )
 
 
-def copied(one: PastDecision) -> bytes:
+def copied(decision: PastDecision) -> bytes:
     """Return the values of COLUMNS as a line of PostgreSQL's COPY. Only facts have characters to escape."""
-    policy = "\\N" if one.policy is None else one.policy.hex()
-    version, rule, permission, remaining, reset, observed = (
-        "\\N" if value is None else value
-        for value in (
-            one.policy_version, one.rule_index, one.permission, one.rate_remaining, one.rate_reset, one.observed
-        )
-    )  # fmt: skip
-    start = f"{one.id.hex()}\t{one.account.hex()}\t{one.content.hex()}\t{one.requester}\t{policy}\t{version}\tt\t\\N\t"
-    end = f"\t{remaining}\t{reset}\t{one.created}+00\t{observed}\n"
-    return b"".join((f"{start}{rule}\t{permission}\t".encode(), one.facts.replace(b"\\", b"\\\\"), end.encode()))
+    columns: tuple[object, ...] = (
+        decision.id.hex(),
+        decision.account.hex(),
+        decision.content.hex(),
+        decision.requester,
+        None if decision.policy is None else decision.policy.hex(),
+        decision.policy_version,
+        "t",
+        None,
+        decision.rule_index,
+        decision.permission,
+        decision.facts.replace(b"\\", b"\\\\").decode(),
+        decision.rate_remaining,
+        decision.rate_reset,
+        f"{decision.created}+00",
+        decision.observed,
+    )
+    return "\t".join("\\N" if value is None else str(value) for value in columns).encode() + b"\n"
 
 
 def uuid_array(keys: Iterable[bytes]) -> str:
@@ -120,9 +140,9 @@ def uuid_array(keys: Iterable[bytes]) -> str:
 def by_hour(decisions: Iterable[PastDecision]) -> Iterator[tuple[bytes, str, list[bytes], list[int]]]:
     """Yield account, hour, items and requesters of the decisions of each account and hour."""
     groups: defaultdict[tuple[bytes, str], list[PastDecision]] = defaultdict(list)
-    for one in decisions:
-        groups[one.account, one.created[:13]].append(one)
+    for decision in decisions:
+        groups[decision.account, decision.created[:13]].append(decision)
     for (account, hour), of_hour in sorted(groups.items()):
-        contents = [one.content for one in of_hour]
-        requesters = [one.requester for one in of_hour]
+        contents = [decision.content for decision in of_hour]
+        requesters = [decision.requester for decision in of_hour]
         yield account, f"{hour}:00:00+00", contents, requesters

@@ -46,12 +46,12 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
     except TOO_MUCH:
         outcomes: dict[Case, Outcome] = {}
         for account in {entry.case.account for entry in entries}:
-            own = [entry for entry in entries if entry.case.account == account]
+            entries_of_account = [entry for entry in entries if entry.case.account == account]
             try:
-                settled = record_together(own)
+                settled = record_together(entries_of_account)
             except TOO_MUCH:
-                settled = [RETRY] * len(own)
-            outcomes |= {entry.case: outcome for entry, outcome in zip(own, settled, strict=True)}
+                settled = [RETRY] * len(entries_of_account)
+            outcomes |= {entry.case: outcome for entry, outcome in zip(entries_of_account, settled, strict=True)}
         return [outcomes[entry.case] for entry in entries]
 
 

@@ -32,6 +32,13 @@ COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
     + "RETURNING used, granted"
 )
+COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
+  WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
+UNLIMITED = 2**62  # more than a wallet holds, in millionths
+TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
+SPENT = """INSERT INTO analytics_walletentry
+    (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
+  SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
 
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
@@ -42,9 +49,9 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     behind = {entry.case.account for entry in missing}
     stale = {entry.case.account for entry in missing if not holds(cursor, entry)}
     unnamed = {
-        one.number
-        for one in batch.namings.values()
-        if one.account in stale or not name_on_sqlite(cursor, one, as_django_writes(one.created))
+        naming.number
+        for naming in batch.namings.values()
+        if naming.account in stale or not name_on_sqlite(cursor, naming, as_django_writes(naming.created))
     }
     rooms = {
         counter.number: count(cursor, counter)
@@ -53,16 +60,14 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     }
     credit = spend_on_sqlite(cursor, batch, stale)
     outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, credit=credit)
-    stored = [
-        StoredDecision(entry, outcome, place)
-        for entry, outcome in zip(batch.entries, outcomes, strict=True)
-        if outcome.is_stored
-        for place in range(len(entry.ids))
-    ]
-    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
-    for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
+    stored = []
+    for entry, outcome in zip(batch.entries, outcomes, strict=True):
+        if outcome.is_stored:
+            stored += [StoredDecision(entry, outcome, index) for index in range(len(entry.ids))]
+    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
+    for day, of_day in groupby(stored, key=lambda decision: decision.created[:10]):
         add_to_usage(cursor, date.fromisoformat(day), list(of_day))
-    charged = [(one.charge, one) for one in stored if one.charge is not None]
+    charged = [(decision.charge, decision) for decision in stored if decision.charge is not None]
     if charged:
         charge(cursor, charged)
     return outcomes
@@ -71,9 +76,9 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
 class StoredDecision:
     """One decision of an entry as stored, with ids as bytes."""
 
-    def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
+    def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
-        counted = None if outcome.room is None else outcome.counted(place)
+        counted = None if outcome.room is None else outcome.counted(index)
         self.entry = entry
         self.remaining = None if counted is None else counted.remaining
         self.facts = case.facts
@@ -81,7 +86,7 @@ class StoredDecision:
             left = {"remaining": plain_millionths(outcome.available)}
             self.facts = {**case.facts, "credits": {**cast("dict[str, object]", case.facts["credits"]), **left}}
         self.id, self.account, self.content = map(
-            bytes.fromhex, (entry.ids[place], case.account, entry.contents[place])
+            bytes.fromhex, (entry.ids[index], case.account, entry.contents[index])
         )
         self.requester = case.requester
         self.allowed = case.allowed
@@ -122,12 +127,12 @@ class Countable(Protocol):
 
 
 def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) -> None:
-    hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
+    hours = Counter((decision.account, f"{decision.created[:13]}:00:00", decision.reason or "") for decision in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
-        keys = [(one.account, getattr(one, name)) for one in stored]
+        keys = [(decision.account, getattr(decision, name)) for decision in stored]
         counts = Counter(keys)
-        allowed = Counter(key for key, one in zip(keys, stored, strict=True) if one.allowed)
+        allowed = Counter(key for key, decision in zip(keys, stored, strict=True) if decision.allowed)
         of_year = [
             (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
             for (account, key), count in counts.items()
@@ -144,19 +149,19 @@ def charge(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) 
     """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (
-            *(of.id, of.account, "usage", one.amount, one.currency, of.created),
-            None if one.license is None else bytes.fromhex(one.license),
-            *(one.license_type, of.id, of.content, of.requester, of.created),
+            *(decision.id, decision.account, "usage", charge.amount, charge.currency, decision.created),
+            None if charge.license is None else bytes.fromhex(charge.license),
+            *(charge.license_type, decision.id, decision.content, decision.requester, decision.created),
         )
-        for one, of in charged
+        for charge, decision in charged
     ]
-    insert(cursor, "ledgerentry", LEDGER_COLUMNS, entries)
+    insert(cursor, "entry", LEDGER_COLUMNS, entries)
     sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
-    for one, of in charged:
-        begin = (of.account, of.created[:10], one.currency)
-        sums["tier"][*begin, one.license_type] += one.amount
-        sums["requester"][*begin, of.requester] += one.amount
-        sums["content"][*begin, of.content] += one.amount
+    for charge, decision in charged:
+        begin = (decision.account, decision.created[:10], charge.currency)
+        sums["tier"][*begin, charge.license_type] += charge.amount
+        sums["requester"][*begin, decision.requester] += charge.amount
+        sums["content"][*begin, decision.content] += charge.amount
     for name, amounts in sums.items():
         add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
 
@@ -205,15 +210,6 @@ def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
     return room
 
 
-COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
-  WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
-MOST = 2**62  # more than a wallet holds, in millionths
-TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
-SPENT = """INSERT INTO analytics_walletentry
-    (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
-  SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
-
-
 def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str]) -> dict[int, int]:
     """Take what the batch spends from its wallets, except from those of the `stale` accounts.
 
@@ -246,5 +242,5 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
 
 def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
     """Return what can be spent from the wallet if it covers the total until that time; None if it needs more work."""
-    row = cursor.execute(COVERED, [min(total, MOST), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
+    row = cursor.execute(COVERED, [min(total, UNLIMITED), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
     return None if row is None else int(row[0])

@@ -67,7 +67,7 @@ CHARGES = """charge AS MATERIALIZED (
 # Writes ledger entries for the allowed decisions in `charge`.
 CHARGED = f"""
 , charged AS (
-  INSERT INTO analytics_ledgerentry ({LEDGER_COLUMNS})
+  INSERT INTO analytics_entry ({LEDGER_COLUMNS})
   SELECT stored.id, account_id, 'usage', amount, currency, stored.created, license, license_type, stored.id,
     content_id, requester_id, stored.created
   FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id

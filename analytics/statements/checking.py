@@ -10,12 +10,23 @@ from decimal import Decimal
 
 from django.db import connection
 from django.db.models import Exists, ExpressionWrapper, F, Model, OuterRef, Q, QuerySet, Sum
+from django.db.models.expressions import RawSQL
 from msgspec import Struct
 
 from accounts.models import Account
 from analytics.ledger.refunds import IS_REFUND, balances, charge_of
-from analytics.models import EntryType, Grant, LedgerEntry, Payment, Statement, StatementLine, Wallet, WalletEntry
-from analytics.payments.models import PaymentKind
+from analytics.models import (
+    BalanceChange,
+    Entry,
+    EntryType,
+    Grant,
+    LedgerEntry,
+    Statement,
+    StatementLine,
+    Wallet,
+    WalletEntry,
+)
+from analytics.models.entries import Side, moved_into
 from analytics.rollups.rebuild import steps
 from analytics.rollups.upserts import adapt
 from analytics.wallets.events import next_notice
@@ -142,12 +153,9 @@ def check_statements() -> Missing:
             yield from compare({key: expected}, {key: actual})
         owed[holder], credit[holder] = statement.closing, statement.credit_closing
     yield from compare(add_up(Wallet.objects.all(), "requester_id", "unit", "balance"), credit)
-    settled = Payment.objects.filter(grant__isnull=True)
-    due = add_up(LedgerEntry.objects.all(), "requester_id", "currency")
-    for kind, sign in ((PaymentKind.PAYMENT, -1), (PaymentKind.PAYOUT, 1)):
-        for debtor, amount in add_up(settled.filter(kind=kind), "requester_id", "currency").items():
-            due[debtor] = due.get(debtor, ZERO) + sign * amount
-    yield from compare(due, owed)
+    moved = RawSQL(moved_into(Side.OWED), (), AmountField())  # noqa: S611 - made of constants
+    yield from compare(add_up(Entry.objects.all(), "requester_id", "currency", moved), owed)
+    yield from compare(add_up(BalanceChange.objects.all(), "requester_id", "currency", "owed"), owed)
 
 
 def check_lines() -> Missing:

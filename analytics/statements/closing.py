@@ -11,7 +11,7 @@ from django.db.models import Min
 
 from accounts.models import Account
 from analytics.ledger.due import book_all
-from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, WalletEntry
+from analytics.models import ClosedLine, Entry, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
 from analytics.wallets.upkeep import FAILURES, check_usable, settle_possible
@@ -79,7 +79,7 @@ def lock_book(account_id: str, months: Months, until: datetime) -> StatementBook
     """Lock the account's book, creating it if needed. Returns None if the account has no month to close."""
     books = StatementBook.objects.select_for_update().filter(account_id=account_id)
     if (book := books.first()) is None:
-        booked = (LedgerEntry, Payment, WalletEntry)
+        booked = (Entry, WalletEntry)
         moments = [model._default_manager.filter(account_id=account_id).aggregate(Min("created")) for model in booked]
         first = min((one["created__min"] for one in moments if one["created__min"] is not None), default=None)
         if first is None or months.following(first) > until:

@@ -17,6 +17,9 @@ from django.db.migrations import AddConstraint, AddField, Migration, RunPython, 
 from django.db.migrations.operations.models import IndexOperation
 from django.db.migrations.state import StateApps
 
+from analytics.models.entries import KIND, Side, moved_into
+from analytics.models.revenue import EntryType
+from analytics.payments.models import PaymentKind
 from kit.storage.lock_waits import until_unlocked
 from kit.storage.row_changes import ChangeRows
 from kit.values.calendar import first_of_month, zone_named
@@ -31,14 +34,21 @@ STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, l
   credit_expired, credit_refunded, credit_closing, has_wallet, decisions, lines"""
 TABLES = {
     "accounts_account",
-    "analytics_ledgerentry",
+    "analytics_entry",
+    "analytics_ledgerentry",  # views of entries, as the next two names in earlier migrations are tables
     "analytics_payment",
     "analytics_walletentry",
     "analytics_statementbook",
     "analytics_closedstatement",
     "analytics_closedline",
 }
-NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
+NAMES = (
+    "analytics_balancechange",
+    "analytics_statement",
+    "analytics_openstatement",
+    "analytics_statementline",
+    "analytics_openline",
+)
 
 MONTH_OF = "month_of_account"  # a function that SQLite's connections have: that of kit.values.calendar.Months
 
@@ -70,39 +80,36 @@ PARTS = {
     || CASE WHEN requester_id IS NULL THEN hex(substr(account_id, 9)) ELSE printf('%016x', requester_id) END)""",
     },
 }
-# Bounds of `created` by account, for the index ledger_newest_first.
-OPEN_LINES = """
-CREATE VIEW analytics_openline AS
-SELECT {first_id} AS id, account.id AS account_id, entry.requester_id, {month} AS month, entry.currency, entry.type,
-  entry.license_id, entry.license_type, entry.content_id, sum(entry.amount) AS amount, count(*) AS entries,
-  min(entry.description) AS description, min(entry.occurred_at) AS occurred_at, min(entry.created) AS created,
-  max(entry.created) AS latest
-FROM accounts_account account
-LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-JOIN analytics_ledgerentry entry
-  ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
-GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
-  entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# Lines of the ledger, payments and changes of wallets in open months, each with its kind. No two tables share one.
-ENTRIES = """
-    SELECT account_id, requester_id, month, currency, type AS kind, amount, entries, 1 AS lines FROM analytics_openline
-    UNION ALL
-    SELECT account.id, entry.requester_id, {month}, entry.currency,
-      CASE WHEN entry.grant_id IS NULL THEN entry.kind ELSE 'credit' END, sum(entry.amount), 0, 0
-    FROM accounts_account account
-    LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN analytics_payment entry
-      ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
-    GROUP BY 1, 2, 3, 4, 5
-    UNION ALL
-    SELECT account.id, entry.requester_id, {month}, wallet.unit, entry.type, sum(entry.amount), 0, 0
-    FROM accounts_account account
-    LEFT JOIN analytics_statementbook book ON book.account_id = account.id
+# Accounts with their open months. Bounds of `created` by account are for the index ledger_newest_first.
+OPEN = "accounts_account account LEFT JOIN analytics_statementbook book ON book.account_id = account.id"
+OPEN_ENTRIES = f"""{OPEN}
+    JOIN analytics_entry entry
+      ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {{never}})"""
+OPEN_CREDIT = f"""{OPEN}
     JOIN analytics_wallet wallet ON wallet.account_id = account.id
     JOIN analytics_walletentry entry
-      ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {never})
-    GROUP BY 1, 2, 3, 4, 5"""
-CHARGES = "'license', 'fee', 'usage', 'adjustment'"
+      ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {{never}})"""
+CHARGES, SETTLEMENTS = (f"entry.type IN {tuple(kinds.values)}" for kinds in (EntryType, PaymentKind))
+OPEN_LINES = f"""
+CREATE VIEW analytics_openline AS
+SELECT {{first_id}} AS id, account.id AS account_id, entry.requester_id, {{month}} AS month, entry.currency,
+  entry.type, entry.license_id, entry.license_type, entry.content_id, sum(entry.amount) AS amount, count(*) AS entries,
+  min(entry.description) AS description, min(entry.occurred_at) AS occurred_at, min(entry.created) AS created,
+  max(entry.created) AS latest
+FROM {OPEN_ENTRIES} AND {CHARGES}
+GROUP BY account.id, entry.requester_id, {{month}}, entry.currency, entry.type, entry.license_id, entry.license_type,
+  entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""  # noqa: S608 - made of constants
+# Lines of the ledger, payments and changes of wallets in open months, each with its kind. No two tables share one.
+ENTRIES = f"""
+    SELECT account_id, requester_id, month, currency, type AS kind, amount, entries, 1 AS lines FROM analytics_openline
+    UNION ALL
+    SELECT account.id, entry.requester_id, {{month}}, entry.currency, {KIND}, sum(amount), 0, 0
+    FROM {OPEN_ENTRIES} AND {SETTLEMENTS}
+    GROUP BY 1, 2, 3, 4, 5
+    UNION ALL
+    SELECT account.id, entry.requester_id, {{month}}, wallet.unit, entry.type, sum(entry.amount), 0, 0
+    FROM {OPEN_CREDIT}
+    GROUP BY 1, 2, 3, 4, 5"""  # noqa: S608 - made of constants
 CREDIT = "'grant', 'carry', 'spend', 'expire', 'void', 'refund'"
 # Each figure of a month is a sum over kinds.
 FIGURES = {
@@ -110,11 +117,12 @@ FIGURES = {
     "fees": "sum(amount) FILTER (WHERE kind = 'fee')",
     "usage": "sum(amount) FILTER (WHERE kind = 'usage')",
     "adjustments": "sum(amount) FILTER (WHERE kind = 'adjustment')",
-    "total": f"sum(amount) FILTER (WHERE kind IN ({CHARGES}))",
+    "total": f"-sum({moved_into(Side.REVENUE, 'kind')})",
     "refunds": "-sum(amount) FILTER (WHERE kind = 'adjustment' AND amount < 0)",
     "payments": "sum(amount) FILTER (WHERE kind = 'payment')",
     "payouts": "sum(amount) FILTER (WHERE kind = 'payout')",
     "paid_for_credit": "sum(amount) FILTER (WHERE kind = 'credit')",
+    "owed": f"sum({moved_into(Side.OWED, 'kind')})",
     "granted": "sum(amount) FILTER (WHERE kind IN ('grant', 'carry'))",
     "spent": "-sum(amount) FILTER (WHERE kind = 'spend')",
     "expired": "-sum(amount) FILTER (WHERE kind IN ('expire', 'void'))",
@@ -134,7 +142,7 @@ OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS
 SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, fees,
   usage, adjustments, total, refunds, payments, payouts, paid_for_credit,
-  before + earlier + total - payments + payouts AS closing,
+  before + earlier + owed AS closing,
   credit_before + credit_earlier AS credit_opening, granted AS credit_granted, spent AS credit_spent,
   expired AS credit_expired, refunded AS credit_refunded,
   credit_before + credit_earlier + granted - spent - expired + refunded AS credit_closing,
@@ -142,7 +150,7 @@ SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before
   decisions{{count}} AS decisions, lines{{count}} AS lines
 FROM (
   SELECT figures.*, {FORMER.format("closing")} AS before, {FORMER.format("credit_closing")} AS credit_before,
-    sum(total - payments + payouts) OVER ({SAME}) - total + payments - payouts AS earlier,
+    sum(owed) OVER ({SAME}) - owed AS earlier,
     sum(granted - spent - expired + refunded) OVER ({SAME})
       - granted + spent + expired - refunded AS credit_earlier
   FROM (
@@ -160,6 +168,17 @@ STATEMENTS = f"""
 CREATE VIEW analytics_statement AS
 SELECT {STATEMENT_COLUMNS}, closed_at FROM analytics_closedstatement
 UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstatement"""  # noqa: S608
+
+BALANCE_CHANGES = f"""
+CREATE VIEW analytics_balancechange AS
+SELECT account_id, requester_id, currency, closing - opening AS owed, total AS revenue,
+  credit_closing - credit_opening AS credit
+FROM analytics_closedstatement
+UNION ALL SELECT account.id, entry.requester_id, entry.currency, sum({moved_into(Side.OWED)}),
+  -sum({moved_into(Side.REVENUE)}), 0
+FROM {OPEN_ENTRIES} GROUP BY 1, 2, 3
+UNION ALL SELECT account.id, entry.requester_id, wallet.unit, 0, 0, sum(entry.amount)
+FROM {OPEN_CREDIT} GROUP BY 1, 2, 3"""  # noqa: S608
 
 
 def add_functions(connection: BaseDatabaseWrapper, **options: object) -> None:
@@ -243,7 +262,7 @@ def make_views(using: str = "default", plan: Plan = (), **options: object) -> No
     def replace_all() -> None:
         with transaction.atomic(using=using), connection.cursor() as cursor:
             drop_all(cursor)
-            for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS):
+            for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS, BALANCE_CHANGES):
                 cursor.execute(view.format(**PARTS[connection.vendor]))
 
     until_unlocked(replace_all)

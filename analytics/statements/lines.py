@@ -32,8 +32,8 @@ def payments_of(statement: StatementFigures) -> QuerySet[Payment]:
     """Return the payments and payouts that were recorded or voided in the statement's month."""
     begin, end = month_bounds(statement)
     recorded = Q(created__gte=begin, created__lt=end)
-    return Payment.objects.select_related("void").filter(
-        recorded | Q(void__created__gte=begin, void__created__lt=end),
+    return Payment.objects.filter(
+        recorded | Q(voided_at__gte=begin, voided_at__lt=end),
         reverses=None,
         account=statement.account_id,
         requester=statement.requester_id,

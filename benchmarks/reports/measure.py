@@ -74,7 +74,7 @@ def describe_sizes(sizes: dict[str, int]) -> str:
     def mebibytes(*names: str) -> float:
         return sum(sizes[f"analytics_{name}"] for name in names) / 2**20
 
-    events, ledger = mebibytes("accessevent"), mebibytes("ledgerentry")
+    events, ledger = mebibytes("accessevent"), mebibytes("entry")
     usage, revenue = mebibytes(*USAGE), mebibytes(*REVENUE)
     return (
         f"With their indexes, the events take {events:,.0f} MiB and the ledger {ledger:,.0f} MiB; the usage rollups "

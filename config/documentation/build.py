@@ -45,12 +45,12 @@ def build(site: Path) -> int:
         staged = Path(folder)
         collect(settings.BASE_DIR, staged)
         run_zensical(staged)
-        made = staged / "site"
-        pages = finish(made)
+        built = staged / "site"
+        pages = finish(built)
         old = staged / "old"
         if site.exists():
             site.rename(old)
-        made.rename(site)
+        built.rename(site)
     return pages
 
 
@@ -86,21 +86,21 @@ def linked_files(root: Path) -> dict[Path, str]:
 
 def collect(root: Path, staged: Path) -> None:
     """Copy all sources into one folder that Zensical reads, with links that hold there."""
-    places = {path: str(path.relative_to(root / DOCS)) for path in (root / DOCS).rglob("*") if path.is_file()}
-    places |= linked_files(root)
+    targets = {path: str(path.relative_to(root / DOCS)) for path in (root / DOCS).rglob("*") if path.is_file()}
+    targets |= linked_files(root)
     shutil.copy(root / CONFIGURATION, staged)
-    for path, place in places.items():
-        copy = staged / DOCS / place
+    for path, target in targets.items():
+        copy = staged / DOCS / target
         copy.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix != ".md":
             shutil.copy(path, copy)
             continue
 
-        def moved(match: re.Match[str], path: Path = path, place: str = place) -> str:
-            target = places.get(Path(os.path.normpath(path.parent / match["path"])))
-            if target is None:
+        def moved(match: re.Match[str], path: Path = path, target: str = target) -> str:
+            linked = targets.get(Path(os.path.normpath(path.parent / match["path"])))
+            if linked is None:
                 return match["path"] + match["rest"]
-            return os.path.relpath(target, os.path.dirname(place)) + match["rest"]
+            return os.path.relpath(linked, os.path.dirname(target)) + match["rest"]
 
         copy.write_text(IS_LINK.sub(moved, path.read_text()))
 
@@ -116,17 +116,17 @@ def run_zensical(staged: Path) -> None:
         raise BuildError(f"Zensical stopped:\n{warnings}")
 
 
-def finish(made: Path) -> int:
+def finish(site: Path) -> int:
     """Add what the server needs: the hashes of inline scripts and styles, and compressed copies of every file."""
-    (made / "404.html").unlink()  # the service has its own
-    pages = sorted(made.rglob("*.html"))
+    (site / "404.html").unlink()  # the service has its own
+    pages = sorted(site.rglob("*.html"))
     scripts = {script for page in pages for script in IS_SCRIPT.findall(page.read_text())}
-    styles = {style for bundle in made.rglob("bundle.*.js") for style in IS_STYLE.findall(bundle.read_text())}
+    styles = {style for bundle in site.rglob("bundle.*.js") for style in IS_STYLE.findall(bundle.read_text())}
     if not styles:
         raise BuildError("The style of the search dialog was not found: another version of Zensical?")
     inline = {"scripts": hash_sources(scripts), "styles": hash_sources(styles)}
-    (made / "build.json").write_bytes(orjson.dumps({"sources": digest(), **inline}))
-    compress(["--quiet", str(made)])
+    (site / "build.json").write_bytes(orjson.dumps({"sources": digest(), **inline}))
+    compress(["--quiet", str(site)])
     return len(pages)
 
 

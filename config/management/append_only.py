@@ -7,11 +7,10 @@ from django.db import connection
 
 TABLES = (
     "accounts_auditentry",
-    "analytics_ledgerentry",
+    "analytics_entry",
     "analytics_closedstatement",
     "analytics_closedline",
     "analytics_walletentry",
-    "analytics_payment",
 )
 
 
@@ -27,9 +26,11 @@ def unlocking(tables: Collection[str] = TABLES) -> tuple[list[str], list[str]]:
     locked = [table for table in TABLES if table in tables]
     if connection.vendor == "postgresql":
         alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in locked]
-        return [one.format("DISABLE") for one in alter], [one.format("ENABLE") for one in alter]
-    known = {name: made for table in locked for name, made in triggers(table).items()}
-    return [f"DROP TRIGGER {name}" for name in known], list(known.values())
+        return [statement.format("DISABLE") for statement in alter], [
+            statement.format("ENABLE") for statement in alter
+        ]
+    definitions = {name: definition for table in locked for name, definition in triggers(table).items()}
+    return [f"DROP TRIGGER {name}" for name in definitions], list(definitions.values())
 
 
 @contextmanager

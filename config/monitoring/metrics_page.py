@@ -17,7 +17,7 @@ from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookDeli
 from analytics.archive.models import ArchivedMonth
 from analytics.events import partitions
 from analytics.events.partitions import month_after
-from analytics.models import AccessEvent, LedgerEntry, RecentUsage
+from analytics.models import AccessEvent, Entry, RecentUsage
 from kit.http.middleware import TrustedProxies, get_client_address
 from kit.storage.reading import stored_now
 from kit.telemetry.metrics import BuildInfo, registry
@@ -25,6 +25,22 @@ from kit.telemetry.tables import TableSizes
 from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent counts them, every worker shows them
 from kit.version import VERSION
 from licensing.visits.models import EdgeUsage, Page
+
+# docs/reference/observability.md says what bounds each of them.
+GROWING_TABLES = (
+    AccessEvent._meta.db_table,
+    *([partitions.DEFAULT] if partitions.has_partitions() else []),
+    Entry._meta.db_table,
+    AuditEntry._meta.db_table,
+    IdempotencyRecord._meta.db_table,
+    EdgeUsage._meta.db_table,
+    Page._meta.db_table,
+    Event._meta.db_table,
+    WebhookDelivery._meta.db_table,
+    WebhookAttempt._meta.db_table,
+    RecentUsage._meta.db_table,
+)
+LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
 def database_figures() -> Iterator[Metric]:
@@ -55,23 +71,7 @@ def archived_until() -> datetime | None:
     return None if month is None else month_after(datetime(month.year, month.month, 1, tzinfo=UTC))
 
 
-# docs/reference/observability.md says what bounds each of them.
-GROWING_TABLES = (
-    AccessEvent._meta.db_table,
-    *([partitions.DEFAULT] if partitions.has_partitions() else []),
-    LedgerEntry._meta.db_table,
-    AuditEntry._meta.db_table,
-    IdempotencyRecord._meta.db_table,
-    EdgeUsage._meta.db_table,
-    Page._meta.db_table,
-    Event._meta.db_table,
-    WebhookDelivery._meta.db_table,
-    WebhookAttempt._meta.db_table,
-    RecentUsage._meta.db_table,
-)
 table_sizes = TableSizes(GROWING_TABLES, database_figures)
-
-LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
 class MetricsMiddleware:
@@ -107,6 +107,8 @@ def may_read_metrics(request: HttpRequest) -> bool:
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
     client = get_client_address(request)
     # A trusted proxy reports its client, whose address then counts.
-    known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
-    forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
+    names_client = "X-Forwarded-For" in request.headers and TrustedProxies().include(
+        request.META.get("REMOTE_ADDR", "")
+    )
+    forwarded = not names_client and any(name in request.headers for name in LEFT_BY_PROXIES)
     return client is not None and client.is_loopback and not forwarded

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 SMALL = 64 * 1024
 FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-MOST_ON_DISK = 8  # concurrent operator uploads per process
+MAX_ON_DISK = 8  # concurrent operator uploads per process
 BODYLESS = (204, 304)
 broken_replies = Counter(
     "licensing_broken_replies", "Exports that failed while they were sent; the client sees an incomplete transfer."
@@ -108,7 +108,7 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
     most, too_large = limit_of_form(path)
     if (declared_length(scope) or 0) > most:
         raise too_large
-    if on_disk >= MOST_ON_DISK:
+    if on_disk >= MAX_ON_DISK:
         raise ServiceUnavailable("As many uploads as this service takes at a time are under way.", retry_after=5)
     on_disk += 1
     file = None
@@ -182,17 +182,17 @@ class Exchange:
 
     def stream(self, reply: Iterable[bytes]) -> None:
         """Send a reply in chunks. Raises BrokenReply."""
-        self.tell(self.head())
+        self.send_message(self.head())
         sent = 0
         try:
             for chunk in reply:
-                self.tell({"type": "http.response.body", "body": chunk, "more_body": True})
+                self.send_message({"type": "http.response.body", "body": chunk, "more_body": True})
                 sent += len(chunk)
         except Exception as error:
             broken_replies.add(broken_replies.place())
             request_id = dict(self.headers).get(b"x-request-id", b"-").decode("latin-1")
             raise BrokenReply(self.scope, sent, request_id) from error
-        self.tell({"type": "http.response.body", "body": b""})
+        self.send_message({"type": "http.response.body", "body": b""})
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[..., None]:
         self.status = int(status.partition(" ")[0])
@@ -205,7 +205,7 @@ class Exchange:
     def head(self) -> MutableMapping[str, Any]:
         return {"type": "http.response.start", "status": self.status, "headers": self.headers}
 
-    def tell(self, message: MutableMapping[str, Any]) -> None:
+    def send_message(self, message: MutableMapping[str, Any]) -> None:
         """Send a message and wait until the client has read enough of the previous ones."""
         asyncio.run_coroutine_threadsafe(self.send(message), self.loop).result()  # type: ignore[arg-type]
 

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from config.server import requests
 from config.server.connections import Wait, Watch, get_connections
 from config.server.refusals import cut_short, no_room, refusal, unreadable
-from config.server.requests import IS_PLAIN_PATH, MAX_HEAD_BYTES, PARSED_AT_ONCE, Cycle, WholeRequest, is_connected
+from config.server.requests import MAX_HEAD_BYTES, PARSED_AT_ONCE, Cycle, WholeRequest, is_connected, match_plain_path
 from config.server.stopping import StoppingProtocol
 from kit.http.errors import ApiError, InvalidRequest
 
@@ -176,7 +176,7 @@ class BoundedProtocol(StoppingProtocol):
             self.stand_in = requests.build_stand_in(self.headers, codings) if upgrade else b""
         self.stage = BODY
         self.may_come_whole = (
-            IS_PLAIN_PATH(self.url) is not None
+            match_plain_path(self.url) is not None
             and (self.cycle is None or self.cycle.response_complete)  # pipelined requests wait for their turn
             and not self.expect_100_continue
             and not upgrade

@@ -29,12 +29,12 @@ HASH = ord("#")  # searching for bytes takes ten times as long
 MAX_HOST = LIMITS[b"host"].most
 VERSIONS = frozenset({"1.0", "1.1"})
 # A name or address, and a port (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
-IS_HOST = re.compile(rb"([A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?").fullmatch
-IS_URL = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL).fullmatch
+match_host = re.compile(rb"([A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?").fullmatch
+match_url = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL).fullmatch
 TARGET_TOO_LONG = f"The path and query may have up to {MAX_TARGET:,} bytes."
 TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
 MAX_WHOLE_BYTES = 16 * 1024
-IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # no escapes, no query
+match_plain_path = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # no escapes, no query
 
 
 def is_connected(transport: Transport) -> bool:
@@ -44,9 +44,9 @@ def is_connected(transport: Transport) -> bool:
     """
     if transport.is_closing():
         return False
-    asked = poll()
-    asked.register(transport.get_extra_info("socket").fileno(), POLLRDHUP | POLLHUP | POLLERR)
-    return not asked.poll(0)
+    poller = poll()
+    poller.register(transport.get_extra_info("socket").fileno(), POLLRDHUP | POLLHUP | POLLERR)
+    return not poller.poll(0)
 
 
 class Cycle(RequestResponseCycle):
@@ -77,8 +77,8 @@ class WholeRequest(Cycle):
         self.scope["method"] = protocol.parser.get_method().decode("ascii")
         self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = path, protocol.url, b""
         is_awaited = partial(is_connected, protocol.transport)
-        told: Any = {"body": body, "respond": self.respond, "is_awaited": is_awaited}
-        self.scope["extensions"] = told
+        extensions: Any = {"body": body, "respond": self.respond, "is_awaited": is_awaited}
+        self.scope["extensions"] = extensions
         self.body: Any = body
         self.transport, self.flow, self.logger = protocol.transport, protocol.flow, protocol.logger
         self.default_headers = protocol.server_state.default_headers
@@ -152,12 +152,12 @@ def read_target(target: bytes, http_version: str, hosts: list[bytes], headers: H
 
 @lru_cache(maxsize=1_000)
 def is_host(value: bytes) -> bool:
-    return IS_HOST(value) is not None
+    return match_host(value) is not None
 
 
 def split_url(target: bytes) -> tuple[bytes, bytes]:
     """Return a URL's path and query, and its host with port. Raises InvalidRequest for any other target."""
-    match = IS_URL(target)
+    match = match_url(target)
     if match is None:
         raise InvalidRequest("The target of a request must be a path, or an http URL.")
     path = match[2]

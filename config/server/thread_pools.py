@@ -20,11 +20,11 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send
 from kit.http.errors import ApiError, RateLimitExceeded, ServiceUnavailable
 from kit.telemetry.metrics import Counter as CountedPlaces
 
-MOST_WAITING = 500  # waiting requests per caller
-MOST_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
-MOST_BYTES_OF_ALL = 64 * 1024 * 1024
+MAX_WAITING = 500  # waiting requests per caller
+MAX_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
+MAX_BYTES_IN_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
-LONGEST_REST = 1.0  # seconds
+MAX_REST = 1.0  # seconds
 QUICK = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
 
 ACCOUNT = "account:"  # prefix of callers that are accounts
@@ -73,7 +73,7 @@ class Threads:
         share: int,
         strangers_share: int | None = None,
         patience: float,
-        most_waiting: int = MOST_WAITING,
+        most_waiting: int = MAX_WAITING,
         rest: float = 0,
     ) -> None:
         self.wsgi, self.pool, self.count, self.share = wsgi, pool, count, share
@@ -135,9 +135,9 @@ class Threads:
         return self.running[caller] < share
 
     def line_up(self, caller: str, size: int) -> Waiting:
-        if len(self.waiting.get(caller, ())) >= self.most_waiting or self.bytes_waiting[caller] + size > MOST_BYTES:
+        if len(self.waiting.get(caller, ())) >= self.most_waiting or self.bytes_waiting[caller] + size > MAX_BYTES:
             raise self.refusal(429)
-        if self.bytes_waiting.total() + size > MOST_BYTES_OF_ALL:
+        if self.bytes_waiting.total() + size > MAX_BYTES_IN_ALL:
             raise self.refusal(503)
         mine = Waiting(size)
         self.waiting.setdefault(caller, deque()).append(mine)
@@ -152,7 +152,7 @@ class Threads:
     def end_turn(self, caller: str, exchange: Exchange, work: Future[bytes | None]) -> None:
         """Return the thread of a request after its rest."""
         rest = self.rest * max(exchange.used - QUICK, 0)
-        exchange.loop.call_later(min(rest, LONGEST_REST), self.leave, caller)
+        exchange.loop.call_later(min(rest, MAX_REST), self.leave, caller)
 
     def leave(self, caller: str) -> None:
         """Return a thread and pass it to the next waiting caller below its share."""

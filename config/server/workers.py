@@ -18,7 +18,7 @@ from kit.telemetry.workers import worker_deaths
 logger = logging.getLogger(__name__)
 
 QUICK_SECONDS = 60.0  # a worker that dies sooner is started again after a pause
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 
 
 class Workers(Multiprocess):
@@ -74,8 +74,8 @@ class Workers(Multiprocess):
         try:
             self.processes[index] = self.start_worker(type(dead))
         except OSError as error:
-            logger.warning("No worker can be started: %s. The next attempt is in %g s.", error, LONGEST_PAUSE)
-            self.restarts[dead] = now + LONGEST_PAUSE
+            logger.warning("No worker can be started: %s. The next attempt is in %g s.", error, MAX_PAUSE)
+            self.restarts[dead] = now + MAX_PAUSE
         else:
             del self.restarts[dead]
 
@@ -114,8 +114,8 @@ def pause_after(quick_deaths: int) -> float:
     """Return the seconds to wait before the next start: none at first, then 1, 2, 4 and so on."""
     if quick_deaths < 2:
         return 0.0
-    doublings = min(quick_deaths - 2, 10)  # LONGEST_PAUSE is reached sooner
-    return min(2.0**doublings, LONGEST_PAUSE)
+    doublings = min(quick_deaths - 2, 10)  # MAX_PAUSE is reached sooner
+    return min(2.0**doublings, MAX_PAUSE)
 
 
 def cause_of_death(exit_code: int | None) -> str:

@@ -29,17 +29,17 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema without null, for a field that is never null in responses."""
     for union in {"anyOf", "oneOf"} & schema.keys():
-        return {**schema, union: [one for one in schema[union] if one != {"type": "null"}]}
+        return {**schema, union: [alternative for alternative in schema[union] if alternative != {"type": "null"}]}
     if isinstance(schema.get("type", ""), str):
         return schema
-    return {**schema, "type": next(one for one in schema["type"] if one != "null")}
+    return {**schema, "type": next(name for name in schema["type"] if name != "null")}
 
 
-def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the values of each enumeration; `named` maps names to dotted paths of enums, choices or sequences."""
+def enumerations(paths: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of each enumeration; `paths` maps names to dotted paths of enums, choices or sequences."""
     return {
-        name: [str(one[0] if isinstance(one, tuple) else one) for one in import_string(path)]
-        for name, path in named.items()
+        name: [str(choice[0] if isinstance(choice, tuple) else choice) for choice in import_string(path)]
+        for name, path in paths.items()
     }
 
 
@@ -81,22 +81,22 @@ class Components:
             return [self.hoisted(member) for member in value]
         if not isinstance(value, dict):
             return value
-        made = {name: self.member(name, member) for name, member in value.items() if name not in DROPPED}
-        if isinstance(made.get("pattern"), str):
+        members = {name: self.member(name, member) for name, member in value.items() if name not in DROPPED}
+        if isinstance(members.get("pattern"), str):
             # in Python `$` also matches before a final newline, in ECMAScript not
-            made["pattern"] = made["pattern"].replace(r"\Z", "$")
+            members["pattern"] = members["pattern"].replace(r"\Z", "$")
         if COMPONENT in value:
-            self.schemas.setdefault(value[COMPONENT], made)
+            self.schemas.setdefault(value[COMPONENT], members)
             return reference(value[COMPONENT])
-        if isinstance(made.get("enum"), list):
-            return self.named_enumeration(made)
-        if {} in made.get("oneOf", ()):  # `{}` allows any value, including null
-            del made["oneOf"]
+        if isinstance(members.get("enum"), list):
+            return self.named_enumeration(members)
+        if {} in members.get("oneOf", ()):  # `{}` allows any value, including null
+            del members["oneOf"]
         for composed in ("allOf", "oneOf"):
-            match made.get(composed):
+            match members.get(composed):
                 case [{"$ref": target}]:  # OpenAPI 3.0 did not allow siblings of `$ref`
-                    return {**{name: said for name, said in made.items() if name != composed}, "$ref": target}
-        return made
+                    return {**{name: member for name, member in members.items() if name != composed}, "$ref": target}
+        return members
 
     def member(self, name: str, value: Any) -> Any:
         if name == "properties":  # property names are not keywords
@@ -110,7 +110,7 @@ class Components:
             return schema
         type_ = "string" if isinstance(values[0], str) else "integer"
         self.schemas.setdefault(name, {"type": type_, "enum": values})
-        rest = {word: said for word, said in schema.items() if word not in ("type", "enum")}
+        rest = {word: member for word, member in schema.items() if word not in ("type", "enum")}
         return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}
 
 

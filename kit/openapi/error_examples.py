@@ -76,5 +76,5 @@ def error_example(error: type[ApiError]) -> dict[str, object]:
     if error.example is None:
         raise ValueError(f"{error.__name__} has no example.")
     message, *rest = error.example.items()
-    shown = [("code", error.code), message, ("type", error.type), ("docUrl", doc_url(error.code)), *rest]
-    return {"error": dict(shown)}
+    members = [("code", error.code), message, ("type", error.type), ("docUrl", doc_url(error.code)), *rest]
+    return {"error": dict(members)}

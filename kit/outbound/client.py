@@ -24,8 +24,12 @@ import httpcore
 from kit.outbound.destinations import Address, DestinationRefused, as_address, check_address, check_url
 
 HEAD_BYTES = 16 * 1024  # for a reply's head, including preceding 1xx responses
-LEAST_PIECES = 256
+MIN_PIECES = 256
 BYTES_A_PIECE = 512  # average for a long body; TCP segments carry twice as much
+SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
+MAX_BYTES = 64 * 1024  # limit of a reply's body
+LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
+MAX_ADDRESSES = 4  # addresses to try per name
 
 
 class AllowanceSpent(Exception):
@@ -41,7 +45,7 @@ class Allowance:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self.pieces = LEAST_PIECES + most_bytes // BYTES_A_PIECE
+        self.pieces = MIN_PIECES + most_bytes // BYTES_A_PIECE
         self.bytes = HEAD_BYTES
 
     def begin_body(self) -> None:
@@ -85,10 +89,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
 if find_spec("sniffio") is None:
     cast(dict[str, Any], sys.modules)["sniffio"] = None
 
-SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
-MOST_BYTES = 64 * 1024  # limit of a reply's body
-LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
-MOST_TRIED = 4  # addresses to try per name
 Resolve = Callable[[str, int], Awaitable[list[Address]]]
 
 
@@ -145,7 +145,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         for address in addresses:
             check_address(address, allow_private=self.allow_private)
         failure: Exception | None = None
-        for address in addresses[:MOST_TRIED]:
+        for address in addresses[:MAX_ADDRESSES]:
             try:
                 stream = await self.plain.connect_tcp(str(address), port, timeout, local_address, socket_options)
                 return MeteredStream(stream, self.allowance)
@@ -198,7 +198,7 @@ class Client:
         body: bytes = b"",
         *,
         seconds: float = SECONDS,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
     ) -> Reply:
         """Return the reply, whatever its status.
 

@@ -7,9 +7,9 @@ from urllib.parse import SplitResult, urlsplit
 Address = IPv4Address | IPv6Address
 
 HTTPS_PORT = 443
-IS_NAME = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_-])?").fullmatch
+match_dns_name = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_-])?").fullmatch
 # Resolvers read a host whose last label is a number as an address: 127.1, 0x7f.1, 0177.0.0.1, 2130706433.
-IS_ADDRESS_IN_DISGUISE = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)").fullmatch
+match_disguised_address = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)").fullmatch
 # Names that always resolve privately: RFC 6761, 6762 and 8375, and the domain ICANN reserved for private networks.
 PRIVATE_DOMAINS = ("localhost", "localdomain", "local", "internal", "home.arpa")
 # The IANA registries of special-purpose addresses (RFC 6890), and 168.63.129.16, Azure's metadata service.
@@ -87,9 +87,9 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
 
 def check_name(host: str, *, allow_private: bool = False) -> None:
     """Raise DestinationRefused if the host is not a DNS name, or is a private one without `allow_private`."""
-    if IS_ADDRESS_IN_DISGUISE(host.rstrip(".")):
+    if match_disguised_address(host.rstrip(".")):
         raise DestinationRefused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
-    if not IS_NAME(host):
+    if not match_dns_name(host):
         raise DestinationRefused("Must name a host in ASCII and without a dot at its end, or by its IP address.")
     if not allow_private and ("." not in host or any(f".{host}".endswith(f".{domain}") for domain in PRIVATE_DOMAINS)):
         raise DestinationRefused("The host must be a public name, such as hooks.example.com.")

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.http.errors import ValidationFailed
-from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
+from kit.values.metadata import KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT, match_key
 from kit.values.shown import shown, such_as
 
 EXAMPLE = {"country": "DE", "seats": 25}
@@ -28,7 +28,7 @@ SCHEMA: dict[str, object] = {
 
 def validate_entry(name: str, value: object) -> object:
     """Return the value of a key; None removes the key. Raises DRF's ValidationError."""
-    if not IS_KEY(name):
+    if not match_key(name):
         raise serializers.ValidationError(KEY_RULE)
     if isinstance(value, str) and len(value) > MAX_TEXT:
         raise serializers.ValidationError(f"Must have at most {MAX_TEXT} characters.")

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from kit.http.rendering import render_json
 
-IS_OWN_ID = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
+match_own_id = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
 REMOVED = "[removed]"
 # shorter settings, such as the password "licensing" of a trial, would otherwise vanish from every line
 SHORTEST_SECRET = 8
@@ -37,13 +37,13 @@ ENDS_USER = re.compile(r"[:/@]")
 @lru_cache(maxsize=1)
 def own_secrets() -> tuple[str, ...]:
     """Return the secrets in this installation's settings, longest first."""
-    databases = [str(one.get("PASSWORD") or "") for one in settings.DATABASES.values()]
+    databases = [str(database.get("PASSWORD") or "") for database in settings.DATABASES.values()]
     redis = passwords_in(settings.REDIS_URL)
     peppers = {settings.API_KEY_PEPPER_TEXT, *settings.FORMER_PEPPER_TEXTS}
     for pepper in (settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS):
         peppers |= {pepper.hex(), repr(pepper)[2:-1]}
-    own = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
-    texts = {*own, *databases, *redis, *map(unquote, redis), *peppers}
+    secrets = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
+    texts = {*secrets, *databases, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in texts if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
@@ -69,33 +69,33 @@ def without_secrets(text: str) -> str:
 def without_password(word: re.Match[str]) -> str:
     """Remove the password of a URL, up to its last `@`. A password may have any characters but blanks."""
     text = word[0]
-    last, place = text.rfind("@"), text.find("://")
-    while 0 <= place < last:
-        end = ENDS_USER.search(text, place + 3)
+    last, position = text.rfind("@"), text.find("://")
+    while 0 <= position < last:
+        end = ENDS_USER.search(text, position + 3)
         if end is not None and end[0] == ":" and end.start() + 1 < last:
             return f"{text[: end.start()]}:{REMOVED}{text[last:]}"
-        place = text.find("://", place + 3)
+        position = text.find("://", position + 3)
     return text
 
 
 def without_tokens(dotted: re.Match[str]) -> str:
     """Remove JSON Web Tokens, which are three parts with dots between, from a text without blanks."""
-    parts, kept, place = dotted[0].split("."), [], 0
-    while place < len(parts):
-        begin = JSON_WEB_TOKEN.search(parts[place])
-        if begin is not None and len(parts) > place + 2 and parts[place + 1] and parts[place + 2]:
-            kept.append(parts[place][: begin.start()] + REMOVED)
-            place += 3
+    parts, kept_parts, index = dotted[0].split("."), [], 0
+    while index < len(parts):
+        begin = JSON_WEB_TOKEN.search(parts[index])
+        if begin is not None and len(parts) > index + 2 and parts[index + 1] and parts[index + 2]:
+            kept_parts.append(parts[index][: begin.start()] + REMOVED)
+            index += 3
         else:
-            kept.append(parts[place])
-            place += 1
-    return ".".join(kept)
+            kept_parts.append(parts[index])
+            index += 1
+    return ".".join(kept_parts)
 
 
 def shown_id(record: logging.LogRecord) -> str:
     """Return the record's request id, cleaned if a client chose it."""
     text = getattr(record, "request_id", "-")
-    return text if IS_OWN_ID(text) else without_secrets(text)
+    return text if match_own_id(text) else without_secrets(text)
 
 
 class Lines(logging.Formatter):

@@ -27,7 +27,10 @@ from prometheus_client.utils import floatToGoString
 
 from kit.telemetry.reserved_files import report, reserve
 
-LEAST = {"process_start_time_seconds", "process_max_fds"}  # others are added up
+MINIMA = {"process_start_time_seconds", "process_max_fds"}  # others are added up
+SUFFIX = ".cells"
+M = TypeVar("M", bound=Metric)
+S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
 
 class Workers(Collector):
@@ -41,22 +44,18 @@ class Workers(Collector):
         for number in self.numbers:
             collector = ProcessCollector(pid=partial(int, number), registry=CollectorRegistry())
             for metric in collector.collect():
-                if (known := merged.get(metric.name)) is None:
+                if (former := merged.get(metric.name)) is None:
                     merged[metric.name] = metric
                 else:
-                    add(known, metric)
+                    add(former, metric)
         yield from merged.values()
 
 
-def add(known: Metric, other: Metric) -> None:
-    [one], [two] = known.samples, other.samples
-    value = min(one.value, two.value) if known.name in LEAST else one.value + two.value
-    known.samples = [one._replace(value=value)]
+def add(total: Metric, other: Metric) -> None:
+    values = [sample.value for sample in (*total.samples, *other.samples)]  # one each
+    value = min(values) if total.name in MINIMA else sum(values)
+    total.samples = [total.samples[0]._replace(value=value)]
 
-
-SUFFIX = ".cells"
-M = TypeVar("M", bound=Metric)
-S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
 disable_created_metrics()  # they add a line with the start time to each series
 
@@ -64,8 +63,8 @@ disable_created_metrics()  # they add a line with the start time to each series
 class Cells(Protocol):
     """An array of numbers, in a list or in mapped memory."""
 
-    def __getitem__(self, place: int, /) -> float: ...
-    def __setitem__(self, place: int, number: float, /) -> None: ...
+    def __getitem__(self, index: int, /) -> float: ...
+    def __setitem__(self, index: int, number: float, /) -> None: ...
     def __iter__(self) -> Iterator[float]: ...
     def __len__(self) -> int: ...
 
@@ -91,9 +90,9 @@ class Family(Collector, Generic[M]):
     def place(self, *labels: str) -> int:
         return self.series.index(labels) * self.width
 
-    def add(self, place: int, amount: float = 1) -> None:
+    def add(self, index: int, amount: float = 1) -> None:
         with self.lock:
-            self.values[place] += amount
+            self.values[index] += amount
 
     def collect(self) -> Iterator[Metric]:
         metric = self.metric()
@@ -161,15 +160,15 @@ class Histogram(Family[HistogramMetricFamily]):
         self.sum_at = len(self.bounds) + 1
         super().__init__(name, text, width=self.sum_at + 1, **labels)
 
-    def observe(self, place: int, value: float) -> None:
+    def observe(self, index: int, value: float) -> None:
         """Record a value. Event loop only; threads use `observe_in_thread`."""
         values = self.values
-        values[place + bisect_left(self.bounds, value)] += 1
-        values[place + self.sum_at] += value
+        values[index + bisect_left(self.bounds, value)] += 1
+        values[index + self.sum_at] += value
 
-    def observe_in_thread(self, place: int, value: float) -> None:
+    def observe_in_thread(self, index: int, value: float) -> None:
         with self.lock:
-            self.observe(place, value)
+            self.observe(index, value)
 
     def metric(self) -> HistogramMetricFamily:
         return HistogramMetricFamily(self.name, self.text, labels=self.labels)

@@ -40,8 +40,8 @@ REFUSED_AT = {way: {int(status): refused.place(way, status) for status in REFUSA
 @lru_cache(maxsize=1000)
 def route_template(route: str) -> str:
     """Convert a Django route such as `v1/content/<str:id>`, or its regular expression, to `/v1/content/{id}`."""
-    named = re.sub(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)", r"{\1}", route)
-    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", named).replace("^", "").replace("$", "")
+    template = re.sub(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)", r"{\1}", route)
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", template).replace("^", "").replace("$", "")
 
 
 def request_route(request: HttpRequest) -> str:

@@ -37,8 +37,8 @@ def round_half_even(amount: Decimal, step: Decimal) -> Decimal:
 def in_places(amount: Decimal, currency: str) -> str:
     """Format the exact amount with at least the currency's decimal places, as in `1,234.50`."""
     exponent = amount.normalize(WIDE).as_tuple().exponent
-    places = max(MINOR_UNITS.get(currency, 2), -exponent if isinstance(exponent, int) else 0)
-    return f"{amount:,.{places}f}"
+    decimal_places = max(MINOR_UNITS.get(currency, 2), -exponent if isinstance(exponent, int) else 0)
+    return f"{amount:,.{decimal_places}f}"
 
 
 def in_full(amount: Decimal, currency: str) -> str:

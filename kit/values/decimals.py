@@ -9,7 +9,7 @@ import orjson
 PLACES = 6
 MAX_DIGITS = 60  # of a text; more are refused before they are converted
 LARGEST = 10**12  # limit of one amount, in units of the currency
-IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
+match_decimal = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
 MILLIONTH = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=60, traps=[Inexact, InvalidOperation])
 WIDE = Context(prec=60)  # Decimal's default of 28 digits would silently round sums and long literals
@@ -36,7 +36,7 @@ def parse_amount(value: object) -> Decimal:
     """
     if isinstance(value, str) and len(value) - value.count("-") - value.count(".") > MAX_DIGITS:
         raise ValueError(f"Must have at most {MAX_DIGITS} digits.")
-    if isinstance(value, str) and IS_DECIMAL(value):
+    if isinstance(value, str) and match_decimal(value):
         value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError('Must be a number or a decimal in a string, such as "0.10".')  # noqa: TRY004 - told to callers

@@ -62,7 +62,7 @@ class Faults:
     """
 
     def __init__(self) -> None:
-        self.found: list[Fault] = []
+        self.collected: list[Fault] = []
 
     def __enter__(self) -> Self:
         return self
@@ -77,24 +77,24 @@ class Faults:
         if not ok:
             self.add(Fault(path, message, kind))
 
-    def expect_known(self, given: Iterable[str], known: Collection[str], path: str = "") -> None:
+    def expect_known(self, names: Iterable[str], known_names: Collection[str], path: str = "") -> None:
         """Record the given fields that are not known, the first ones with a hint."""
-        unknown = [name for name in given if name not in known]
+        unknown = [name for name in names if name not in known_names]
         if not unknown:
             return
-        for name, hint in field_hints(unknown, known).items():
+        for name, hint in field_hints(unknown, known_names).items():
             self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:
         """Record a fault. Raises the first one, with all others, once there are MAX_FAULTS."""
-        self.found += fault.all()
-        if len(self.found) >= MAX_FAULTS:
+        self.collected += fault.all()
+        if len(self.collected) >= MAX_FAULTS:
             self.raise_first()
 
     def raise_first(self) -> None:
         """Raise the first fault, with all others, if there is one."""
-        if self.found:
-            first, *rest = self.found[:MAX_FAULTS]
+        if self.collected:
+            first, *rest = self.collected[:MAX_FAULTS]
             first.further = rest
             raise first
 

@@ -13,7 +13,7 @@ MAX_HOST = 253
 MAX_HEADER = MAX_HOST + 10  # with a port and white space
 HOST_RULE = "Must be a host name such as news.example, without scheme, port and path."
 HOST_PATTERN = r"^[^\s/:?#@]+$"  # for schemas; includes names in other scripts
-IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
+match_host = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
 PUNYCODE = "xn--"  # begins a label in another script
 JOINERS = "\u200c\u200d"  # allowed only where they make a difference
 PORT = re.compile(r":\d{0,5}$")  # may be empty (RFC 9110, section 7.2)
@@ -30,7 +30,7 @@ def parse_host(text: str) -> str:
     except ValueError:
         raise ValueError(HOST_RULE) from None
     name = name.removesuffix(".")
-    if len(name) > MAX_HOST or not IS_HOST(name):
+    if len(name) > MAX_HOST or not match_host(name):
         raise ValueError(HOST_RULE)
     return name
 
@@ -47,8 +47,8 @@ def label_to_ascii(label: str) -> str:
     text = label.removeprefix(PUNYCODE).encode("ascii").decode("punycode") if label.startswith(PUNYCODE) else label
     idna.check_initial_combiner(text)
     idna.check_bidi(text)
-    for place, character in enumerate(text):
-        if character in JOINERS and not idna.valid_contextj(text, place):
+    for index, character in enumerate(text):
+        if character in JOINERS and not idna.valid_contextj(text, index):
             raise ValueError(label)
     if map_name(text) != text:
         raise ValueError(label)

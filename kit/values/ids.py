@@ -23,7 +23,7 @@ THREE_PAIRS = 2**30 - 1
 TRIPLES = [f"{number:03x}" for number in range(4096)]  # three hexadecimal digits, twelve bits each
 # 26 characters hold 130 bits; a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
-IS_TEXT = re.compile(TEXT).fullmatch
+match_id = re.compile(TEXT).fullmatch
 RawId = UUID | bytes  # as returned by a database
 
 
@@ -48,7 +48,7 @@ def decode(prefix: str, text: object) -> bytes | None:
     if not isinstance(text, str) or not text.startswith(f"{prefix}_"):
         return None
     digits = text[len(prefix) + 1 :]
-    if not IS_TEXT(digits):
+    if not match_id(digits):
         return None
     return int(digits.translate(FROM_CROCKFORD), 32).to_bytes(16)
 

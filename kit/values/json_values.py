@@ -14,10 +14,10 @@ Rendered: TypeAlias = dict[str, object]
 Validated: TypeAlias = Mapping[str, Any]  # data that a serializer has validated
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(value: object, other: object) -> bool:
     """Return whether two JSON values are equal. Unlike in Python, `true` is not 1; `1.0` is."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(is_same(value[name], other[name]) for name in value)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(is_same, value, other))
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)

@@ -6,4 +6,4 @@ KEY_PATTERN = "[A-Za-z0-9_.-]{1,64}"
 KEY_RULE = "A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'."
 MAX_KEYS = 50
 MAX_TEXT = 500
-IS_KEY = re.compile(KEY_PATTERN).fullmatch
+match_key = re.compile(KEY_PATTERN).fullmatch

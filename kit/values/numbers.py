@@ -8,7 +8,7 @@ import orjson
 
 MAX_INTEGER = 2**31 - 1  # of an integer column
 INT64 = range(-(2**63), 2**63)
-MAY_EXCEED_INT64 = re.compile(r"\d{19}").search  # in JSON; it may also be part of a string
+search_long_digits = re.compile(r"\d{19}").search  # in JSON; it may also be part of a string
 
 
 def number(digits: str) -> int | float:
@@ -29,7 +29,7 @@ class NumbersOfTheApi(json.JSONDecoder):
         """Build nothing."""
 
     def decode(self, s: str, _w: Callable[..., object] | None = None) -> object:
-        return decode_carefully(s) if MAY_EXCEED_INT64(s) else orjson.loads(s)
+        return decode_carefully(s) if search_long_digits(s) else orjson.loads(s)
 
 
 def count_text(number: int, noun: str, plural: str = "") -> str:

@@ -26,7 +26,7 @@ MAX_KEYS = 2_000  # per request
 MAX_READINGS = 2_000  # of the parameters of a request
 MAX_PLAIN_PARAMETERS = 10
 PLAIN_PAIR = r"[A-Za-z0-9_~-]*(?:=[A-Za-z0-9._~=-]*)?"
-IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # a query with one reading
+match_plain_query = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # a query with one reading
 END = re.compile("#|%23")  # of the query, for some applications
 UNDERLINED = re.compile(r"[ .\[]")  # in names, PHP reads `_` instead
 
@@ -130,7 +130,7 @@ def has_one_reading(url: str) -> bool:
     """Whether every origin reads the path in the same way, and the query with at most MAX_PLAIN_PARAMETERS."""
     parts = urlsplit(url)
     is_short = parts.query.count("&") < MAX_PLAIN_PARAMETERS
-    return is_short and IS_PLAIN(parts.query) is not None and read_once(parts.path) is not None
+    return is_short and match_plain_query(parts.query) is not None and read_once(parts.path) is not None
 
 
 def with_https(url: str) -> str:
@@ -195,7 +195,7 @@ def read_query(query: str) -> Query:
     if query.count("&") + query.count(";") >= MAX_PARAMETERS:
         return TOO_LONG
     usual = set(query_pairs(query))
-    if IS_PLAIN(query):
+    if match_plain_query(query):
         return Query(frozenset(usual), pairs_with_one_value(usual, usual), True)
     pieces = query.split("&")
     read_as: dict[str, set[tuple[str, str]]] = {}

@@ -68,10 +68,10 @@ def follow(texts: Iterable[str], steps: Iterable[Step]) -> list[str]:
     waiting = list(reached)
     for text in waiting:
         for step in steps:
-            made = step(text)
-            if made not in reached:
-                reached[made] = None
-                waiting.append(made)
+            next_text = step(text)
+            if next_text not in reached:
+                reached[next_text] = None
+                waiting.append(next_text)
                 if len(waiting) > MAX_TEXTS:
                     return waiting
     return waiting
@@ -111,14 +111,14 @@ def resolve_unmerged(text: str) -> str:
 
 
 def join_segments(segments: list[str], without: tuple[str, ...]) -> str:
-    kept: list[str] = []
+    remaining: list[str] = []
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del remaining[-1:]
         elif segment not in without:
-            kept.append(segment)
-    is_folder = bool(kept) and segments[-1] in ("", ".", "..") and kept[-1] != ""
-    return "/" + "/".join(kept) + ("/" if is_folder else "")
+            remaining.append(segment)
+    is_folder = bool(remaining) and segments[-1] in ("", ".", "..") and remaining[-1] != ""
+    return "/" + "/".join(remaining) + ("/" if is_folder else "")
 
 
 def slashes(text: str) -> str:

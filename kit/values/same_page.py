@@ -35,8 +35,10 @@ class SamePage:
         scheme, _, rest = address.partition("://")
         host, _, path = rest.partition("/")
         if self.parameters is not None:
-            given = [(unquote_plus(part.partition("=")[0]), part) for part in query.split("&")]
-            query = "&".join(part for name, part in sorted(given, key=lambda one: one[0]) if self.counts(name))
+            parameters = [(unquote_plus(part.partition("=")[0]), part) for part in query.split("&")]
+            query = "&".join(
+                part for name, part in sorted(parameters, key=lambda parameter: parameter[0]) if self.counts(name)
+            )
         return f"{scheme}://{host}{self.path(f'/{path}')}?{query}"
 
     def path(self, path: str) -> str:

@@ -39,9 +39,9 @@ def field_hints(unknown: Iterable[str], fields: Iterable[str]) -> dict[str, str]
 
     The first MAX_SUGGESTIONS suggest a similar field. The first one without a similar field lists all fields.
     """
-    known, hints, listed = list(fields), {}, False
+    names, hints, listed = list(fields), {}, False
     for index, name in enumerate(unknown):
-        hints[name] = did_you_mean(name, known) if index < MAX_SUGGESTIONS else ""
-        if not hints[name] and known and not listed:
-            hints[name], listed = f" Fields: {', '.join(known)}.", True
+        hints[name] = did_you_mean(name, names) if index < MAX_SUGGESTIONS else ""
+        if not hints[name] and names and not listed:
+            hints[name], listed = f" Fields: {', '.join(names)}.", True
     return hints

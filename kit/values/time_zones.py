@@ -25,7 +25,7 @@ def near_zone(value: object) -> str:
     """Return a sentence with the zone whose name is nearest; empty if none is near."""
     if not isinstance(value, str) or len(value) > 100:
         return ""
-    known = {name.lower(): name for name in sorted(zone_names())}
-    known |= {name.rpartition("/")[2]: full for name, full in known.items() if full.startswith(CONTINENTS)}
-    near = get_close_matches(value.lower().replace(" ", "_"), known, 1, 0.8)
-    return f" Did you mean {known[near[0]]}?" if near else ""
+    full_names = {name.lower(): name for name in sorted(zone_names())}
+    full_names |= {name.rpartition("/")[2]: full for name, full in full_names.items() if full.startswith(CONTINENTS)}
+    near = get_close_matches(value.lower().replace(" ", "_"), full_names, 1, 0.8)
+    return f" Did you mean {full_names[near[0]]}?" if near else ""

@@ -10,9 +10,9 @@ from kit.values.shown import MAX_SHOWN
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
-LEAP_SECOND = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:59:)60(?:\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})").fullmatch
-HAS_LOST_PLUS = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
+match_date = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+match_leap_second = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:59:)60(?:\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})").fullmatch
+match_lost_plus = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
 # A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.
 MOMENT_SCHEMA: dict[str, object] = {
     "type": "string",
@@ -35,7 +35,7 @@ def render_timestamp(moment: datetime | None) -> str | None:
 
 def parse_date(text: str) -> date:
     """Parse `YYYY-MM-DD`. Raises ValueError."""
-    if not IS_DATE(text):
+    if not match_date(text):
         raise ValueError(f"Must be a date such as 2026-01-31, not {text[:MAX_SHOWN]!r}.")
     try:
         return date.fromisoformat(text)
@@ -45,7 +45,7 @@ def parse_date(text: str) -> date:
 
 def parse_day_end(text: str) -> datetime:
     """Parse a timestamp; for a date, return its last microsecond in UTC. Raises ValueError."""
-    if IS_DATE(text):
+    if match_date(text):
         return datetime.combine(parse_date(text), datetime.max.time(), UTC)
     return parse_timestamp(text)
 
@@ -55,16 +55,16 @@ def parse_timestamp(text: str) -> datetime:
 
     RFC 3339 also allows `t` and `z`, and leap seconds: 23:59:60 UTC is read as the second after it.
     """
-    if IS_DATE(text):
+    if match_date(text):
         return datetime.combine(parse_date(text), datetime.min.time(), UTC)
     try:
-        if (leap := LEAP_SECOND(text)) is not None:
+        if (leap := match_leap_second(text)) is not None:
             return after_leap_second(f"{leap[1]}59{leap[2]}")
         moment = datetime.fromisoformat(text.upper())
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        if HAS_LOST_PLUS(text):
+        if match_lost_plus(text):
             raise ValueError("A + in a query string means a space. Write the offset with %2B.") from None
         raise ValueError(
             "Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date such as 2026-01-31, "

@@ -20,7 +20,7 @@ SUB_DELIMITERS = "!$&'()*+,;="
 PCHAR = f"{UNRESERVED}{SUB_DELIMITERS}:@"
 
 # Most URLs are normal already, and checking that is several times faster than normalising.
-IS_NORMAL = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
+match_normal_url = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
 TO_BE_SPELLED = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
 # The character for each escape, in upper case.
 ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in range(256)}
@@ -32,7 +32,7 @@ def normalise(url: str) -> str:
 
     It always has a path and a `?`, and never userinfo, a default port or a fragment.
     """
-    if IS_NORMAL(url):
+    if match_normal_url(url):
         return url if "?" in url else f"{url}?"
     parts = urlsplit(url)
     port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
@@ -75,16 +75,16 @@ def ascii_label(label: str) -> str:
 
 def normalised_path(path: str) -> str:
     """Return a URL path without dot segments (RFC 3986 §5.2.4); `/` if it is empty."""
-    kept: list[str] = []
+    characters: list[str] = []
     *parents, last = normalise_escapes(path).removeprefix("/").split("/")
     for segment in parents:
         if segment == "..":
-            del kept[-1:]
+            del characters[-1:]
         elif segment != ".":
-            kept.append(segment)
+            characters.append(segment)
     if last == "..":
-        del kept[-1:]
-    return "/".join(["", *kept, "" if last in (".", "..") else last])
+        del characters[-1:]
+    return "/".join(["", *characters, "" if last in (".", "..") else last])
 
 
 def normalise_escapes(part: str) -> str:

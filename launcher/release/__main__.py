@@ -18,22 +18,22 @@ from launcher.release.source import Source
 
 def build(source: Source, target: Path, version: str) -> list[Path]:
     """Build every artefact into the folder. Return their paths."""
-    made = [build_archive(source, target, version), *clients.build_python(source, target)]
-    made.append(clients.build_typescript(source, target))
-    made.append(records.write_sbom(source, target))
-    made.append(records.write_notes(source, target, version))
-    return [*made, records.write_checksums(target, made)]
+    files = [build_archive(source, target, version), *clients.build_python(source, target)]
+    files.append(clients.build_typescript(source, target))
+    files.append(records.write_sbom(source, target))
+    files.append(records.write_notes(source, target, version))
+    return [*files, records.write_checksums(target, files)]
 
 
 def rehearse() -> None:
     """Build and check the current commit in a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="release-") as folder, Source.from_commit("HEAD") as source:
-        version = versions.version_of(source.folder)
+        version = versions.project_version(source.folder)
         checks.check_source(source)
-        made = build(source, Path(folder), version)
-        checks.check_packages(made)
+        files = build(source, Path(folder), version)
+        checks.check_packages(files)
         print(f"\nA release of {source.commit[:12]} would publish, as {version}:")
-        for path in made:
+        for path in files:
             print(f"  {path.stat().st_size:>12,} bytes  {path.name}")
         for obstacle in versions.obstacles(source.folder):
             print(f"Before the release: {obstacle}")
@@ -42,7 +42,7 @@ def rehearse() -> None:
 def release(target: Path) -> None:
     """Build and check the tagged commit. Raises RunError if something has to be done first."""
     with Source.from_commit("HEAD") as source:
-        version = versions.version_of(source.folder)
+        version = versions.project_version(source.folder)
         obstacles = versions.obstacles(source.folder)
         if source.tag != f"v{version}":
             obstacles.append(f"Tag the commit: git tag -a v{version} -m {version}")

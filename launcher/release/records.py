@@ -33,11 +33,11 @@ def write_sbom(source: Source, target: Path) -> Path:
 
 def write_notes(source: Source, target: Path, version: str) -> Path:
     path = target / NOTES
-    path.write_text(notes_of((source.folder / "CHANGELOG.md").read_text(), version))
+    path.write_text(release_notes((source.folder / "CHANGELOG.md").read_text(), version))
     return path
 
 
-def notes_of(changelog: str, version: str) -> str:
+def release_notes(changelog: str, version: str) -> str:
     """Return the changelog's section of a version."""
     headings = list(SECTION.finditer(changelog))
     ends = [*(heading.start() for heading in headings[1:]), len(changelog)]

@@ -13,11 +13,11 @@ PROJECTS = ("pyproject.toml", "clients/python/pyproject.toml")
 PACKAGES = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
 
 
-def version_of(folder: Path) -> str:
+def project_version(folder: Path) -> str:
     return str(tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"])
 
 
-def versions_of_clients(folder: Path) -> dict[str, str]:
+def client_versions(folder: Path) -> dict[str, str]:
     """Return the version that each client's file has."""
     versions = {name: tomllib.loads((folder / name).read_text())["project"]["version"] for name in PROJECTS[1:]}
     return versions | {name: json.loads((folder / name).read_text())["version"] for name in PACKAGES}
@@ -25,13 +25,17 @@ def versions_of_clients(folder: Path) -> dict[str, str]:
 
 def obstacles(folder: Path) -> list[str]:
     """Return what has to be done before this commit can be released."""
-    version, changelog = version_of(folder), (folder / "CHANGELOG.md").read_text()
-    found = [f"{name} has version {one}." for name, one in versions_of_clients(folder).items() if one != version]
+    version, changelog = project_version(folder), (folder / "CHANGELOG.md").read_text()
+    problems = [
+        f"{name} has version {client_version}."
+        for name, client_version in client_versions(folder).items()
+        if client_version != version
+    ]
     if "\n## [Unreleased]" in changelog:
-        found.append("CHANGELOG.md has unreleased changes.")
-    if found:
-        found.append("Run `python -m launcher.release prepare VERSION`, and commit.")
-    return found
+        problems.append("CHANGELOG.md has unreleased changes.")
+    if problems:
+        problems.append("Run `python -m launcher.release prepare VERSION`, and commit.")
+    return problems
 
 
 def prepare(version: str, today: date, root: Path = ROOT) -> None:

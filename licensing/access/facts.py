@@ -143,7 +143,7 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
             known = recorded[name] = value
             if fact is not None:
                 try:
-                    known = fact.parse(value, fact.place)
+                    known = fact.parse(value, fact.path)
                 except Fault as first:
                     for fault in first.all():
                         tell(path, fault.path, fault.message, body)

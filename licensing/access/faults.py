@@ -56,7 +56,7 @@ def refusal(
     walk = Walk(stand_ins)
     try:
         complete(walk.structure(fields, body, ""), walk.tell)
-        found = walk.faults.found
+        found = walk.faults.collected
     except Fault as first:  # the maximum number of faults was reached
         found = first.all()
     return ValidationFailed.from_faults(found)

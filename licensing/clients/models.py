@@ -37,10 +37,10 @@ class LicenseClient(models.Model):
         """Return the digests of the secrets that are valid now."""
         if self.revoked_at is not None:
             return []
-        known = [bytes(self.digest)]
+        digests = [bytes(self.digest)]
         if self.former_digest is not None and self.former_until is not None and now < self.former_until:
-            known.append(bytes(self.former_digest))
-        return known
+            digests.append(bytes(self.former_digest))
+        return digests
 
     def audited(self) -> dict[str, object]:
         return {

@@ -44,8 +44,8 @@ def set_secret(client: LicenseClient, seed: str | None = None) -> str:
 
 def lock(client: LicenseClient) -> LicenseClient:
     epochs.hold(client.account_id)
-    owned = LicenseClient.objects.filter(account_id=client.account_id).select_related("requester")
-    return owned.select_for_update(of=("self",)).get(pk=client.pk)
+    clients = LicenseClient.objects.filter(account_id=client.account_id).select_related("requester")
+    return clients.select_for_update(of=("self",)).get(pk=client.pk)
 
 
 @transaction.atomic
@@ -59,8 +59,8 @@ def rotate_secret(
     locked = lock(client)
     if locked.revoked_at is not None:
         raise Revoked("This client is revoked, which is final. Create another one.")
-    if seed is not None and keytext.digest(known := keytext.generate("client", seed)) == bytes(locked.digest):
-        return locked, known
+    if seed is not None and keytext.digest(secret_of_seed := keytext.generate("client", seed)) == bytes(locked.digest):
+        return locked, secret_of_seed
     before = locked.audited()
     now = timezone.now()
     locked.former_digest = bytes(locked.digest) if overlap_seconds else None
@@ -94,10 +94,10 @@ def authenticate(client_id: str, secret: str, now: datetime) -> LicenseClient | 
         return None
     digest = keytext.digest(secret)
     valid = client.digests(now)
-    if any(compare_digest(digest, known) for known in valid):
+    if any(compare_digest(digest, digest_of_client) for digest_of_client in valid):
         return client
     for former in keytext.former_digests(secret):
-        if any(compare_digest(former, known) for known in valid):
+        if any(compare_digest(former, digest_of_client) for digest_of_client in valid):
             store_anew(client, former, digest)
             return client
     return None

@@ -46,8 +46,8 @@ class LicenseClientViewSet(AccountViewSet):
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
 
-    def with_secret(self, made: tuple[LicenseClient, str], status: int) -> HttpResponse:
-        client, secret = made
+    def with_secret(self, client_and_secret: tuple[LicenseClient, str], status: int) -> HttpResponse:
+        client, secret = client_and_secret
         return self.with_tag(LicenseClientSerializer(client).data, status, once={"secret": secret})
 
     @extend_schema(summary="List licence clients", responses=LicenseClientSerializer(many=True))

@@ -11,6 +11,8 @@ from kit.rest.metadata import VALUES
 from kit.values.metadata import KEY_PATTERN, MAX_KEYS
 from kit.values.numbers import MAX_INTEGER
 
+MAX_TEXTS = 50
+
 
 class Kind(Enum):
     TEXT = auto()  # at most `maximum` characters
@@ -45,7 +47,6 @@ class Attribute:
         return {**nullable(schemas[self.kind]), **described}
 
 
-MAX_TEXTS = 50
 ATTRIBUTES = (
     Attribute("author", "author", Kind.TEXT, "Author", 255),
     Attribute("publishedAt", "published_at", Kind.DAY, "Published at"),
@@ -55,11 +56,11 @@ ATTRIBUTES = (
     ),
     Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_INTEGER),
 )
-COLUMNS = {one.name: one.column for one in ATTRIBUTES}
+COLUMNS = {attribute.name: attribute.column for attribute in ATTRIBUTES}
 
 SCHEMA: dict[str, object] = {
     "type": "object",
-    "properties": {one.name: one.schema for one in ATTRIBUTES},
+    "properties": {attribute.name: attribute.schema for attribute in ATTRIBUTES},
     "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
     "additionalProperties": {
         "anyOf": VALUES,

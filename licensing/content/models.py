@@ -16,7 +16,7 @@ from licensing.owned import OwnedManager
 from licensing.policies.facts import ContentType
 from licensing.policies.models import Policy
 
-CONTENT_TYPES = [(str(one), one.title()) for one in ContentType]
+CONTENT_TYPES = [(str(content_type), content_type.title()) for content_type in ContentType]
 
 
 class Status(models.TextChoices):
@@ -85,12 +85,12 @@ class Content(QuicklyLoaded, models.Model):
 
     @property
     def metadata(self) -> dict[str, object]:
-        shown: dict[str, object] = {}
+        fields: dict[str, object] = {}
         for attribute in ATTRIBUTES:
             value = getattr(self, attribute.column)
             if value is not None:
-                shown[attribute.name] = value.isoformat() if isinstance(value, date) else value
-        return shown | self.metadata_extra
+                fields[attribute.name] = value.isoformat() if isinstance(value, date) else value
+        return fields | self.metadata_extra
 
     def audited(self) -> dict[str, object]:
         return {

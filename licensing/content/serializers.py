@@ -45,7 +45,7 @@ class MetadataField(serializers.Field):
 
     null_is_empty = True
     example = {"author": "Ada Byron", "wordCount": 1200}
-    KNOWN = {one.name: build_field(one) for one in ATTRIBUTES}
+    KNOWN = {attribute.name: build_field(attribute) for attribute in ATTRIBUTES}
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
@@ -104,7 +104,7 @@ class ContentSerializer(StrictSerializer):
     growing = frozenset({"stats"})
 
     def to_representation(self, item: Content) -> Rendered:
-        shown = {
+        body = {
             "id": item.pk,
             "object": "content",
             "externalId": item.external_id,
@@ -119,10 +119,10 @@ class ContentSerializer(StrictSerializer):
             "updated": render_timestamp(item.updated),
         }
         if "policy" in self.context.get("expand", ()):
-            shown["policy"] = self.embedded(item.policy) if item.policy else None
+            body["policy"] = self.embedded(item.policy) if item.policy else None
         if "stats" in self.context:
-            shown["stats"] = self.context["stats"]
-        return shown
+            body["stats"] = self.context["stats"]
+        return body
 
     def embedded(self, policy: Policy) -> orjson.Fragment:
         """Return the policy's JSON, rendered once per policy on a page of items: a policy can have 64 KiB."""
@@ -130,8 +130,8 @@ class ContentSerializer(StrictSerializer):
         rendered = context.setdefault("embedded", {})
         if policy.pk not in rendered:
             hidden: frozenset[str] = self.context.get("hidden_of_policy", frozenset())
-            shown = {name: value for name, value in PolicySerializer(policy).data.items() if name not in hidden}
-            rendered[policy.pk] = orjson.Fragment(render_json(shown))
+            body = {name: value for name, value in PolicySerializer(policy).data.items() if name not in hidden}
+            rendered[policy.pk] = orjson.Fragment(render_json(body))
         return rendered[policy.pk]
 
 

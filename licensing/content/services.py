@@ -78,7 +78,9 @@ def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
 
 def keep_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
     """Return which of these policies the account has, kept from being deleted until the transaction ends."""
-    possible = [one for one in policy_ids if one is not None and ids.decode("pol", one) is not None]
+    possible = [
+        policy_id for policy_id in policy_ids if policy_id is not None and ids.decode("pol", policy_id) is not None
+    ]
     return Policy.objects.keep(account_id, possible) if possible else set()
 
 

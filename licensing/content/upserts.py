@@ -34,11 +34,11 @@ class ContentBulk(AccountBulk[Content]):
         return serializer, serializer
 
     def lock(self) -> Iterable[Content]:
-        owned = Content.objects.of(self.account_id)
-        by_id = owned.filter(pk__in={row.id for row in self.rows} - {None})
-        by_external_id = owned.filter(external_id__in={row.fields.get("external_id") for row in self.rows} - {None})
+        items = Content.objects.of(self.account_id)
+        by_id = items.filter(pk__in={row.id for row in self.rows} - {None})
+        by_external_id = items.filter(external_id__in={row.fields.get("external_id") for row in self.rows} - {None})
         keys = {*by_id.values_list("pk", flat=True), *by_external_id.values_list("pk", flat=True)}
-        return owned.filter(pk__in=keys).order_by("pk").select_for_update()
+        return items.filter(pk__in=keys).order_by("pk").select_for_update()
 
     @cached_property
     def policies(self) -> set[str]:
@@ -51,10 +51,10 @@ class ContentBulk(AccountBulk[Content]):
             raise unknown_policy(policy_id)
 
     def create(self, fields: Validated) -> Content:
-        made = Content(account_id=self.account_id, created=self.now, updated=self.now)
-        apply_content(made, prepare_new_item(fields))
-        self.note(None, made, {})
-        return made
+        item = Content(account_id=self.account_id, created=self.now, updated=self.now)
+        apply_content(item, prepare_new_item(fields))
+        self.note(None, item, {})
+        return item
 
     def change(self, item: Content, fields: Validated) -> Content:
         changed = copy(item)

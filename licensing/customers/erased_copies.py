@@ -142,10 +142,10 @@ class Copies:
             keep_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
         for revision in rows_in_order(self.holding(revisions, "rules", "tests")):
-            named = revision.rules
-            revision.rules, revision.tests = self.former.renamed(named), self.former.renamed(revision.tests)
+            rules = revision.rules
+            revision.rules, revision.tests = self.former.renamed(rules), self.former.renamed(revision.tests)
             revision.save(update_fields=["rules", "tests"])
-            move_counts(revision.policy_id, named, revision.rules)
+            move_counts(revision.policy_id, rules, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
     def redact_own_history(self) -> None:
@@ -178,8 +178,8 @@ class Copies:
         entries = AuditEntry.objects.filter(resource_id__in=keys)
         merged = self.people[0]
         if merged.merged_into_id is not None:  # some may have been the other customer's all along
-            named = entries.filter(self.names_requester("changes__requesterId__0", "changes__requesterId__1"))
-            keys = list(named.values_list("resource_id", flat=True))
+            naming_entries = entries.filter(self.names_requester("changes__requesterId__0", "changes__requesterId__1"))
+            keys = list(naming_entries.values_list("resource_id", flat=True))
             # The last change of a merged customer is the merge.
             entries = AuditEntry.objects.filter(resource_id__in=keys, created__lte=merged.updated)
         if kind == "license_client":
@@ -190,10 +190,10 @@ class Copies:
 
     def redact_history_that_names_them(self) -> None:
         """Redact entries and events that are not found by what the customers have, but by their ids in them."""
-        named = self.entries.filter(self.names_requester("changes__requesterId__1"))
-        sessions = named.filter(resource_type="portal_session")
+        naming_entries = self.entries.filter(self.names_requester("changes__requesterId__1"))
+        sessions = naming_entries.filter(resource_type="portal_session")
         self.redact_entries("portal_session", sessions, resource_title="portal session")
-        self.redact_entries("ledger_entry", named.filter(resource_type="ledger_entry"))
+        self.redact_entries("ledger_entry", naming_entries.filter(resource_type="ledger_entry"))
         merges = self.entries.filter(self.names_requester("changes__into__1"), resource_type="requester")
         self.redact_entries("requester", merges)
         for kind in ("ledger_entry", "access_summary", "limit"):
@@ -206,12 +206,12 @@ class Copies:
 
     def redact_events(self, kind: str, events: QuerySet[Event]) -> None:
         """Redact those of the events that are about the customers, and what endpoints replied to them."""
-        known = events.alias(shown=Cast("data", JSONField()), former=Cast("previous", JSONField()))
-        about = known.filter(self.names_requester("__".join(("shown", *path_of_id(kind)))))
+        parsed_events = events.alias(shown=Cast("data", JSONField()), former=Cast("previous", JSONField()))
+        about = parsed_events.filter(self.names_requester("__".join(("shown", *path_of_id(kind)))))
         erased = {name: erased_object(name, kind, self.pseudonyms) for name in ("data", "previous")}
         write_in_parts(about, partial(self.write_events, values=erased))
         if self.people[0].merged_into_id is not None:  # the merge's own events are about the other customer
-            merges = known.filter(self.names_requester("former__requesterId"))
+            merges = parsed_events.filter(self.names_requester("former__requesterId"))
             write_in_parts(merges, partial(self.write_events, values={"previous": erased["previous"]}))
 
     def write_events(self, keys: list[object], values: Mapping[str, object]) -> None:

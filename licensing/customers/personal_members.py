@@ -32,6 +32,8 @@ IDS_IN_OBJECTS = {"requester": ("id",), "access_summary": ("requester", "id"), "
 
 Path = Sequence[str | int]
 Pseudonyms = Mapping[str, str]  # by the ids that they replace
+# Members that name requesters.
+NAMES_OF_REQUESTERS = {"requester", "requesterId", "requesterIds"}
 
 
 def path_of_id(kind: str) -> tuple[str, ...]:
@@ -91,10 +93,6 @@ def on_sqlite(column: str, values: Mapping[Path, object], ids: Sequence[Path]) -
 
 def sqlite_path(path: Path) -> str:
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-
-
-# Members that name requesters.
-NAMES_OF_REQUESTERS = {"requester", "requesterId", "requesterIds"}
 
 
 @dataclass(frozen=True)

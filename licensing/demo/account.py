@@ -117,8 +117,8 @@ def load(account: Account, path: str) -> list[str]:
             there |= set(next(iter(rows.rows())).values)
         kind = next((kind for kind in ITEM_FILES if there.issuperset(kind.columns.values())), None)
         if kind is None:
-            known = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
-            raise InvalidRequest(f"{path}: the demo takes files with the columns {known}.")
+            file_columns = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
+            raise InvalidRequest(f"{path}: the demo takes files with the columns {file_columns}.")
         policy = Policy.objects.get(account=account, name=policies(date.today())[kind.policy]["name"])  # noqa: DTZ011
         work = Import(account.pk, rows, dict(kind.columns), {**kind.defaults, "policyId": policy.pk})
         work.run(lambda line, problem: None, lambda tally: None)

@@ -8,6 +8,7 @@ from random import Random
 from accounts.models import Account
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
+from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
@@ -41,12 +42,10 @@ def record_visits(
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
-        entries = [
-            entry
-            for moment, checks in visits(random, names, midnight, number / days)
-            if begin <= moment < end
-            for entry in decide_checks(checks, lookup, key, moment).entries
-        ]
+        entries: list[Entry] = []
+        for moment, checks in visits(random, names, midnight, number / days):
+            if begin <= moment < end:
+                entries += decide_checks(checks, lookup, key, moment).entries
         while entries:
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
             # move forwards.
@@ -76,7 +75,7 @@ def visits(
 
 def build_check(customer: Customer, external_id: str, random: Random) -> Check:
     permission = random.choice(customer.permissions)
-    known = {
+    identities = {
         "licenseType": customer.vouched,
         "hasValidLicense": customer.vouched is not None,
         "ip": f"198.51.100.{random.randint(1, 254)}",
@@ -87,5 +86,5 @@ def build_check(customer: Customer, external_id: str, random: Random) -> Check:
         requester_id=customer.id,
         requester_name=customer.name,
         permission=permission,
-        given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
+        given=GivenFacts.from_record({name: value for name, value in identities.items() if value}),
     )

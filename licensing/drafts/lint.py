@@ -15,8 +15,8 @@ def lint_policy(account_id: str, rules: object, default_action: str, now: dateti
 
 def held_types(account_id: str, rules: tuple[Rule, ...]) -> set[str] | None:
     """Return the licence types in the rules that the account has licences of; None if it has no licences at all."""
-    named = {name for rule in rules for name in rule.license_types or ()}
+    license_types = {name for rule in rules for name in rule.license_types or ()}
     licenses = License.objects.filter(account_id=account_id)
-    if not named or not licenses.exists():
+    if not license_types or not licenses.exists():
         return None
-    return set(licenses.filter(license_type__in=named).values_list("license_type", flat=True).distinct())
+    return set(licenses.filter(license_type__in=license_types).values_list("license_type", flat=True).distinct())

@@ -42,9 +42,10 @@ def present_simulation(policy: Policy, simulation: Simulation) -> dict[str, obje
             {"reason": reason, "before": tally.reasons_before[reason], "after": tally.reasons_after[reason]}
             for reason in sorted(tally.reasons_before.keys() | tally.reasons_after.keys())
         ],
-        "byRequester": [{"id": key, "name": names.get(key), **present_moved(one)} for key, one in requesters],
+        "byRequester": [{"id": key, "name": names.get(key), **present_moved(counts)} for key, counts in requesters],
         "byContent": [
-            {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_moved(one)} for key, one in items
+            {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_moved(counts)}
+            for key, counts in items
         ],
         "revenueAtStake": [
             {"amount": render_amount(amount), "currency": currency}

@@ -143,7 +143,7 @@ class Replay:
 
 def most_changed(moved: dict[K, ChangeCounts]) -> list[tuple[K, ChangeCounts]]:
     """Return the ten keys with most changed decisions, without those that have none."""
-    changed = [(key, one) for key, one in moved.items() if one.changed]
+    changed = [(key, counts) for key, counts in moved.items() if counts.changed]
     return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:TOP]
 
 

@@ -9,7 +9,7 @@ from analytics.windows import ALL, PERIODS
 from kit.rest.fields import Choice, Id, Integer, Timestamp, TimestampOptions
 from kit.rest.money import Money
 from kit.rest.serializers import StrictSerializer
-from kit.values.timestamps import IS_DATE, parse_timestamp
+from kit.values.timestamps import match_date, parse_timestamp
 from licensing.drafts.simulate import MAX_DECISIONS
 from licensing.policies.decision import Reason
 from licensing.policies.lint import CODES, LEVELS
@@ -21,7 +21,7 @@ def parse_last(text: str) -> datetime:
     """Return the exclusive end for an inclusive one: the next midnight for a date, else one microsecond later."""
     moment = parse_timestamp(text)
     try:
-        return moment + (timedelta(days=1) if IS_DATE(text) else timedelta(microseconds=1))
+        return moment + (timedelta(days=1) if match_date(text) else timedelta(microseconds=1))
     except OverflowError:
         return moment
 

@@ -39,6 +39,14 @@ CHUNK = 1_000  # decisions in memory at a time
 
 Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str | bytes]  # the values of COLUMNS
 COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
+MAX_DECISIONS = 100_000
+MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
+TURN = 3_000  # tests in a burst, about a millisecond
+MAX_PAUSE = 0.02  # seconds between two bursts
+TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
+# Facts used only by the condition of the same name that take long to load.
+UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
 
 
 class PastDecisions(NamedTuple):
@@ -56,7 +64,7 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     horizon = horizon_cache.current()
     events = events.filter(created__gte=begin if horizon is None else max(begin, horizon))
     last = positions(events)[limit - 1 : limit + 1]  # the last that is replayed, and the first that is not
-    oldest = [Position(*one) for one in last]
+    oldest = [Position(*row) for row in last]
     archived = None
     if horizon is not None and begin < horizon and len(oldest) < 2:
         archived = archived_decisions(policy, begin, min(end, horizon))
@@ -111,17 +119,6 @@ def build_row(event: AccessEvent) -> Row:
     facts = orjson.dumps(event.facts)
     return key, event.created, content, name, event.permission, event.allowed, event.reason, facts
 
-
-MAX_DECISIONS = 100_000
-MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
-
-TURN = 3_000  # tests in a burst, about a millisecond
-LONGEST_PAUSE = 0.02  # seconds between two bursts
-TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
-
-# Facts used only by the condition of the same name that take long to load.
-UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
 
 # One burst at a time per process: several would pass the GIL among each other, and checks would wait for them all.
 bursts = Lock()
@@ -191,14 +188,14 @@ def simulate(
             with bursts:
                 began = perf_counter()
                 for row in chunk[begin : begin + turn]:
-                    one = build_past_decision(row, unread)
-                    change = replay.see(one)
-                    if change is not None and one.allowed:
-                        denied.append(one.id)
-                    if since is None and one.facts.now >= start:
-                        since = one.facts.now
+                    decision = build_past_decision(row, unread)
+                    change = replay.see(decision)
+                    if change is not None and decision.allowed:
+                        denied.append(decision.id)
+                    if since is None and decision.facts.now >= start:
+                        since = decision.facts.now
             # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
-            sleep(min(perf_counter() - began, LONGEST_PAUSE))
+            sleep(min(perf_counter() - began, MAX_PAUSE))
         if earns:
             add_charges(at_stake, denied)
     is_truncated = past.cut is not None and past.cut > start

@@ -54,9 +54,9 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()
         )
-        shown = [
-            {"level": one.level, "code": one.code, "path": one.path, "message": one.message}
-            for one in findings[:MAX_FINDINGS]
+        rows = [
+            {"level": finding.level, "code": finding.code, "path": finding.path, "message": finding.message}
+            for finding in findings[:MAX_FINDINGS]
         ]
         cut = {"truncated": True} if len(findings) > MAX_FINDINGS else {}
-        return Response({"object": "policy_lint", "findings": shown, **cut})
+        return Response({"object": "policy_lint", "findings": rows, **cut})

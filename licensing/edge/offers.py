@@ -31,7 +31,7 @@ from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown
 from licensing.edge.answers import offers_for
 from licensing.edge.visitors import ANONYMOUS
-from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_RULE, PERMISSION_SCHEMA
+from licensing.policies.condition_values import PERMISSION_RULE, PERMISSION_SCHEMA, match_permission
 from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer
 
@@ -165,7 +165,7 @@ def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
     faults.expect(len(named) == 1, f"{path}{beside}", "Give exactly one of url, contentId.")
     faults.expect(named != ["url"] or is_http_url(item["url"]), f"{path}url", URL_RULE)
     permission = asked.get("permission")
-    faults.expect(permission is None or IS_PERMISSION(permission) is not None, "permission", PERMISSION_RULE)
+    faults.expect(permission is None or match_permission(permission) is not None, "permission", PERMISSION_RULE)
     faults.raise_first()
     [name] = named
     selector = (SELECTORS[name], item[name])

@@ -10,7 +10,7 @@ ORDERS: tuple[Order, ...] = ("day-first", "month-first")
 WRITTEN = re.compile(
     r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?:[ T][0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[AaPp][Mm])?)?"
 ).fullmatch
-LONGEST = 30  # characters
+MAX_CHARACTERS = 30  # characters
 MONTHS = 12
 
 
@@ -26,14 +26,14 @@ class DateOrder:
 
     def note(self, value: object) -> None:
         """Learn from a value of the column."""
-        written = WRITTEN(value.strip()) if isinstance(value, str) and len(value) <= LONGEST else None
+        written = WRITTEN(value.strip()) if isinstance(value, str) and len(value) <= MAX_CHARACTERS else None
         if written is not None and written[2] != ".":
             self.has_day_first |= int(written[1]) > MONTHS
             self.has_day_second |= int(written[3]) > MONTHS
 
     def to_iso(self, text: str) -> str:
         """Return a date as 2026-11-24, and any other text as it is. Raises InvalidRequest if it is ambiguous."""
-        written = WRITTEN(text.strip()) if len(text) <= LONGEST else None
+        written = WRITTEN(text.strip()) if len(text) <= MAX_CHARACTERS else None
         if written is None:
             return text
         first, separator, second, year = written.groups()

@@ -32,7 +32,7 @@ SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json
 MAX_ROWS = 10_000_000
 # Gzip compresses normal text at most a hundredfold; more suggests a decompression bomb.
 MAX_RATIO = 100
-LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any gzipped file may decompress to
+MIN_UNPACKED_LIMIT = 16 * 1024 * 1024  # bytes that any gzipped file may decompress to
 GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -113,7 +113,7 @@ def open_rows(name: str, format: str | None = None, make: type[RowFile] = RowFil
             raise InvalidRequest(read_error(name, error)) from None
         content = cast(Readable, file)
         if magic == GZIP_MAGIC:
-            most = max(MAX_RATIO * size, LEAST_UNPACKED)
+            most = max(MAX_RATIO * size, MIN_UNPACKED_LIMIT)
             excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."
             content = BoundedReader(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess)
         content = make.bounded(content)

@@ -186,14 +186,14 @@ class Import:
             progress(self.tally)
             reset_queries()  # otherwise DEBUG would keep all statements
         if not self.dry_run:
-            self.tell(started)
+            self.write_finished_event(started)
         return self.tally
 
     @transaction.atomic
-    def tell(self, started: datetime) -> None:
+    def write_finished_event(self, started: datetime) -> None:
         finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
-        shown = ImportSerializer().to_representation(finished)
-        recording.write([recording.make(self.account_id, "import.finished", finished.pk, shown)])
+        body = ImportSerializer().to_representation(finished)
+        recording.write([recording.make(self.account_id, "import.finished", finished.pk, body)])
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 
@@ -217,8 +217,8 @@ class Import:
         """Write a batch and return how many items were created and updated. Sets `problem` of rejected entries."""
         # Lock in the same order as the endpoints: items, policies, then rows that an insertion waits for.
         external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
-        known = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
-        items = {item.external_id: item for item in known.select_for_update()}
+        existing = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
+        items = {item.external_id: item for item in existing.select_for_update()}
         policies = keep_policies(self.account_id, {entry.fields.get("policy_id") for entry in entries})
         now = timezone.now()
         created: list[Content] = []

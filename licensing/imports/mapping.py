@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
 from kit.values.json_values import JsonObject, JsonValue
-from kit.values.metadata import IS_KEY
+from kit.values.metadata import match_key
 from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.dates import DateOrder
 
-FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
-TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
-INTEGERS = tuple(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.INTEGER)
+FIELDS = tuple(name for name, field in ContentSerializer().fields.items() if not field.read_only)
+TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.TEXTS))
+INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.INTEGER)
 DATE = "metadata.publishedAt"
-IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
+match_integer = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
 MEANING = {
     "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
@@ -34,17 +34,17 @@ MEANING = {
 def is_target(name: str) -> bool:
     """Whether the name is a writable field of content or a metadata key such as `metadata.author`."""
     first, dot, key = name.partition(".")
-    return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_KEY(key)))
+    return name in FIELDS or (first == "metadata" and bool(dot) and bool(match_key(key)))
 
 
 def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
-    named = {name: name for name in columns if is_target(name)}
+    targets = {name: name for name in columns if is_target(name)}
     for target, words in MEANING.items():
-        meant = [name for name in columns if name not in named and bare(name) in words]
-        if target not in named and meant:
-            named[target] = min(meant, key=lambda name: words.index(bare(name)))
-    return named
+        meant = [name for name in columns if name not in targets and bare(name) in words]
+        if target not in targets and meant:
+            targets[target] = min(meant, key=lambda name: words.index(bare(name)))
+    return targets
 
 
 def bare(name: str) -> str:
@@ -76,7 +76,7 @@ def parse_text(target: str, text: str) -> JsonValue:
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
         return parse_value(text, "The cell", target)
-    if target in INTEGERS and IS_INTEGER(text.strip()):
+    if target in INTEGERS and match_integer(text.strip()):
         return int(text)
     return text
 
@@ -123,10 +123,10 @@ def get(body: JsonObject, target: str) -> JsonValue:
 
 def put_value(body: JsonObject, target: str, value: JsonValue) -> None:
     name, _, key = target.partition(".")
-    known = body.get(name)
+    former = body.get(name)
     if not key:
         body[name] = value
-    elif known is None:
+    elif former is None:
         body[name] = {key: value}
-    elif isinstance(known, dict):  # metadata of another type is rejected by the field
-        body[name] = {**known, key: value}
+    elif isinstance(former, dict):  # metadata of another type is rejected by the field
+        body[name] = {**former, key: value}

@@ -22,10 +22,10 @@ from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
 
-MOST_READ = 200 * 1024 * 1024  # decompressed size
-MOST_ROWS = 100_000
-MOST_LINES = 1_000_000  # not counting blank lines between rows
-MOST_SHOWN = 100  # problems to show
+MAX_READ_BYTES = 200 * 1024 * 1024  # decompressed size
+MAX_ROWS = 100_000
+MAX_LINES = 1_000_000  # not counting blank lines between rows
+MAX_SHOWN_PROBLEMS = 100  # problems to show
 FIRST_ROWS = 10
 TARGETS = {
     "externalId": "External id",
@@ -35,32 +35,32 @@ TARGETS = {
     "policyId": "Policy (id)",
     "status": "Status",
     "tags": "Tags",
-    **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
+    **{f"metadata.{attribute.name}": attribute.label for attribute in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
 LARGER = "Larger files are for the command import_content (docs/guides/importing.md)."
 
 
 class BoundedLines(BoundedReader):
-    """Limits a file to MOST_READ bytes and MOST_LINES lines, because a single row may span many lines."""
+    """Limits a file to MAX_READ_BYTES bytes and MAX_LINES lines, because a single row may span many lines."""
 
     def __init__(self, file: Readable) -> None:
-        super().__init__(file, MOST_READ, f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
-        self.lines = MOST_LINES
+        super().__init__(file, MAX_READ_BYTES, f"The file has more than {MAX_READ_BYTES >> 20} MiB inside. {LARGER}")
+        self.lines = MAX_LINES
 
     def seek(self, position: int, /) -> int:
-        self.lines = MOST_LINES
+        self.lines = MAX_LINES
         return super().seek(position)
 
     def readline(self, size: int, /) -> bytes:
         self.lines -= 1
         if self.lines < 0:
-            raise InvalidRequest(f"The file has more than {MOST_LINES:,} lines. {LARGER}")
+            raise InvalidRequest(f"The file has more than {MAX_LINES:,} lines. {LARGER}")
         return super().readline(size)
 
 
 class BoundedRows(RowFile):
-    most_rows = MOST_ROWS
+    most_rows = MAX_ROWS
     larger = LARGER
 
     @staticmethod
@@ -133,7 +133,9 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
                 dates=plan.dates,
             )
             outcome.ignored = [name for name in work.ignored if name]
-            outcome.first = [(row.line, shown(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)]
+            outcome.first = [
+                (row.line, render_row(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)
+            ]
             work.run(problems.__setitem__, lambda tally: None)
             outcome.tally = asdict(work.tally)
             write_bad(file, list(work.survey.columns), problems, bad_rows)
@@ -141,7 +143,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
         outcome.problem = reason(error)
     kinds = Problems()
     outcome.bad = [(line, problem) for line, problem in sorted(problems.items()) if kinds.note(line, problem)]
-    outcome.bad = outcome.bad[:MOST_SHOWN]
+    outcome.bad = outcome.bad[:MAX_SHOWN_PROBLEMS]
     outcome.more_bad = kinds.more()
     return outcome
 
@@ -151,7 +153,7 @@ def raw_values(row: ImportRow) -> list[str]:
     return [as_text(cell)[:200].encode(errors="replace").decode() for cell in cells]
 
 
-def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
+def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
     """Return the values that a row has for each mapped field, as text."""
     if row.problem is not None:
         return [row.problem]

@@ -3,7 +3,7 @@
 import re
 
 EXAMPLES = 3  # rows of a kind that are shown
-MOST_KINDS = 100
+MAX_KINDS = 100
 # What differs between messages of a kind.
 PARTICULARS = re.compile(r"""'[^']*'|"[^"]*"|[0-9]+""")
 
@@ -18,7 +18,7 @@ class Problems:
     def note(self, line: int, problem: str) -> bool:
         """Count a row's problem. Returns whether it is one of the first of its kind."""
         kind = PARTICULARS.sub("…", problem)
-        if kind not in self.counts and len(self.counts) >= MOST_KINDS:
+        if kind not in self.counts and len(self.counts) >= MAX_KINDS:
             kind = "Other problems."
         self.counts[kind] = self.counts.get(kind, 0) + 1
         examples = self.examples.setdefault(kind, [])

@@ -20,11 +20,11 @@ from licensing.imports.spreadsheets import detect_delimiter
 
 MAX_ROW_BYTES = 1024 * 1024  # same as for an API body
 BLANK = b" \t\r\n\v\f"
-SEPARATOR = re.compile(r"sep=([^\w\s\"']|\t)\s*", re.IGNORECASE).fullmatch  # Excel's hint before the header
+match_separator_hint = re.compile(r"sep=([^\w\s\"']|\t)\s*", re.IGNORECASE).fullmatch  # Excel's hint before the header
 NOT_UTF8 = "Is not UTF-8."
 CHUNK = 64 * 1024  # bytes
-ARRAY_BEGINS = re.compile(r"\s*+\[\s*+").match
-BETWEEN = re.compile(r"[\s,]*+").match  # the elements of an array
+match_array_start = re.compile(r"\s*+\[\s*+").match
+match_between_elements = re.compile(r"[\s,]*+").match  # the elements of an array
 
 
 class ImportRow(NamedTuple):
@@ -167,7 +167,7 @@ def open_reader(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
     """
     try:
         first = next((line for line in lines if line.strip()), "")
-        if (separator := SEPARATOR(first)) is not None:
+        if (separator := match_separator_hint(first)) is not None:
             first = next(lines, "")
     except RowTooLongError as error:
         raise InvalidRequest(f"Line {lines.number}, the header, is not CSV: {error}") from None
@@ -259,12 +259,12 @@ def json_rows(lines: Lines) -> Iterator[ImportRow]:
 def array_rows(lines: Lines) -> Iterator[ImportRow]:
     """Yield the objects of a JSON array. At the first syntax error, yield a problem and stop."""
     decoder, decode = getincrementaldecoder("utf-8-sig")("surrogateescape"), json.JSONDecoder().raw_decode
-    text, at, line, step, skip = "", 0, 1, CHUNK, ARRAY_BEGINS
+    text, at, line, step, skip = "", 0, 1, CHUNK, match_array_start
     while True:
         begin = skipped.end() if (skipped := skip(text, at)) is not None else at
         if begin < len(text):
             line += text.count("\n", at, begin)
-            at, skip = begin, BETWEEN
+            at, skip = begin, match_between_elements
             if text[at] == "]":
                 if lines.has_more(text[at + 1 :]):
                     yield ImportRow(line, {}, "Is not JSON: there is more behind the array.")

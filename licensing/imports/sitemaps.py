@@ -8,7 +8,7 @@ from kit.http.errors import InvalidRequest
 from kit.values.json_values import JsonObject
 
 CHUNK = 64 * 1024
-MOST_TEXT = 10_000  # characters of a field
+MAX_TEXT = 10_000  # characters of a field
 FIELDS = {"loc": "source", "news:title": "title", "news:publication_date": "metadata.publishedAt"}
 INDEX = "This is an index of sitemaps. Import the sitemaps that it names."
 
@@ -45,7 +45,7 @@ class Sitemap:
 
     def text(self, data: str) -> None:
         if self.field is not None:
-            self.page[self.field] = (self.page.get(self.field, "") + data)[:MOST_TEXT]
+            self.page[self.field] = (self.page.get(self.field, "") + data)[:MAX_TEXT]
 
     def check_root(self, name: str) -> None:
         if name.rpartition(":")[2] == "sitemapindex":

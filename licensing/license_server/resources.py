@@ -42,9 +42,11 @@ class Resource(Struct, frozen=True):
 
     def has_license(self, text: str) -> bool:
         """Whether the text equals a published licence as XML."""
-        own = {canonical(f'<license xmlns="{NAMESPACE}">{one}</license>') for one in self.licenses}
-        given = canonical(text)
-        return given is not None and given in own
+        published_licenses = {
+            canonical(f'<license xmlns="{NAMESPACE}">{license_}</license>') for license_ in self.licenses
+        }
+        requested_license = canonical(text)
+        return requested_license is not None and requested_license in published_licenses
 
 
 def canonical(text: str) -> str | None:
@@ -70,18 +72,18 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished from None
     if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
         raise Unpublished
-    named = Site.objects.filter(at_hosts([host]), account_id=account_id)
-    site = named.prefetch_related("rules__policy", "aliases").first()
+    sites = Site.objects.filter(at_hosts([host]), account_id=account_id)
+    site = sites.prefetch_related("rules__policy", "aliases").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
     hosts = site.token_hosts
     if host not in hosts:
         raise HostUnverified
     port = PORT.search(parts.netloc)
-    netlocs = [one if port is None else f"{one}{port[0]}".removesuffix(":") for one in hosts]
+    netlocs = [host if port is None else f"{host}{port[0]}".removesuffix(":") for host in hosts]
     requested = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
-    published = next((one for one in arrange(terms) if one.url == requested), None)
+    published = next((term for term in arrange(terms) if term.url == requested), None)
     if published is not None and published.item is not None:
         item = find_pages(account_id, [published.item]).get(published.item)
         if item is None:  # deleted since the terms were computed

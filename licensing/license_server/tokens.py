@@ -36,12 +36,12 @@ def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime)
 
     Raises Unlicensed, Unpaid and ServiceUnavailable.
     """
-    held = license_for(find_licenses([client.requester_id])[client.requester_id], resource, now)
-    if not covers_an_access(held, client.requester.wallets or (), now):
+    held_license = license_for(find_licenses([client.requester_id])[client.requester_id], resource, now)
+    if not covers_an_access(held_license, client.requester.wallets or (), now):
         raise Unpaid
     seconds = settings.LICENSE_TOKEN_SECONDS
-    if held.expires_at is not None:
-        seconds = max(1, min(seconds, int((held.expires_at - now).total_seconds())))
+    if held_license.expires_at is not None:
+        seconds = max(1, min(seconds, int((held_license.expires_at - now).total_seconds())))
     issued = int(now.timestamp())
     claims = Claims(
         iss=issuer,
@@ -51,29 +51,29 @@ def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime)
         nbf=issued,
         exp=issued + seconds,
         jti=uuid7().hex,
-        license_id=held.id or "",
+        license_id=held_license.id or "",
         client_id=client.pk,
         account_id=client.account_id,
-        scope=token_scope(held, client.requester.requester_id, resource, now),
+        scope=token_scope(held_license, client.requester.requester_id, resource, now),
     )
     return current_signer(Algorithm.ES256).sign({**asdict(claims), "aud": list(claims.aud)}), seconds
 
 
-def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLicense:
+def license_for(index: LicenseIndex, resource: Resource, now: datetime) -> HeldLicense:
     """Return the first valid licence that covers the resource or, for a pattern, part of it. Raises Unlicensed."""
     item = resource.item
-    covering = held.covering(item.id, item.tags, item.policy_key)
-    some = [term for term in held.terms if term.content_ids or term.tags or term.policies]
+    covering = index.covering(item.id, item.tags, item.policy_key)
+    some = [term for term in index.terms if term.content_ids or term.tags or term.policies]
     for term in [*covering, *(some if resource.is_pattern else ())]:
         if term.is_valid(now):
             return term.license
     raise Unlicensed
 
 
-def token_scope(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
+def token_scope(held_license: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
     """Return the uses, by their names in RSL, that the licence allows under the current policy."""
     item = resource.item
-    facts = build_facts(build_standing([held], has_lapsed=False), now, requester_id, None, item.known)
+    facts = build_facts(build_standing([held_license], has_lapsed=False), now, requester_id, None, item.known)
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 

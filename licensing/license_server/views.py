@@ -80,28 +80,28 @@ def parse_parameters(request: HttpRequest) -> Parameters:
     media = (request.content_type or FORM).lower()
     try:
         if media == JSON:
-            given: dict[str, Any] = parse_object(request.body)
+            parameters: dict[str, Any] = parse_object(request.body)
         elif media == FORM:
             form = QueryDict(request.body, encoding="utf-8")
-            given = {name: values[0] if len(values) == 1 else None for name, values in form.lists()}
+            parameters = {name: values[0] if len(values) == 1 else None for name, values in form.lists()}
         else:
             raise OAuthError("invalid_request", f"Send {FORM} or {JSON}.")
     except ApiError as error:
         raise OAuthError("invalid_request", error.message) from None
-    for name, value in given.items():
+    for name, value in parameters.items():
         if not isinstance(value, str) or "\0" in value:
             raise OAuthError("invalid_request", f"{name[:100]} must be one text.")
-    return given
+    return parameters
 
 
 # --- Authentication --------------------------------------------------------------------------------------------------
 
 
-def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]:
+def read_credentials(request: HttpRequest, parameters: Parameters) -> tuple[str, str]:
     """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises OAuthError."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
-        return given.get("client_id", ""), given.get("client_secret", "")
+        return parameters.get("client_id", ""), parameters.get("client_secret", "")
     try:
         name, colon, secret = b64decode(sent.strip(), validate=True).decode().partition(":")
     except (Base64Error, ValueError):
@@ -111,9 +111,9 @@ def read_credentials(request: HttpRequest, given: Parameters) -> tuple[str, str]
     return unquote_plus(name), unquote_plus(secret)
 
 
-def authenticate_client(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
+def authenticate_client(request: HttpRequest, parameters: Parameters, now: datetime) -> LicenseClient:
     """Authenticate the client. Raises OAuthError."""
-    client = authenticate(*read_credentials(request, given), now)
+    client = authenticate(*read_credentials(request, parameters), now)
     if client is None:
         raise OAuthError("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
     with turn_to_write():
@@ -125,15 +125,15 @@ def authenticate_client(request: HttpRequest, given: Parameters, now: datetime) 
 
 
 @endpoint
-def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
+def token(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
     """Issue a licence token for a resource, if the client sends its published licence."""
     now = timezone.now()
-    client = authenticate_client(request, given, now)
-    grant_type = required_parameter(given, "grant_type")
+    client = authenticate_client(request, parameters, now)
+    grant_type = required_parameter(parameters, "grant_type")
     if grant_type != "client_credentials":
         raise OAuthError("unsupported_grant_type", "grant_type must be client_credentials.")
-    url, terms = required_parameter(given, "resource"), required_parameter(given, "license")
-    if given.get("license_type", RSL) != RSL:
+    url, terms = required_parameter(parameters, "resource"), required_parameter(parameters, "license")
+    if parameters.get("license_type", RSL) != RSL:
         raise OAuthError("invalid_license", f"license_type must be {RSL}.")
     try:
         resource = find_resource(client.account_id, url)
@@ -144,16 +144,16 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     if not resource.has_license(terms):
         raise OAuthError("invalid_license", "This is not the licence that is published of the resource.")
     try:
-        made, seconds = issue(client, resource, token_issuer(request), now)
+        access_token, seconds = issue(client, resource, token_issuer(request), now)
     except Unlicensed:
         raise OAuthError("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
     except Unpaid:
         raise OAuthError("payment_required", "The credit for this is used up. Ask the publisher.", 402) from None
-    return {"access_token": made, "token_type": "License", "expires_in": seconds}
+    return {"access_token": access_token, "token_type": "License", "expires_in": seconds}
 
 
 @endpoint
-def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
+def introspect(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
     """Introspect a token, for the client that it was issued to or an API key with `access:check`."""
     now = timezone.now()
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
@@ -161,10 +161,10 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     if scheme.lower() == "bearer":
         account_id = account_of_key(request, sent.strip(), now)
     else:
-        client = authenticate_client(request, given, now)
+        client = authenticate_client(request, parameters, now)
         account_id = client.account_id
     body: dict[str, Any] = introspect_token(
-        required_parameter(given, "token"), account_id, client, given.get("resource"), now
+        required_parameter(parameters, "token"), account_id, client, parameters.get("resource"), now
     )
     return body
 
@@ -181,11 +181,11 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
     return grant.account_id
 
 
-def required_parameter(given: Parameters, name: str) -> str:
+def required_parameter(parameters: Parameters, name: str) -> str:
     """Return a required parameter. Raises OAuthError if it is missing."""
-    if not given.get(name):
+    if not parameters.get(name):
         raise OAuthError("invalid_request", f"{name} is required.")
-    return given[name]
+    return parameters[name]
 
 
 def token_issuer(request: HttpRequest) -> str:

@@ -57,14 +57,14 @@ class OneByOne(AccountBulk[License]):
 
     def lock(self) -> Iterable[License]:
         epochs.hold(self.account_id)
-        held = License.objects.filter(named_by(self.rows), account_id=self.account_id)
-        return held.select_related("requester").order_by("pk").select_for_update(of=("self",))
+        licenses = License.objects.filter(named_by(self.rows), account_id=self.account_id)
+        return licenses.select_related("requester").order_by("pk").select_for_update(of=("self",))
 
-    def create(self, given: Validated) -> License:
-        return services.issue_license(self.account_id, given)
+    def create(self, fields: Validated) -> License:
+        return services.issue_license(self.account_id, fields)
 
-    def change(self, held: License, fields: Validated) -> License:
-        return services.update_license(held, fields)
+    def change(self, license_: License, fields: Validated) -> License:
+        return services.update_license(license_, fields)
 
 
 class Together(OneByOne):
@@ -91,8 +91,8 @@ class Together(OneByOne):
             row.fields = dict(fields)
         self.existing = services.existing_scope_ids(account_id, [row.fields for row in rows])
         requester_ids = {row.fields.get("requester_id") for row in rows} - {None}
-        found = Requester.objects.filter(account_id=account_id, requester_id__in=requester_ids)
-        self.requesters: dict[str, Requester] = {requester.requester_id: requester for requester in found}
+        requesters = Requester.objects.filter(account_id=account_id, requester_id__in=requester_ids)
+        self.requesters: dict[str, Requester] = {requester.requester_id: requester for requester in requesters}
         for license_ in self.by_id.values():  # share one object per requester
             requester = license_.requester
             license_.requester = self.requesters.setdefault(requester.requester_id, requester)
@@ -107,8 +107,8 @@ class Together(OneByOne):
     def account(self) -> Account:
         return Account.objects.get(pk=self.account_id)
 
-    def create(self, given: Validated) -> License:
-        fields = dict(given)
+    def create(self, new_fields: Validated) -> License:
+        fields = dict(new_fields)
         requester_id = fields.pop("requester_id")
         requester_name = fields.pop("requester_name", None)
         issued = services.new_license(self.account_id, fields, self.existing, self.now)

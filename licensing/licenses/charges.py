@@ -11,20 +11,20 @@ from kit.http.errors import ValidationFailed
 from licensing.licenses.models import License
 
 
-def build_ledger_entry(held: License) -> LedgerEntry | None:
+def build_ledger_entry(license_: License) -> LedgerEntry | None:
     """Build the ledger entry of a licence; None if it has no price."""
-    price = held.price_amount
+    price = license_.price_amount
     if not price:
         return None
     return LedgerEntry(
-        account_id=held.account_id,
+        account_id=license_.account_id,
         type=EntryType.LICENSE,
         amount=price,
-        currency=held.price_currency or "",
-        occurred_at=held.starts_at,
-        license_id=held.pk,
-        license_type=held.license_type,
-        requester_id=held.requester_id,
+        currency=license_.price_currency or "",
+        occurred_at=license_.starts_at,
+        license_id=license_.pk,
+        license_type=license_.license_type,
+        requester_id=license_.requester_id,
     )
 
 

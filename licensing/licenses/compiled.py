@@ -29,20 +29,20 @@ class CompiledLicenses:
     """
 
     def __init__(self) -> None:
-        self.cached: BoundedCache[UUID, LicenseIndex] = BoundedCache(lambda held: held.size, MAX_COMPILED)
+        self.cached: BoundedCache[UUID, LicenseIndex] = BoundedCache(lambda index: index.size, MAX_COMPILED)
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
         """Return the licences of requesters by their revisions. One query reads those that are not cached."""
         indexes = {
-            requester: known
+            requester: index
             for requester, revision in revisions.items()
-            if (known := self.cached.get(revision)) is not None
+            if (index := self.cached.get(revision)) is not None
         }
         missing = revisions.keys() - indexes.keys()
         if missing:
-            for requester, held in find_licenses(missing).items():
-                indexes[requester] = held
-                self.cached.put(revisions[requester], held)
+            for requester, index in find_licenses(missing).items():
+                indexes[requester] = index
+                self.cached.put(revisions[requester], index)
         return indexes
 
 
@@ -60,7 +60,10 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     revoked = LicenseClient.objects.filter(requester_id__in=terms, revoked_at__isnull=False)
     for requester, client in revoked.values_list("requester_id", "id"):
         ended.setdefault(requester, []).append(client)
-    return {requester: LicenseIndex(held, ended.get(requester, ())) for requester, held in terms.items()}
+    return {
+        requester: LicenseIndex(requester_terms, ended.get(requester, ()))
+        for requester, requester_terms in terms.items()
+    }
 
 
 def build_term(
@@ -79,7 +82,7 @@ def build_term(
     """Compile a licence; None if it was revoked before its start."""
     if revoked_at is not None and revoked_at < starts_at:
         return None
-    held = HeldLicense(
+    held_license = HeldLicense(
         license_type=license_type,
         source="service",
         id=id,
@@ -88,4 +91,4 @@ def build_term(
         access_currency=access_currency,
     )
     policies = [ids.id_to_hex("pol", policy_id) for policy_id in policy_ids]
-    return Term(held, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies, revoked_at)
+    return Term(held_license, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies, revoked_at)

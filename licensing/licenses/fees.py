@@ -41,77 +41,79 @@ class Schedule(NamedTuple):
     paid_until: datetime | None  # the end of the last charged period
 
     @classmethod
-    def from_license(cls, held: License) -> "Schedule":
-        paid_until = period_start(held, held.fee_months) if held.fee_months else None
-        return cls(held.starts_at, held.fee_amount is not None, paid_until)
+    def from_license(cls, license_: License) -> "Schedule":
+        paid_until = period_start(license_, license_.fee_months) if license_.fee_months else None
+        return cls(license_.starts_at, license_.fee_amount is not None, paid_until)
 
 
-def period_start(held: License, months: int) -> datetime:
+def period_start(license_: License, months: int) -> datetime:
     """Return the start of the period that many months after the licence's start.
 
     The start's wall clock is read in the time zone that counted then; the result is that wall clock's time in the
     account's present one.
     """
     if not months:
-        return held.starts_at
-    return add_months(held.starts_at, months, zone_named(held.fee_zone), held.account.zone)
+        return license_.starts_at
+    return add_months(license_.starts_at, months, zone_named(license_.fee_zone), license_.account.zone)
 
 
-def schedule_fee(held: License, former: Schedule | None, now: datetime) -> None:
+def schedule_fee(license_: License, former: Schedule | None, now: datetime) -> None:
     """Set when the next fee is due, after a licence is issued, or its terms changed from `former`.
 
     Charged periods are never charged again. A fee that a licence gets later begins with its next period.
     """
-    if held.fee_amount is None:
-        held.next_fee_at = None
+    if license_.fee_amount is None:
+        license_.next_fee_at = None
         return
-    if former is None or former.starts_at != held.starts_at or not held.fee_months:
-        held.fee_zone = held.account.time_zone
-    if former is not None and former.starts_at != held.starts_at:
-        zone = held.account.zone
-        held.fee_months = months_until(held.starts_at, former.paid_until, zone) if former.paid_until else 0
+    if former is None or former.starts_at != license_.starts_at or not license_.fee_months:
+        license_.fee_zone = license_.account.time_zone
+    if former is not None and former.starts_at != license_.starts_at:
+        zone = license_.account.zone
+        license_.fee_months = months_until(license_.starts_at, former.paid_until, zone) if former.paid_until else 0
     if former is not None and not former.has_fee:
-        while period_start(held, held.fee_months) <= now:
-            held.fee_months += months_of_period(held)
-    set_next(held)
+        while period_start(license_, license_.fee_months) <= now:
+            license_.fee_months += months_of_period(license_)
+    set_next(license_)
 
 
-def set_next(held: License) -> None:
+def set_next(license_: License) -> None:
     """Set `next_fee_at` from `fee_months`: null if the licence ends before."""
-    begin = period_start(held, held.fee_months)
-    has_ended = held.status == LicenseStatus.REVOKED or (held.expires_at is not None and begin >= held.expires_at)
-    held.next_fee_at = None if has_ended else begin
+    begin = period_start(license_, license_.fee_months)
+    has_ended = license_.status == LicenseStatus.REVOKED or (
+        license_.expires_at is not None and begin >= license_.expires_at
+    )
+    license_.next_fee_at = None if has_ended else begin
 
 
-def months_of_period(held: License) -> int:
-    return MONTHS[FeeEvery(held.fee_every or "")]
+def months_of_period(license_: License) -> int:
+    return MONTHS[FeeEvery(license_.fee_every or "")]
 
 
-def take_due_fees(held: License, now: datetime) -> list[LedgerEntry]:
+def take_due_fees(license_: License, now: datetime) -> list[LedgerEntry]:
     """Build the entries of all fees that are due, and move the licence on to its next period. Nothing is stored.
 
     An entry is dated at the start of its period. It is recorded then, too, in the month's statement, unless the terms
     that made it due are later. Call it while holding the account.
     """
     entries = []
-    while held.next_fee_at is not None and held.next_fee_at <= now:
-        begin = held.next_fee_at
+    while license_.next_fee_at is not None and license_.next_fee_at <= now:
+        begin = license_.next_fee_at
         entries.append(
             LedgerEntry(
-                id=fee_id(held.pk, begin),
-                account_id=held.account_id,
+                id=fee_id(license_.pk, begin),
+                account_id=license_.account_id,
                 type=EntryType.FEE,
-                amount=held.fee_amount or Decimal(0),
-                currency=held.fee_currency or "",
+                amount=license_.fee_amount or Decimal(0),
+                currency=license_.fee_currency or "",
                 occurred_at=begin,
-                license_id=held.pk,
-                license_type=held.license_type,
-                requester_id=held.requester_id,
-                created=max(begin, held.updated),
+                license_id=license_.pk,
+                license_type=license_.license_type,
+                requester_id=license_.requester_id,
+                created=max(begin, license_.updated),
             )
         )
-        held.fee_months += months_of_period(held)
-        set_next(held)
+        license_.fee_months += months_of_period(license_)
+        set_next(license_)
     return entries
 
 
@@ -138,8 +140,8 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
     failed = Failures()
     for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
         stuck: dict[str, Exception] = {}
-        own = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)
-        while some := list(own.exclude(pk__in=list(stuck))[:AT_ONCE]):
+        due_licenses = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)
+        while some := list(due_licenses.exclude(pk__in=list(stuck))[:AT_ONCE]):
             booked += book_possible(owner, some, until, stuck)
         if stuck:
             failed[owner] = next(iter(stuck.values()))
@@ -171,7 +173,7 @@ def book_fees(account_id: str, license_ids: Iterable[str], until: datetime) -> i
             .select_for_update(of=("self",))
             .order_by("pk")
         )
-        entries = [entry for held in licenses for entry in take_due_fees(held, until)]
+        entries = [entry for license_ in licenses for entry in take_due_fees(license_, until)]
         License.objects.bulk_update(licenses, ["fee_months", "next_fee_at"])
         if entries:
             add_entries(entries)
@@ -186,9 +188,9 @@ def follow_zone(account: Account) -> None:
     now = stored_now()
     later = License.objects.filter(account=account, next_fee_at__gt=now)
     licenses = list(later.select_for_update(of=("self",)).order_by("pk"))
-    for held in licenses:
-        held.account = account
-        set_next(held)
-        if held.next_fee_at is not None:
-            held.next_fee_at = max(held.next_fee_at, now)
+    for license_ in licenses:
+        license_.account = account
+        set_next(license_)
+        if license_.next_fee_at is not None:
+            license_.next_fee_at = max(license_.next_fee_at, now)
     License.objects.bulk_update(licenses, ["next_fee_at"], batch_size=AT_ONCE)

@@ -21,25 +21,25 @@ class LicenseIndex:
         self.by_tag: dict[str, list[int]] = {}
         self.by_policy: dict[str, list[int]] = {}
         self.of_everything: list[int] = []
-        for place, term in enumerate(self.terms):
+        for position, term in enumerate(self.terms):
             if not (term.content_ids or term.tags or term.policies):
-                self.of_everything.append(place)
+                self.of_everything.append(position)
             for names, index in (
                 (term.content_ids, self.by_content),
                 (term.tags, self.by_tag),
                 (term.policies, self.by_policy),
             ):
                 for name in names:
-                    index.setdefault(name, []).append(place)
+                    index.setdefault(name, []).append(position)
 
     @property
     def size(self) -> int:
         """Upper estimate of its memory in bytes (measured: 570 per licence, 120 per name plus its text)."""
-        names = (
-            name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
-        )
-        held = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
-        return held + sum(130 + getsizeof(name) for name in names)
+        names: list[str] = []
+        for term in self.terms:
+            names += [*term.content_ids, *term.tags, *term.policies]
+        size = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
+        return size + sum(130 + getsizeof(name) for name in names)
 
     def as_of(self, moment: datetime) -> "LicenseIndex":
         """Return the licences as they were at a past moment."""
@@ -50,11 +50,11 @@ class LicenseIndex:
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """Return the licences that cover an item, in order."""
-        places = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}
+        positions = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}
         if self.by_tag:
             for tag in tags:
-                places.update(self.by_tag.get(tag, ()))
-        return [self.terms[place] for place in sorted(places)]
+                positions.update(self.by_tag.get(tag, ()))
+        return [self.terms[position] for position in sorted(positions)]
 
     def holds(self, license_id: str, now: datetime) -> bool:
         """Return whether the requester has this licence and it is valid."""

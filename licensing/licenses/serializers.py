@@ -31,7 +31,7 @@ class FeeSerializer(StrictSerializer):
     every = Choice(choices=FeeEvery.choices, help_text="The period, counted from `startsAt`.")
 
     @staticmethod
-    def shown(amount: Decimal | None, currency: str | None, every: str | None) -> dict[str, object] | None:
+    def render_money(amount: Decimal | None, currency: str | None, every: str | None) -> dict[str, object] | None:
         """Return the API's object for a fee, or None for None."""
         if amount is None:
             return None
@@ -121,17 +121,17 @@ class LicenseSerializer(RowSerializer):
 
     attributes = {"requesterId": "requester.requester_id", "requesterName": "requester.name"}
 
-    def show_price(self, held: License) -> Rendered | None:
-        return Money.shown(held.price_amount, held.price_currency)
+    def show_price(self, license_: License) -> Rendered | None:
+        return Money.shown(license_.price_amount, license_.price_currency)
 
-    def show_price_per_access(self, held: License) -> Rendered | None:
-        return Money.shown(held.access_amount, held.access_currency)
+    def show_price_per_access(self, license_: License) -> Rendered | None:
+        return Money.shown(license_.access_amount, license_.access_currency)
 
-    def show_fee(self, held: License) -> Rendered | None:
-        return FeeSerializer.shown(held.fee_amount, held.fee_currency, held.fee_every)
+    def show_fee(self, license_: License) -> Rendered | None:
+        return FeeSerializer.render_money(license_.fee_amount, license_.fee_currency, license_.fee_every)
 
-    def show_status(self, held: License) -> str:
-        return held.state(timezone.now())
+    def show_status(self, license_: License) -> str:
+        return license_.state(timezone.now())
 
 
 def former_terms(former: Mapping[str, object]) -> dict[str, object]:
@@ -150,7 +150,7 @@ def former_fee(text: str) -> dict[str, object] | None:
     if not text:
         return None
     amount, currency, _, every = text.split(" ")
-    return FeeSerializer.shown(Decimal(amount), currency, every)
+    return FeeSerializer.render_money(Decimal(amount), currency, every)
 
 
 class RevocationSerializer(StrictSerializer):

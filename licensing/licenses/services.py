@@ -72,13 +72,13 @@ def with_state(licenses: QuerySet[License]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def issue_license(account_id: str, given: Validated) -> License:
+def issue_license(account_id: str, license_fields: Validated) -> License:
     """Issue a licence for `requester_id` (the publisher's own id), creating the requester if needed.
 
     `requester_name` fills an empty name. `id`, if given, must be unused. Raises ValidationFailed.
     """
     epochs.hold(account_id)
-    fields = dict(given)
+    fields = dict(license_fields)
     requester_id = fields.pop("requester_id")
     requester_name = fields.pop("requester_name", None)
     now = stored_now()
@@ -230,8 +230,8 @@ def existing_scope_ids(account_id: str, rows: Iterable[Validated]) -> ExistingId
     rows = list(rows)
     existing: ExistingIds = {}
     for field, scope in SCOPE_FIELDS.items():
-        given = {id for fields in rows for id in fields.get(field) or ()}
-        well_formed = sorted(id for id in given if ids.decode(scope.prefix, id) is not None)
+        given_ids = {id for fields in rows for id in fields.get(field) or ()}
+        well_formed = sorted(id for id in given_ids if ids.decode(scope.prefix, id) is not None)
         existing[field] = set()
         for first in range(0, len(well_formed), IDS_AT_ONCE):
             some = scope.model.objects.of(account_id).filter(pk__in=well_formed[first : first + IDS_AT_ONCE])

@@ -114,8 +114,8 @@ class LicenseViewSet(BulkViewSet[License]):
 
         The requester cannot be changed. A revoked licence cannot be changed either: that is a 409.
         """
-        held = self.get_object_to_change()
-        return self.answer(services.update_license(held, self.validated_change(held)))
+        license_ = self.get_object_to_change()
+        return self.answer(services.update_license(license_, self.validated_change(license_)))
 
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
     @action(detail=True, methods=["post"])
@@ -124,7 +124,7 @@ class LicenseViewSet(BulkViewSet[License]):
 
         Revoking it again changes nothing.
         """
-        held = self.get_object_to_change()
+        license_ = self.get_object_to_change()
         if request._request.body:
             self.validated(RevocationSerializer)
-        return self.answer(services.revoke_license(held))
+        return self.answer(services.revoke_license(license_))

@@ -17,7 +17,7 @@ from licensing.logs.requests import (
     dash,
     first_address,
     parse_status,
-    shown,
+    shorten,
     split_request,
     unescaped,
 )
@@ -84,12 +84,12 @@ def split_fields(line: str) -> Fields | None:
 
 def read_quoted(line: str, begin: int) -> tuple[str, str | None]:
     """Return the text from `begin` to its closing quote, and the rest of the line; None if no quote closes it."""
-    place = begin
-    while (end := line.find('"', place)) >= 0:
-        backslashes = end - len(line[place:end].rstrip("\\")) - place
+    position = begin
+    while (end := line.find('"', position)) >= 0:
+        backslashes = end - len(line[position:end].rstrip("\\")) - position
         if backslashes % 2 == 0:
             return line[begin:end], line[end + 1 :]
-        place = end + 1
+        position = end + 1
     return line[begin:], None
 
 
@@ -105,7 +105,7 @@ def read_agent(behind: str) -> tuple[str, str]:
     if not behind:
         raise Malformed(NO_AGENT)
     if not behind.startswith('"'):
-        raise Malformed(f"Behind the size must be the referer in quotes, not {shown(behind.partition(' ')[0])}.")
+        raise Malformed(f"Behind the size must be the referer in quotes, not {shorten(behind.partition(' ')[0])}.")
     referer, rest = read_quoted(behind, 1)
     if rest is None or not rest.startswith(' "'):
         raise Malformed("Behind the referer must be the User-Agent in quotes.")
@@ -130,7 +130,7 @@ def read_sender(head: str) -> tuple[str | None, str]:
         first = words.pop(0)
         host = None if first == "-" else host_of_header(first)
         if host is None and first != "-":
-            raise Malformed(f"{shown(first)} is no host and no address.")
+            raise Malformed(f"{shorten(first)} is no host and no address.")
     if not words:
         raise Malformed(NOT_COMBINED)
     address = words[0]

@@ -44,7 +44,7 @@ from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
 PAGES_PER_QUERY = 500
-MOST_REMEMBERED = 200_000  # of pages, addresses and decisions in memory
+MAX_CACHED = 200_000  # of pages, addresses and decisions in memory
 LOOKUPS = 20  # reverse DNS lookups at a time
 RESOLUTION = timedelta(microseconds=1)
 
@@ -107,8 +107,8 @@ class Decider:
         self.dry_run = dry_run
         self.names = names
         self.account = ids.decode("acc", site.account_id) or b""
-        self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
-        self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
+        self.crawler_of = lru_cache(MAX_CACHED)(current_table.get().claimed_by)
+        self.address_of = lru_cache(MAX_CACHED)(address_in_words)
         self.places: dict[tuple[str, str], Identification | None] = {}
         self.limits: Counter[tuple[str, bytes | None, bytes, int]] = Counter()
         self.forget()
@@ -125,7 +125,7 @@ class Decider:
     def look_up(self, lines: Sequence[Line]) -> None:
         """Find the pages, crawlers' identities and requesters of these lines that are not known yet."""
         for remembered in (self.pages, self.places, self.prepared):
-            if len(remembered) > MOST_REMEMBERED:
+            if len(remembered) > MAX_CACHED:
                 remembered.clear()
         urls = sorted({line.url for line in lines} - self.pages.keys())
         for start in range(0, len(urls), PAGES_PER_QUERY):
@@ -142,9 +142,9 @@ class Decider:
             for line in lines
         }
         visitors = [self.identify(line) for line in by_identity.values()]
-        named: dict[str, str | None] = {one.and_requester_id: None for one in visitors if one.and_requester_id}
-        named |= {one.id: one.name for one in visitors}
-        missing = {name: given for name, given in named.items() if name not in self.requesters}
+        names: dict[str | None, str | None] = dict.fromkeys(visitor.and_requester_id for visitor in visitors)
+        names |= {visitor.id: visitor.name for visitor in visitors}
+        missing = {id: name for id, name in names.items() if id and id not in self.requesters}
         if missing and self.dry_run:
             self.requesters |= find_requesters(self.site.account_id, missing)
         elif missing:
@@ -152,10 +152,10 @@ class Decider:
                 self.requesters |= keep_requesters(self.site.account_id, missing)
 
     def identify(self, line: Line) -> Visitor:
-        place = None if line.crawler is None else self.places[line.crawler.key, line.address]
-        if line.crawler is None or place is None:
+        identification = None if line.crawler is None else self.places[line.crawler.key, line.address]
+        if line.crawler is None or identification is None:
             return claimed_visitor(line.crawler)
-        return verified_visitor(line.crawler, place)
+        return verified_visitor(line.crawler, identification)
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
@@ -168,9 +168,9 @@ class Decider:
         if page is None:
             return None
         crawler = None if line.crawler is None else line.crawler.key
-        place = None if crawler is None else self.places[crawler, line.address]
+        identification = None if crawler is None else self.places[crawler, line.address]
         address = line.address if page.reads_address else None
-        key = (line.url, visit.method in FREE_METHODS, crawler, place, address)
+        key = (line.url, visit.method in FREE_METHODS, crawler, identification, address)
         prepared = self.prepared.get(key)
         if prepared is None or visit.moment < prepared.begin or (prepared.until and visit.moment >= prepared.until):
             prepared = self.prepared[key] = self.prepare(line, page.item)
@@ -256,10 +256,10 @@ class Decider:
 
 def requester_at(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
     """Return the requester with its licences as they were at the moment."""
-    held = requester.licenses
-    if held is None:
+    licenses = requester.licenses
+    if licenses is None:
         return requester
-    return dataclasses.replace(requester, licenses=held.as_of(moment))
+    return dataclasses.replace(requester, licenses=licenses.as_of(moment))
 
 
 def observed_page(item: Item) -> LoggedPage:
@@ -289,12 +289,12 @@ async def verify(
     claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
 ) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
-    known = names or AddressNames()
+    address_names = names or AddressNames()
     turns = Semaphore(LOOKUPS)
 
-    async def place(crawler: Crawler, address: str) -> Identification | None:
+    async def identify(crawler: Crawler, address: str) -> Identification | None:
         async with turns:
-            return await identify_address(crawler, address, known)
+            return await identify_address(crawler, address, address_names)
 
-    places = await gather(*(place(crawler, address) for (_, address), crawler in claimed.items()))
-    return dict(zip(claimed, places, strict=True))
+    identities = await gather(*(identify(crawler, address) for (_, address), crawler in claimed.items()))
+    return dict(zip(claimed, identities, strict=True))

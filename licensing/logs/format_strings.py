@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
 from licensing.logs.prefixes import without_prefix
-from licensing.logs.requests import Malformed, Visit, build_visit, shown, unescaped
-from licensing.logs.times import LONGEST, NOT_A_TIME, parse_time
+from licensing.logs.requests import Malformed, Visit, build_visit, shorten, unescaped
+from licensing.logs.times import MAX_CHARACTERS, NOT_A_TIME, parse_time
 
-MOST_FIELDS = 60
+MAX_FIELDS = 60
 DIRECTIVE = re.compile(
     r"(?P<envoy>%([A-Z_]{3,})(?:\(([^()]*)\))?(?::\d+)?%)"
     r"|(?P<apache>%[<>!,\d]*(?:\{([^{}]*)\})?[<>]?(\^t[io]|[A-Za-z%]))"
@@ -104,9 +104,9 @@ class FormatString:
         return True
 
     def parse_moment(self, text: str) -> datetime:
-        own = next((field.time_format for field in self.fields if field.role == "time"), "")
-        if own and text:
-            return parse_own_time(text[: LONGEST + 1], own)
+        time_format = next((field.time_format for field in self.fields if field.role == "time"), "")
+        if time_format and text:
+            return parse_own_time(text[: MAX_CHARACTERS + 1], time_format)
         return parse_time(text)
 
     def describe_end(self, count: int) -> str:
@@ -114,8 +114,8 @@ class FormatString:
         literal = self.literals[count]
         if not literal:
             return "The line goes on where the format ends."
-        place = f"behind {self.fields[count - 1].name}" if count else "at the beginning"
-        return f"{shown(literal)} is missing {place}."
+        position = f"behind {self.fields[count - 1].name}" if count else "at the beginning"
+        return f"{shorten(literal)} is missing {position}."
 
 
 @lru_cache(maxsize=20)
@@ -194,21 +194,21 @@ def parse_own_time(text: str, time_format: str) -> datetime:
             return parsed.astimezone(UTC)
         return parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise Malformed(NOT_A_TIME.format(shown(text))) from None
+        raise Malformed(NOT_A_TIME.format(shorten(text))) from None
 
 
 def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
     """Raise InvalidRequest if the format lacks a field, or if it does not say where one ends."""
     roles = {field.role for field in fields}
-    if len(fields) > MOST_FIELDS:
-        raise InvalidRequest(f"The format has more than {MOST_FIELDS} fields.")
+    if len(fields) > MAX_FIELDS:
+        raise InvalidRequest(f"The format has more than {MAX_FIELDS} fields.")
     for names, words, example in REQUIRED:
         if roles.isdisjoint(names):
             raise InvalidRequest(f"The format has no {words}. Add {example}.")
-    for place, field in enumerate(fields):
-        before = literals[place]
-        behind = literals[place + 1]
-        follower = fields[place + 1 : place + 2]
+    for index, field in enumerate(fields):
+        before = literals[index]
+        behind = literals[index + 1]
+        follower = fields[index + 1 : index + 2]
         if follower and not behind and field.role != "is_args" and follower[0].role not in ADJACENT:
             raise InvalidRequest(f"The format has no text between {field.name} and {follower[0].name}.")
         if field.role == "agent" and behind.startswith(" ") and not before.endswith('"'):
@@ -218,25 +218,25 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
 def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
     """Return an expression with a group for each field and one for the end: the last group tells how far it came."""
     expression = rf"(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?+"
-    for place in range(len(fields) - 1, -1, -1):
-        value = value_pattern(literals, fields, place)
-        expression = f"(?:{re.escape(literals[place])}({value}){expression})?+"
+    for index in range(len(fields) - 1, -1, -1):
+        value = value_pattern(literals, fields, index)
+        expression = f"(?:{re.escape(literals[index])}({value}){expression})?+"
     return expression
 
 
-def value_pattern(literals: Sequence[str], fields: Sequence[Field], place: int) -> str:
+def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) -> str:
     """Return the expression of a field's value."""
-    field = fields[place]
-    behind = literals[place + 1]
-    if literals[place].endswith('"') and behind.startswith('"'):
+    field = fields[index]
+    behind = literals[index + 1]
+    if literals[index].endswith('"') and behind.startswith('"'):
         return r'[^"\\]*+(?:\\.[^"\\]*+)*+'
     if field.role == "is_args":
         return r"\??+"
-    if not behind and place + 1 == len(fields):
+    if not behind and index + 1 == len(fields):
         return ".*+" if field.role in ("agent", "referer", "request") else r"\S*+"
     if not behind:
-        stop = ADJACENT[fields[place + 1].role or ""]
-        later = next((literal for literal in literals[place + 1 :] if literal), "")
+        stop = ADJACENT[fields[index + 1].role or ""]
+        later = next((literal for literal in literals[index + 1 :] if literal), "")
         end = f"(?!{re.escape(later)})" if later else ""
         return rf"(?:{end}[^{re.escape(stop)}\s])*+"
     if field.blanks and behind.startswith(" "):

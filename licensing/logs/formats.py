@@ -34,7 +34,7 @@ JSON_FORMATS = {
             "method": "request>method", "uri": "request>uri", "host": "request>host",
             "referer": "request>headers>Referer ?", "agent": "request>headers>User-Agent ?", "status": "status",
         },
-        own="ts logger",
+        own_names="ts logger",
     ),
     "cloudfront-json": CLOUDFRONT,
     "fastly": NamedFields({
@@ -108,8 +108,8 @@ class Recogniser(Protocol):
 
 
 FACTORIES: dict[str, Callable[[], Recogniser]] = {
-    **{name: partial(JsonLines, named) for name, named in JSON_FORMATS.items()},
-    **{name: partial(Columns, named) for name, named in COLUMN_FORMATS.items()},
+    **{name: partial(JsonLines, named_fields) for name, named_fields in JSON_FORMATS.items()},
+    **{name: partial(Columns, named_fields) for name, named_fields in COLUMN_FORMATS.items()},
     **{name: partial(compile_format, text) for name, text in TEXT_FORMATS.items()},
 }
 PLAIN_FORMATS: dict[str, Parser] = {"combined": parse_combined, "common": parse_common}

@@ -30,10 +30,10 @@ from kit.values.hosts import host_of_header
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.logs.deciding import MOST_REMEMBERED, DecidedLine, Decider, Line, Prepared
+from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect, get_parser
 from licensing.logs.lines import Occurrences, read_lines
-from licensing.logs.requests import Malformed, Visit, shown
+from licensing.logs.requests import Malformed, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
 from licensing.visits.counting import count_visits, decisions
@@ -75,7 +75,7 @@ class LogImport(Decider):
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
         self.latest = timezone.now() + AHEAD
         self.horizon = recorded_since()
-        self.is_open = lru_cache(MOST_REMEMBERED)(is_open)
+        self.is_open = lru_cache(MAX_CACHED)(is_open)
         self.is_live = lru_cache(None)(self.has_live_decisions)
 
     # --- Reading -----------------------------------------------------------------------------------------------------
@@ -202,8 +202,8 @@ class LogImport(Decider):
     def without_recorded(self, lines: Iterable[DecidedLine]) -> list[DecidedLine]:
         by_id = {line.decision.id: line for line in lines}
         with connection.cursor() as cursor:
-            known = is_recorded(cursor, list(by_id))
-        return [line for key, line in by_id.items() if key not in known]
+            recorded_ids = is_recorded(cursor, list(by_id))
+        return [line for key, line in by_id.items() if key not in recorded_ids]
 
     def record(self, lines: Sequence[DecidedLine]) -> list[DecidedLine]:
         """Record the decisions and return those that are new."""
@@ -254,7 +254,7 @@ def no_address(text: str) -> str:
         return "There is no IP address of the visitor."
     is_name = host_of_header(text) is not None and text[-1].isalpha()
     hint = " Turn off the look-up of host names in the server." if is_name else ""
-    return f"{shown(text)} is no IP address.{hint}"
+    return f"{shorten(text)} is no IP address.{hint}"
 
 
 def is_open(url: str) -> bool:

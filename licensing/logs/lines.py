@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_LINE = 64 * 1024  # bytes
-MOST_MAGIC = 6  # bytes
+MAX_MAGIC = 6  # bytes
 ZSTD_STEP = 1_024  # bytes that are decompressed at once: they may become 32 MiB
 NO_ZSTD = "This Python cannot read zstd. Install requirements-archive.txt, or pipe the output of `zstd -dc` to it."
 REMEMBERED = 200_000  # lines among which equal ones are told apart
@@ -93,9 +93,11 @@ DECOMPRESSORS: dict[bytes, Callable[[BufferedReader], object]] = {
 
 def unpacked(file: BufferedReader) -> BinaryIO:
     """Return the file, decompressed if it is compressed. Raises InvalidRequest if zstd is not installed."""
-    begin = file.peek(MOST_MAGIC)[:MOST_MAGIC]
-    made = next((decompress(file) for magic, decompress in DECOMPRESSORS.items() if begin.startswith(magic)), file)
-    return cast("BinaryIO", made)
+    begin = file.peek(MAX_MAGIC)[:MAX_MAGIC]
+    decompressed = next(
+        (decompress(file) for magic, decompress in DECOMPRESSORS.items() if begin.startswith(magic)), file
+    )
+    return cast("BinaryIO", decompressed)
 
 
 def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:

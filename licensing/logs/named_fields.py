@@ -17,7 +17,7 @@ from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, build_visit
 from licensing.logs.times import parse_time
 
 HEADER = "#Fields:"
-COLUMN = re.compile(r'"([^"]*+)"|(\S++)').findall
+find_columns = re.compile(r'"([^"]*+)"|(\S++)').findall
 
 Decoder = Callable[[str], str]
 Path = tuple[str, ...]  # of a field within nested objects
@@ -30,13 +30,13 @@ def once(text: str) -> str:
 class NamedFields(NamedTuple):
     """A format whose fields have names.
 
-    `decoders` undo how the program encodes the values of a role. Lines with all names in `own` and no request are what
-    the program logs about itself. `distinctive` is a field that only this format has.
+    `decoders` undo how the program encodes the values of a role. `distinctive` is a field that only this format has.
+    Lines with all names in `own_names` and no request are what the program logs about itself.
     """
 
     roles: Mapping[str, str]
     decoders: Mapping[str, Decoder] = {}
-    own: str = ""
+    own_names: str = ""
     distinctive: str = ""
 
     def decode(self, role: str, text: str) -> str:
@@ -54,20 +54,20 @@ def parse_alternatives(names: str) -> tuple[tuple[Path, ...], ...]:
 class JsonLines:
     """Parses JSON lines."""
 
-    def __init__(self, named: NamedFields) -> None:
-        self.named = named
+    def __init__(self, named_fields: NamedFields) -> None:
+        self.fields = named_fields
 
     def __call__(self, line: str) -> Visit | None:
         row = parse_json_line(line)
         if self.is_own(row):
             return None
         values: dict[str, str] = {}
-        for role, names in self.named.roles.items():
+        for role, names in self.fields.roles.items():
             text = self.value(row, names)
             if text is None:
                 raise Malformed(f"There is no {first_name(names)!r}. Add it to the fields that are logged.")
             if text:
-                values[role] = self.named.decode(role, text)
+                values[role] = self.fields.decode(role, text)
         if "method" not in values and "request" not in values:
             raise Malformed(NOT_A_REQUEST)
         return build_visit(parse_time(values.get("time", "")), values)
@@ -84,8 +84,8 @@ class JsonLines:
         return "" if is_present else None
 
     def is_own(self, row: dict[str, object]) -> bool:
-        own = self.named.own.split()
-        return bool(own) and row.keys() >= set(own) and not any(name.startswith("request") for name in row)
+        own_names = self.fields.own_names.split()
+        return bool(own_names) and row.keys() >= set(own_names) and not any(name.startswith("request") for name in row)
 
     def recognises(self, line: str) -> bool:
         try:
@@ -94,14 +94,14 @@ class JsonLines:
             return False
         if self.is_own(row):
             return True
-        return all(self.value(row, names) is not None for names in self.named.roles.values())
+        return all(self.value(row, names) is not None for names in self.fields.roles.values())
 
 
 class Columns:
     """Parses logs whose line `#Fields` names the columns, in the W3C's extended format."""
 
-    def __init__(self, named: NamedFields) -> None:
-        self.named = named
+    def __init__(self, named_fields: NamedFields) -> None:
+        self.fields = named_fields
         self.places: dict[str, list[list[int]]] = {}
         self.width = 0
 
@@ -118,9 +118,9 @@ class Columns:
             raise Malformed(f"This line has {len(columns)} columns; #Fields names {self.width}.")
         values: dict[str, str] = {}
         for role, alternatives in self.places.items():
-            for places in alternatives:
-                if text := joined([dash(columns[place]) for place in places]):
-                    values[role] = self.named.decode(role, text)
+            for indexes in alternatives:
+                if text := joined([dash(columns[index]) for index in indexes]):
+                    values[role] = self.fields.decode(role, text)
                     break
         if "uri" not in values or "method" not in values:
             raise Malformed(NOT_A_REQUEST)
@@ -128,30 +128,30 @@ class Columns:
 
     def read_header(self, line: str) -> None:
         """Read the names of the columns. Raises Malformed if one is missing that is needed."""
-        columns = {name.lower(): place for place, name in enumerate(line[len(HEADER) :].split())}
+        columns = {name.lower(): index for index, name in enumerate(line[len(HEADER) :].split())}
         self.places = {}
-        places: dict[str, list[list[int]]] = {}
-        for role, names in self.named.roles.items():
-            places[role] = []
+        alternatives_by_role: dict[str, list[list[int]]] = {}
+        for role, names in self.fields.roles.items():
+            alternatives_by_role[role] = []
             for paths in parse_alternatives(names):
-                known = [columns[name.lower()] for (name,) in paths if name.lower() in columns]
-                if len(known) == len(paths):
-                    places[role].append(known)
-            if not places[role] and not names.endswith("?"):
+                indexes = [columns[name.lower()] for (name,) in paths if name.lower() in columns]
+                if len(indexes) == len(paths):
+                    alternatives_by_role[role].append(indexes)
+            if not alternatives_by_role[role] and not names.endswith("?"):
                 raise Malformed(f"#Fields names no {first_name(names)}. Add it to the fields that are logged.")
-        self.places = places
+        self.places = alternatives_by_role
         self.width = len(columns)
 
     def recognises(self, line: str) -> bool:
         line = line.removeprefix(BOM)
-        return line.startswith(HEADER) and self.named.distinctive in line[len(HEADER) :]
+        return line.startswith(HEADER) and self.fields.distinctive in line[len(HEADER) :]
 
 
 def split_columns(line: str) -> list[str]:
     if "\t" in line:
         return line.split("\t")
     if '"' in line:
-        return [quoted or plain for quoted, plain in COLUMN(line)]
+        return [quoted or plain for quoted, plain in find_columns(line)]
     return line.split()
 
 

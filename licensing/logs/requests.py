@@ -8,9 +8,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 NOT_A_REQUEST = "There is no request of a page in this line."
-MOST_SHOWN = 60  # characters of a text in a message
-MOST_READ = 200  # characters of an address
-REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
+MAX_SHOWN_TEXT = 60  # characters of a text in a message
+MAX_ADDRESS = 200  # characters of an address
+match_request = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
 IN_PATHS = "/:@!$&'()*+,;=~"
 
@@ -68,7 +68,7 @@ def read_target(values: Mapping[str, str]) -> tuple[str, str]:
 
 def split_request(text: str) -> tuple[str, str]:
     """Return the method and the target of a request's first line. Raises Malformed."""
-    request = REQUEST(text)
+    request = match_request(text)
     if request is None:
         raise Malformed(NOT_A_REQUEST)
     return request[1], request[2]
@@ -77,7 +77,7 @@ def split_request(text: str) -> tuple[str, str]:
 def checked_agent(referer: str, user_agent: str) -> tuple[str, str]:
     """Return referer and User-Agent. Raises Malformed if they have each other's place."""
     if referer and "://" not in referer and (not user_agent or user_agent.startswith(("http://", "https://"))):
-        raise Malformed(f"The User-Agent must stand behind the referer: {shown(referer)} is no URL.")
+        raise Malformed(f"The User-Agent must stand behind the referer: {shorten(referer)} is no URL.")
     return referer, user_agent
 
 
@@ -89,13 +89,13 @@ def dash(text: str) -> str:
 def unescaped(text: str) -> str:
     """Undo the escapes of Apache and nginx, also those of nginx's `escape=json`."""
     if "\\" in text:
-        return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text)
+        return ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)
     return text
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """Quote the beginning of a text for a message."""
-    return repr(text[:MOST_SHOWN])
+    return repr(text[:MAX_SHOWN_TEXT])
 
 
 def parse_status(text: str) -> int:
@@ -103,10 +103,10 @@ def parse_status(text: str) -> int:
     if text == "0":
         return 0
     if len(text) != 3 or not (text.isascii() and text.isdigit()):
-        raise Malformed(f"{shown(text)} is not an HTTP status." if text else "There is no status in this line.")
+        raise Malformed(f"{shorten(text)} is not an HTTP status." if text else "There is no status in this line.")
     return int(text)
 
 
 def first_address(text: str) -> str:
     """Return the first of several addresses, which is the visitor's, without quotes."""
-    return text[:MOST_READ].partition(",")[0].strip(' "')
+    return text[:MAX_ADDRESS].partition(",")[0].strip(' "')

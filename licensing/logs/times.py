@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
 from licensing.logs.prefixes import MONTHS
-from licensing.logs.requests import Malformed, shown
+from licensing.logs.requests import Malformed, shorten
 
 NOT_A_TIME = "{} is not a time such as 24/Nov/2026:17:05:01 +0100 or 2026-11-24T17:05:01+01:00."
-LONGEST = 40  # characters
-LEAST_ISO = len("2026-11-24T17:05:01")
+MAX_CHARACTERS = 40  # characters
+MIN_ISO_CHARACTERS = len("2026-11-24T17:05:01")
 # Unix times are in seconds, milliseconds, microseconds or nanoseconds; those before each bound have its unit.
 UNITS = ((1e11, 1), (1e14, 1_000), (1e17, 1_000_000), (1e21, 1_000_000_000))
 
@@ -20,8 +20,8 @@ def parse_time(text: str) -> datetime:
     """
     if not text:
         raise Malformed("There is no time in this line.")
-    if len(text) > LONGEST:
-        raise Malformed(NOT_A_TIME.format(shown(text)))
+    if len(text) > MAX_CHARACTERS:
+        raise Malformed(NOT_A_TIME.format(shorten(text)))
     return parsed_time(text)
 
 
@@ -30,14 +30,14 @@ def parsed_time(text: str) -> datetime:
     try:
         if text[2:3] == "/":
             return logged_time(text)
-        if text[4:5] == "-" and len(text) >= LEAST_ISO:
+        if text[4:5] == "-" and len(text) >= MIN_ISO_CHARACTERS:
             parsed = datetime.fromisoformat(text)
             if parsed.tzinfo is not None:
                 return parsed.astimezone(UTC)
             return parsed.replace(tzinfo=UTC)
         return unix_time(int(text) if text.isdigit() else float(text))
     except (ValueError, KeyError, IndexError, OverflowError, OSError):
-        raise Malformed(NOT_A_TIME.format(shown(text))) from None
+        raise Malformed(NOT_A_TIME.format(shorten(text))) from None
 
 
 def logged_time(text: str) -> datetime:

@@ -11,7 +11,7 @@ from licensing.edge.observed import shown
 from licensing.imports.problems import Problems
 from licensing.sites.models import Site
 
-MOST_PROBLEMS = 100  # malformed lines that the result lists, the first of each kind
+MAX_PROBLEMS = 100  # malformed lines that the result lists, the first of each kind
 
 
 @dataclasses.dataclass
@@ -73,7 +73,7 @@ class LogTotals:
 
     def note_problem(self, number: int, problem: str) -> None:
         self.malformed += 1
-        if self.kinds.note(number, problem) and len(self.problems) < MOST_PROBLEMS:
+        if self.kinds.note(number, problem) and len(self.problems) < MAX_PROBLEMS:
             self.problems.append((number, problem))
 
     def note_time(self, moment: datetime) -> None:

@@ -66,8 +66,8 @@ class PolicyBulk(AccountBulk[Policy]):
     @classmethod
     def check(cls, account_id: str, rows: Sequence[Row]) -> None:
         """Raises ValidationFailed if the policies that the rows change are too large together."""
-        named = Policy.objects.of(account_id).filter(named_by(rows))
-        if (named.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
+        policies = Policy.objects.of(account_id).filter(named_by(rows))
+        if (policies.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
             raise ValidationFailed(
                 f"The policies that a request changes can have at most {MAX_CHARACTERS:,} characters of rules and "
                 "tests together.",
@@ -78,9 +78,9 @@ class PolicyBulk(AccountBulk[Policy]):
         return Policy.objects.of(self.account_id).filter(named_by(self.rows)).order_by("pk").select_for_update()
 
     def create(self, fields: Fields) -> Policy:
-        made = services.new_policy(self.account_id, fields, self.now)
-        self.note(None, made, {})
-        return made
+        policy = services.new_policy(self.account_id, fields, self.now)
+        self.note(None, policy, {})
+        return policy
 
     def change(self, policy: Policy, fields: Fields) -> Policy:
         changed = copy(policy)

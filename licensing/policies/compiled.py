@@ -36,7 +36,7 @@ class CompiledPolicy:
     ) -> "CompiledPolicy":
         conditions = [condition for rule in rules for condition in rule.conditions]
         moments = {moment for condition in conditions for moment in condition.moments}
-        schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
+        schedules = tuple(condition.next_change for condition in conditions if condition.next_change is not None)
         ordered = tuple(sorted(rules, key=Rule.precedence))
         reads_address = any(condition.name == "ip" for condition in conditions)
         comparisons = sum(condition.comparisons for condition in conditions)
@@ -65,7 +65,7 @@ class CompiledPolicy:
 
 def collect_permissions(rules: Sequence[Rule]) -> frozenset[str]:
     """Return the permissions that the rules name, in conditions or as granted."""
-    named = {permission for rule in rules for permission in rule.permissions}
+    permissions = {permission for rule in rules for permission in rule.permissions}
     for rule in rules:
-        named.update(rule.wanted_permissions or ())
-    return frozenset(named)
+        permissions.update(rule.wanted_permissions or ())
+    return frozenset(permissions)

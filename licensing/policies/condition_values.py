@@ -15,7 +15,7 @@ from kit.values.timestamps import parse_timestamp
 
 MAX_VALUES = 500
 PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
-IS_PERMISSION = re.compile(PERMISSION_PATTERN).fullmatch
+match_permission = re.compile(PERMISSION_PATTERN).fullmatch
 PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
 
 T = TypeVar("T")
@@ -51,13 +51,13 @@ class Fields:
     """The fields of a JSON object, each parsed separately. `faults.raise_first` raises the collected faults."""
 
     def __init__(
-        self, value: object, path: str, known: Collection[str], required: Iterable[str], message: str
+        self, value: object, path: str, known_names: Collection[str], required: Iterable[str], message: str
     ) -> None:
         """Raises Fault with the message if the value is not an object."""
         self.given = require_object(value, path, message)
         self.path = path
         self.faults = Faults()
-        self.faults.expect_known(self.given, known, path)
+        self.faults.expect_known(self.given, known_names, path)
         for name in required:
             self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
 
@@ -101,7 +101,7 @@ def parse_flag(value: object, path: str) -> bool:
 
 
 def permission_name(value: object, path: str) -> str:
-    if not isinstance(value, str) or not IS_PERMISSION(value):
+    if not isinstance(value, str) or not match_permission(value):
         raise Fault(path, PERMISSION_RULE)
     return value
 
@@ -140,8 +140,8 @@ def moment(value: object, path: str) -> datetime:
 def address_ranges(networks: Iterable[Network]) -> dict[int, list[Range]]:
     """Return disjoint, sorted ranges of addresses by IP version."""
     ranges: dict[int, list[Range]] = {4: [], 6: []}
-    for one in merge_networks(networks):
-        ranges[one.version].append((int(one[0]), int(one[-1])))
+    for network in merge_networks(networks):
+        ranges[network.version].append((int(network[0]), int(network[-1])))
     return ranges
 
 
@@ -156,8 +156,8 @@ class AddressRanges:
             self.lasts.append(last)
 
     def __contains__(self, address: IPv4Address | IPv6Address) -> bool:
-        place = bisect_right(self.firsts, int(address)) - 1
-        return place >= 0 and int(address) <= self.lasts[place]
+        index = bisect_right(self.firsts, int(address)) - 1
+        return index >= 0 and int(address) <= self.lasts[index]
 
 
 # --- JSON Schema -----------------------------------------------------------------------------------------------------

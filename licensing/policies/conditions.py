@@ -35,14 +35,16 @@ from licensing.policies.condition_values import (
 from licensing.policies.facts import ContentType, Facts, parse_content_type
 from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
 
+CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
 
-def as_list(wanted: object) -> list[Any]:
+
+def as_list(value: object) -> list[Any]:
     """Return a parsed condition's values as a list."""
-    return wanted if isinstance(wanted, list) else [wanted]
+    return value if isinstance(value, list) else [value]
 
 
-def describe_values(wanted: object) -> str:
-    return join_alternatives([str(value) for value in as_list(wanted)])
+def describe_values(value: object) -> str:
+    return join_alternatives(list(map(str, as_list(value))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Condition:
     """One condition of a rule: its name, JSON value, test, and the fact it looks at."""
 
     name: str
-    wanted: object
+    value: object
     matches: Callable[[Facts], bool]
     saw: Callable[[Facts], object]
     moments: tuple[datetime, ...] = ()  # when time alone may change its result
@@ -60,11 +62,11 @@ class Condition:
     @property
     def size(self) -> int:
         """Upper estimate of its memory in bytes (measured: 80 to 180 per value, plus its text)."""
-        return 800 + sum(180 + getsizeof(value) for value in leaves(self.wanted))
+        return 800 + sum(180 + getsizeof(value) for value in leaves(self.value))
 
 
-def itself(wanted: object) -> object:
-    return wanted
+def itself(value: object) -> object:
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class ConditionType:
     schema: Schema
     holds_if: str  # for docs/reference/policies.md
     words: str  # clause of a sentence; `{}` stands for the value
-    place: int  # position in sentences and forms
+    position: int  # in sentences and forms
     words_if_false: str = ""  # clause of a flag that is false
     label: str = ""  # of its form field
     hint: str = ""
@@ -91,23 +93,23 @@ class ConditionType:
     form_rule: str = ""  # error message for malformed text
     comparable: Callable[[object], object] = itself  # its JSON in the form that `covers` compares
     covers: Callable[..., bool] = eq  # whether the first holds wherever the second does
-    never: Callable[[object], str] = lambda wanted: ""  # why it can never hold; empty if it can
+    never: Callable[[object], str] = lambda value: ""  # why it can never hold; empty if it can
 
-    def clause(self, wanted: object) -> str:
-        return self.words_if_false if wanted is False else self.words.format(self.in_words(wanted))
+    def clause(self, value: object) -> str:
+        return self.words_if_false if value is False else self.words.format(self.in_words(value))
 
 
-def leaves(wanted: object) -> Iterator[object]:
+def leaves(value: object) -> Iterator[object]:
     """Yield all scalar values in a condition's JSON, and its keys."""
-    if isinstance(wanted, dict):
-        for name, value in wanted.items():
+    if isinstance(value, dict):
+        for name, member in value.items():
             yield name
-            yield from leaves(value)
-    elif isinstance(wanted, list):
-        for value in wanted:
-            yield from leaves(value)
+            yield from leaves(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from leaves(member)
     else:
-        yield wanted
+        yield value
 
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
@@ -120,33 +122,35 @@ def membership_test(
     look = attrgetter(attribute)
 
     def build(value: object, path: str) -> Condition:
-        wanted = frozenset(one_or_more(value, path, read))
-        return Condition(name, value, lambda facts: look(facts) in wanted, look)
+        allowed_values = frozenset(one_or_more(value, path, read))
+        return Condition(name, value, lambda facts: look(facts) in allowed_values, look)
 
     return build
 
 
 def build_license_type(value: object, path: str) -> Condition:
-    wanted = frozenset(one_or_more(value, path, text_reader(100)))
+    allowed_values = frozenset(one_or_more(value, path, text_reader(100)))
     return Condition(
         "licenseType",
         value,
-        lambda facts: not wanted.isdisjoint(facts.license_types),
+        lambda facts: not allowed_values.isdisjoint(facts.license_types),
         lambda facts: list(facts.license_types) or None,
     )
 
 
 def build_tags(value: object, path: str) -> Condition:
-    wanted = frozenset(one_or_more(value, path, text_reader(100)))
-    return Condition("tags", value, lambda facts: not wanted.isdisjoint(facts.tags), lambda facts: sorted(facts.tags))
+    allowed_values = frozenset(one_or_more(value, path, text_reader(100)))
+    return Condition(
+        "tags", value, lambda facts: not allowed_values.isdisjoint(facts.tags), lambda facts: sorted(facts.tags)
+    )
 
 
 def build_has_valid_license(value: object, path: str) -> Condition:
-    wanted = parse_flag(value, path)
+    expected = parse_flag(value, path)
     return Condition(
         "hasValidLicense",
         value,
-        lambda facts: facts.has_valid_license is wanted,
+        lambda facts: facts.has_valid_license is expected,
         lambda facts: facts.has_valid_license,
     )
 
@@ -175,24 +179,24 @@ def build_after(value: object, path: str) -> Condition:
 
 
 def build_attributes(value: object, path: str) -> Condition:
-    wanted = attribute_conditions.parse_comparisons(value, path)
-    comparisons = tuple(wanted.items())
+    comparisons = attribute_conditions.parse_comparisons(value, path)
+    pairs = tuple(comparisons.items())
 
     def matches(facts: Facts) -> bool:
-        known = facts.attributes or {}
-        return all(comparison.holds(known.get(name)) for name, comparison in comparisons)
+        values = facts.attributes or {}
+        return all(comparison.holds(values.get(name)) for name, comparison in pairs)
 
     def saw(facts: Facts) -> object:
-        known = facts.attributes or {}
-        return attributes.dump_attributes({name: known[name] for name in wanted if name in known}) or None
+        values = facts.attributes or {}
+        return attributes.dump_attributes({name: values[name] for name in comparisons if name in values}) or None
 
     return Condition("attributes", value, matches, saw, comparisons=len(comparisons))
 
 
 def build_schedule(value: object, path: str) -> Condition:
-    wanted = schedules.CurrentSchedule(schedules.parse_schedule(value, path))
+    schedule = schedules.CurrentSchedule(schedules.parse_schedule(value, path))
     return Condition(
-        "schedule", value, lambda facts: wanted.holds(facts.now), format_time, next_change=wanted.next_change
+        "schedule", value, lambda facts: schedule.holds(facts.now), format_time, next_change=schedule.next_change
     )
 
 
@@ -211,7 +215,7 @@ TYPES = (
         schema=one_or_more_schema(text_schema(100), "LicenseTypes"),
         holds_if="the requester has a licence of this type, or of one of these types",
         words="the licence is of type {}",
-        place=2,
+        position=2,
         label="Licence type",
         hint="commercial",
     ),
@@ -223,7 +227,7 @@ TYPES = (
         holds_if="the requester has a valid licence; `false`: no valid licence is known",
         words="the licence is valid",
         words_if_false="no licence is known to be valid",
-        place=3,
+        position=3,
         label="Valid licence",
     ),
     ConditionType(
@@ -233,7 +237,7 @@ TYPES = (
         schema={"type": "boolean", "const": True},
         holds_if="always. `true` is the only value, and no other condition may stand beside it",
         words="always",
-        place=0,
+        position=0,
         label="Always: matches every check, and stands alone",
     ),
     ConditionType(
@@ -243,7 +247,7 @@ TYPES = (
         schema=one_or_more_schema(text_schema(255), "RequesterIds"),
         holds_if="the requester has this id, or one of these ids",
         words="the customer is {}",
-        place=1,
+        position=1,
         label="Customer",
         hint="org_acme",
     ),
@@ -254,7 +258,7 @@ TYPES = (
         schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}, "ContentTypes"),
         holds_if="the item has this type, or one of these types",
         words="the item is of type {}",
-        place=4,
+        position=4,
         label="Type of the item",
         choices=tuple(map(str, ContentType)),
     ),
@@ -265,7 +269,7 @@ TYPES = (
         schema=one_or_more_schema(text_schema(100), "Tags"),
         holds_if="the item has this tag, or one of these tags",
         words="the item has the tag {}",
-        place=6,
+        position=6,
         label="Tag of the item",
         hint="embargo",
     ),
@@ -276,7 +280,7 @@ TYPES = (
         schema=one_or_more_schema(text_schema(255), "Categories"),
         holds_if="the item is in this category, or in one of these categories",
         words="the item is in {}",
-        place=5,
+        position=5,
         label="Category of the item",
         hint="finance",
     ),
@@ -287,7 +291,7 @@ TYPES = (
         schema=one_or_more_schema(PERMISSION_SCHEMA, "Permissions"),
         holds_if="the check asks for this permission",
         words="{} is asked for",
-        place=7,
+        position=7,
         label="Requested permission",
         hint="commercial_use",
     ),
@@ -298,7 +302,7 @@ TYPES = (
         schema=one_or_more_schema(NETWORK_SCHEMA, "AddressRanges"),
         holds_if="the address in the check's `context` is one of these, or in one of these ranges",
         words="the address is in {}",
-        place=8,
+        position=8,
         label="Address or range",
         hint="203.0.113.0/24",
     ),
@@ -309,7 +313,7 @@ TYPES = (
         schema=MOMENT_SCHEMA,
         holds_if="the check is before this time",
         words="it is before {}",
-        place=10,
+        position=10,
         label="Until",
         hint="2026-12-31 or 2026-12-31T12:00:00Z",
     ),
@@ -320,7 +324,7 @@ TYPES = (
         schema=MOMENT_SCHEMA,
         holds_if="the check is at this time or later",
         words="it is {} or later",
-        place=9,
+        position=9,
         label="From",
         hint="2026-01-31 or 2026-01-31T12:00:00Z",
     ),
@@ -331,7 +335,7 @@ TYPES = (
         schema=attribute_conditions.CONDITION_SCHEMA,
         holds_if="each named attribute of the requester has this value or one of these, or lies within these bounds",
         words="{}",
-        place=11,
+        position=11,
         label="Attributes of the customer",
         hint="country = DE, AT",
         in_words=attribute_conditions.clause_of_attributes,
@@ -349,7 +353,7 @@ TYPES = (
         schema=schedules.CONDITION_SCHEMA,
         holds_if="the check is within these days and hours, in this time zone",
         words="{}",
-        place=12,
+        position=12,
         label="Days and hours",
         hint="mon-fri 09:00-18:00 Europe/Berlin",
         in_words=schedule_text.clause_of_schedule,
@@ -360,31 +364,30 @@ TYPES = (
         covers=schedules.covers_schedule,
     ),
 )
-CONDITIONS = {one.name: one for one in TYPES}
+CONDITIONS = {condition_type.name: condition_type for condition_type in TYPES}
 UNKNOWN = f"There is no such condition. Known: {', '.join(CONDITIONS)}."
-CONDITIONS_IN_ORDER = tuple(sorted(TYPES, key=attrgetter("place")))
+CONDITIONS_IN_ORDER = tuple(sorted(TYPES, key=attrgetter("position")))
 
 
 def condition_names(*kinds: Kind) -> tuple[str, ...]:
     """Return the names of conditions of these kinds, in sentence order."""
-    return tuple(one.name for one in CONDITIONS_IN_ORDER if one.kind in kinds)
-
-
-CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
+    return tuple(condition_type.name for condition_type in CONDITIONS_IN_ORDER if condition_type.kind in kinds)
 
 
 def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
-    named = require_object(value, path, CONDITIONS_SHAPE)
-    expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
+    values_by_name = require_object(value, path, CONDITIONS_SHAPE)
+    expect(
+        bool(values_by_name), path, 'Must name a condition. Write {"default": true} for a rule that matches always.'
+    )
     faults = Faults()
-    for name in named:
+    for name in values_by_name:
         if name not in CONDITIONS:
             faults.add(Fault(f"{path}.{name}", f"{UNKNOWN}{did_you_mean(name, CONDITIONS)}", FaultKind.UNKNOWN))
-    faults.expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
+    faults.expect("default" not in values_by_name or len(values_by_name) == 1, f"{path}.default", "Must stand alone.")
     conditions = []
-    for name, wanted in named.items():
+    for name, condition_value in values_by_name.items():
         if name in CONDITIONS:
             with faults:
-                conditions.append(CONDITIONS[name].build(wanted, f"{path}.{name}"))
+                conditions.append(CONDITIONS[name].build(condition_value, f"{path}.{name}"))
     faults.raise_first()
     return tuple(conditions)

@@ -88,10 +88,10 @@ class Decision(Struct, frozen=True, gc=False):
     @property
     def price(self) -> tuple[int, str] | None:
         """The licence's price of this access: (millionths, currency), or None if it is free."""
-        held = self.license
-        if held is None or not held.access_amount or held.access_currency is None or not self.is_charged:
+        license_ = self.license
+        if license_ is None or not license_.access_amount or license_.access_currency is None or not self.is_charged:
             return None
-        return held.access_amount, held.access_currency
+        return license_.access_amount, license_.access_currency
 
     @property
     def is_charged(self) -> bool:
@@ -149,8 +149,8 @@ def falls_short(decision: Decision, shortfall: Shortfall) -> bool:
 
 def counts_as_access(decision: Decision) -> bool:
     """Return whether the decision uses a quota of accesses: each access allowed by a licence of the service does."""
-    held = decision.license
-    return held is not None and held.id is not None and decision.is_charged
+    license_ = decision.license
+    return license_ is not None and license_.id is not None and decision.is_charged
 
 
 def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
@@ -177,8 +177,8 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
 
 def translate_permission(policy: CompiledPolicy, facts: Facts) -> Facts:
     """Return the facts with the permission that the policy means, if it does not name the requested one."""
-    named = permission_meant(policy, facts.permission, is_at_edge=facts.identified_by is not None)
-    return facts if named == facts.permission else asking_for(facts, named)
+    meant = permission_meant(policy, facts.permission, is_at_edge=facts.identified_by is not None)
+    return facts if meant == facts.permission else asking_for(facts, meant)
 
 
 def permission_meant(policy: CompiledPolicy, permission: str | None, *, is_at_edge: bool) -> str | None:
@@ -213,10 +213,10 @@ def grant(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
     """
     if not rule.permits(facts):
         return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
-    held = license_behind(rule, facts)
-    if rule.price is not None and held is None:
+    license_ = license_behind(rule, facts)
+    if rule.price is not None and license_ is None:
         return denial(reason_of_denial(policy, facts), rule, facts)
-    return Decision(True, None, rule, rule.granted_permissions(facts), held, None, facts.waived)
+    return Decision(True, None, rule, rule.granted_permissions(facts), license_, None, facts.waived)
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
@@ -250,10 +250,10 @@ def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
     return policy.default_action == "allow" and facts.permission is None
 
 
-def with_license(facts: Facts, held: HeldLicense) -> Facts:
+def with_license(facts: Facts, license_: HeldLicense) -> Facts:
     """Return the facts with this licence added before all others."""
-    types = facts.license_types if held.license_type is None else (held.license_type, *facts.license_types)
-    return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
+    types = facts.license_types if license_.license_type is None else (license_.license_type, *facts.license_types)
+    return replace(facts, license_types=types, has_valid_license=True, licenses=(license_, *facts.licenses))
 
 
 def decisive_license(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
@@ -265,7 +265,7 @@ def decisive_license(reason: str | None, rule: Rule | None, facts: Facts) -> Hel
 
 def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
     """Return the first valid licence of a type the rule accepts, or the first one if it accepts all."""
-    for held in facts.licenses:
-        if rule is None or rule.license_types is None or held.license_type in rule.license_types:
-            return held
+    for license_ in facts.licenses:
+        if rule is None or rule.license_types is None or license_.license_type in rule.license_types:
+            return license_
     return None

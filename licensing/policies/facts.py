@@ -89,7 +89,7 @@ def value_in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value) or "nothing"
+        return ", ".join(str(item) for item in value) or "nothing"
     if isinstance(value, dict):
         return text_of_attributes(value)
     return "nothing" if value is None else str(value)
@@ -99,14 +99,14 @@ def value_in_words(value: object) -> str:
 class Fact:
     """Everything specific to one fact.
 
-    `place` is its path in the body of a check or policy test, such as `context.ip` or `content.tags`. Only
+    `path` is its place in the body of a check or policy test, such as `context.ip` or `content.tags`. Only
     `permission` is at the top level.
     """
 
     name: str  # key in the recorded facts
     source: Source = Source.CHECK
     attribute: str = ""  # its field of Facts; empty for a note
-    place: str = ""
+    path: str = ""
     type: object = str  # msgspec type of its JSON
     description: str = ""  # in the OpenAPI document
     parse: Callable[..., object] = as_sent  # from valid JSON and its path; raises Fault
@@ -124,12 +124,12 @@ class Fact:
     @property
     def part(self) -> str:
         """The object in the body that contains it."""
-        return self.place.partition(".")[0]
+        return self.path.partition(".")[0]
 
     @property
     def key(self) -> str:
         """The fact's name within `part`."""
-        return self.place.partition(".")[2]
+        return self.path.partition(".")[2]
 
 
 # --- Reading and writing ---------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def text_of_credits(wallet: dict[str, str]) -> str:
 
 
 def text_of_licenses(licenses: list[dict[str, str]]) -> str:
-    return ", ".join(f"{one['licenseType']} ({one['id']})" for one in licenses)
+    return ", ".join(f"{license_['licenseType']} ({license_['id']})" for license_ in licenses)
 
 
 # --- The table -------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Facts(Struct, frozen=True, gc=False):
     requester_id: Annotated[str, Fact(name="decidedAs", source=Source.DECISION, label="Decided as")]
     permission: Annotated[
         str | None,
-        Fact(name="permission", source=Source.DECISION, place="permission", field="Requested permission"),
+        Fact(name="permission", source=Source.DECISION, path="permission", field="Requested permission"),
     ] = None
     license_types: Annotated[tuple[str, ...], Fact(name="licenseTypes", source=Source.LICENSES)] = ()
     has_valid_license: Annotated[bool, Fact(name="isLicensed", source=Source.LICENSES)] = False
@@ -210,7 +210,7 @@ class Facts(Struct, frozen=True, gc=False):
         Fact(
             name="contentType",
             source=Source.ITEM,
-            place="content.type",
+            path="content.type",
             type=Annotated[str, Meta(extra_json_schema={"enum": list(map(str, ContentType))})],
             description="Default: `article`.",
             parse=parse_content_type,
@@ -223,7 +223,7 @@ class Facts(Struct, frozen=True, gc=False):
         Fact(
             name="tags",
             source=Source.ITEM,
-            place="content.tags",
+            path="content.tags",
             type=Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)],
             description="Of the item.",
             load=frozenset,
@@ -237,7 +237,7 @@ class Facts(Struct, frozen=True, gc=False):
         Fact(
             name="category",
             source=Source.ITEM,
-            place="content.category",
+            path="content.category",
             type=Annotated[str, Meta(min_length=1, max_length=255)],
             label="Category of the item",
             words="in {}",
@@ -254,7 +254,7 @@ class Facts(Struct, frozen=True, gc=False):
         IPv4Address | IPv6Address | None,
         Fact(
             name="ip",
-            place="context.ip",
+            path="context.ip",
             type=Annotated[
                 str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema=ADDRESS_SCHEMA)
             ],
@@ -274,7 +274,7 @@ class Facts(Struct, frozen=True, gc=False):
         str | None,
         Fact(
             name="visitorId",
-            place="context.visitorId",
+            path="context.visitorId",
             type=Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)],
             description="The reader, for rate limits per visitor: a random id, without personal data. Without it "
             "such limits count the address.",
@@ -289,7 +289,7 @@ class Facts(Struct, frozen=True, gc=False):
         Attributes | None,
         Fact(
             name="attributes",
-            place="requester.attributes",
+            path="requester.attributes",
             type=AttributesJson,
             description="Requester facts for conditions on `attributes`. Default: the requester's `metadata`.",
             stored="metadata",
@@ -320,7 +320,7 @@ NOTES = (
     Fact(name="keyId", label="Asked with the API key"),
     Fact(
         name="licenseType",
-        place="requester.licenseType",
+        path="requester.licenseType",
         type=Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)],
         description="Asserted by the caller.",
         label="Licence type, by the caller",
@@ -329,7 +329,7 @@ NOTES = (
     ),
     Fact(
         name="hasValidLicense",
-        place="requester.hasValidLicense",
+        path="requester.hasValidLicense",
         type=bool,
         description="Asserted by the caller.",
         label="Licence valid, by the caller",
@@ -337,7 +337,7 @@ NOTES = (
     ),
     Fact(
         name="userAgent",
-        place="context.userAgent",
+        path="context.userAgent",
         type=Annotated[str, Meta(max_length=1000)],
         label="User agent",
     ),
@@ -351,12 +351,14 @@ def declared_facts() -> Iterator[Fact]:
     """Yield the facts of Facts. Raises TypeError for a field outside the group of its source."""
     hints = get_type_hints(Facts, include_extras=True)
     before = Source.DECISION
-    for one in fields(Facts):
-        [fact] = (said for said in hints[one.name].__metadata__ if isinstance(said, Fact))
+    for field in fields(Facts):
+        [fact] = (annotation for annotation in hints[field.name].__metadata__ if isinstance(annotation, Fact))
         if fact.source.value < before.value:
-            raise TypeError(f"Move Facts.{one.name} up to the other facts of {fact.source}, before those of {before}.")
+            raise TypeError(
+                f"Move Facts.{field.name} up to the other facts of {fact.source}, before those of {before}."
+            )
         before = fact.source
-        yield replace(fact, attribute=one.name)
+        yield replace(fact, attribute=field.name)
 
 
 FACTS = tuple(declared_facts())
@@ -364,10 +366,10 @@ BY_NAME = {fact.name: fact for fact in (*NOTES, *FACTS)}
 OF_ITEM = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
 OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
 OF_WALLETS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
-DEFAULTS = {one.name: one.default for one in fields(Facts)}
+DEFAULTS = {field.name: field.default for field in fields(Facts)}
 NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # before wallets are read
 STORED = tuple(fact for fact in OF_CHECK if fact.stored)  # stored with the requester, used if a check omits them
-TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be given in a policy test
+TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.path)  # can be given in a policy test
 # Facts that callers send, by part of the body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
@@ -400,15 +402,15 @@ def facts_loader(facts: Sequence[Fact]) -> Callable[[Recorded], Values]:
 
     It visits what is recorded, which is a few facts, on each request of the edge and for each row of an export.
     """
-    loads = {fact.name: (place, fact.load) for place, fact in enumerate(facts)}
+    loads = {fact.name: (index, fact.load) for index, fact in enumerate(facts)}
     defaults = tuple(DEFAULTS[fact.attribute] for fact in facts)
 
     def load_all(recorded: Recorded) -> Values:
         values = list(defaults)
         for name, value in recorded.items():
             if name in loads:
-                place, load = loads[name]
-                values[place] = load(value)
+                index, load = loads[name]
+                values[index] = load(value)
         return tuple(values)
 
     return load_all
@@ -418,12 +420,12 @@ facts_of_item, facts_of_check, facts_of_wallets = map(facts_loader, (OF_ITEM, OF
 PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
 
 
-def or_stored(said: Values, stored: Values) -> Values:
+def or_stored(asserted: Values, stored: Values) -> Values:
     """Return the values of OF_CHECK, with stored values for those the check omits."""
-    values = list(said)
-    for place, value in zip(PLACES_OF_STORED, stored, strict=True):
-        if values[place] is None:
-            values[place] = value
+    values = list(asserted)
+    for index, value in zip(PLACES_OF_STORED, stored, strict=True):
+        if values[index] is None:
+            values[index] = value
     return tuple(values)
 
 

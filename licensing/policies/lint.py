@@ -14,18 +14,6 @@ from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
 NAMING = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A lint finding. `path` has the format of validation errors: `rules[0].conditions.licenseType`."""
-
-    level: str
-    code: str
-    path: str
-    message: str
-
-
 # code: level
 CODES = {
     "duplicate_rule": "warning",
@@ -44,7 +32,17 @@ CODES = {
     "begun": "info",
     "not_compared": "info",
 }
-MOST_COMPARED = 2_000_000  # values in the conditions of the rules that are compared with each other
+MAX_COMPARED_VALUES = 2_000_000  # values in the conditions of the rules that are compared with each other
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A lint finding. `path` has the format of validation errors: `rules[0].conditions.licenseType`."""
+
+    level: str
+    code: str
+    path: str
+    message: str
 
 
 class Budget:
@@ -74,23 +72,26 @@ def lint(
 
     `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
-    known = None if license_types is None else frozenset(license_types)
+    known_types = None if license_types is None else frozenset(license_types)
     ordered = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
     by_rule: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
-    budget = Budget(MOST_COMPARED)
+    budget = Budget(MAX_COMPARED_VALUES)
     dead = set()
-    for place, one in enumerate(ordered):
-        reason = never_reached(one, ordered[:place], budget)
+    for index, comparable in enumerate(ordered):
+        rule = comparable.rule
+        reason = never_reached(comparable, ordered[:index], budget)
         if reason:
-            dead.add(one.rule.index)
-            by_rule[one.rule.index].append(reason)
+            dead.add(rule.index)
+            by_rule[rule.index].append(reason)
         else:
-            by_rule[one.rule.index] += [
-                *about_rule(one.rule, one),
-                *about_price(one, ordered[:place], budget),
-                *about_types(one.rule, known),
+            by_rule[rule.index] += [
+                *about_rule(rule, comparable),
+                *about_price(comparable, ordered[:index], budget),
+                *about_types(rule, known_types),
             ]
-    findings = [one for index in sorted(by_rule) for one in by_rule[index]]
+    findings: list[Finding] = []
+    for index in sorted(by_rule):
+        findings += by_rule[index]
     if budget.is_spent:
         message = (
             "Some rules were not compared with all rules before them, because their conditions have too many values. "
@@ -109,26 +110,26 @@ def lint(
     return findings
 
 
-def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
+def never_reached(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
     """Return a finding if the rule can certainly never decide."""
-    rule = one.rule
+    rule = later.rule
     path = f"rules[{rule.index}]"
-    if one.empty:
+    if later.empty:
         return finding(
             "contradictory_conditions", f"{path}.conditions", "It ends before it begins, and never matches."
         )
-    if one.ended:
+    if later.ended:
         return finding("ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again.")
-    for name, wanted in one.objects.items():
-        if reason := CONDITIONS[name].never(wanted):
+    for name, condition_value in later.objects.items():
+        if reason := CONDITIONS[name].never(condition_value):
             return finding("contradictory_conditions", f"{path}.conditions.{name}", reason)
-    if one.is_never_open:
+    if later.is_never_open:
         message = "These days and hours do not come between the rule's `after`, or now, and its `before`."
         return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
-        if not budget.spend(other, one):
+        if not budget.spend(other, later):
             return None
-        if other.covers(one) and not is_passed_by_payers(other, one):
+        if other.covers(later) and not is_passed_by_payers(other, later):
             if are_equivalent(rule, other.rule):
                 order = explain_order(other.rule, rule)
                 message = f"Says the same as rules[{other.rule.index}], which is tried before it: {order}."
@@ -148,12 +149,12 @@ def is_passed_by_payers(earlier: ComparableRule, later: ComparableRule) -> bool:
     return bool(earlier.license_conditions)
 
 
-def about_price(one: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Iterator[Finding]:
+def about_price(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Iterator[Finding]:
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
-    if one.rule.price is None:
+    if later.rule.price is None:
         return
-    taker = one.with_license(one.rule.tier)
-    payer = one.without_license
+    taker = later.with_license(later.rule.tier)
+    payer = later.without_license
     for other in earlier:
         if not budget.spend(other, taker, payer):
             return
@@ -161,9 +162,9 @@ def about_price(one: ComparableRule, earlier: Sequence[ComparableRule], budget: 
         if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(payer))):
             message = (
                 f"Nobody is offered this price: rules[{other.rule.index}] is tried before it, and decides about "
-                f"whoever would pay it: {explain_order(other.rule, one.rule)}."
+                f"whoever would pay it: {explain_order(other.rule, later.rule)}."
             )
-            yield finding("price_never_quoted", f"rules[{one.rule.index}].pricePerAccess", message)
+            yield finding("price_never_quoted", f"rules[{later.rule.index}].pricePerAccess", message)
             return
 
 
@@ -179,24 +180,24 @@ def explain_order(earlier: Rule, later: Rule) -> str:
     return f"{shared}, and it stands first in the list"
 
 
-def are_equivalent(one: Rule, other: Rule) -> bool:
-    return comparable_fields(one) == comparable_fields(other)
+def are_equivalent(first: Rule, other: Rule) -> bool:
+    return comparable_fields(first) == comparable_fields(other)
 
 
 def comparable_fields(rule: Rule) -> tuple[object, ...]:
-    conditions = {condition.name: condition.wanted for condition in rule.conditions}
+    conditions = {condition.name: condition.value for condition in rule.conditions}
     return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.price, rule.message
 
 
 def may_grant(rule: Rule) -> bool:
     """Return whether the allow rule can allow any check it matches."""
-    wanted = rule.wanted_permissions
-    return wanted is None or any(rule.grants(one) for one in wanted)
+    permissions = rule.wanted_permissions
+    return permissions is None or any(rule.grants(permission) for permission in permissions)
 
 
-def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
+def about_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
     path = f"rules[{rule.index}]"
-    if one.begun:
+    if comparable.begun:
         yield finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")
     if rule.action != "allow":
         return
@@ -210,7 +211,7 @@ def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
             "At a site it lets pages be read."
         )
         yield finding("grants_nothing", path, message)
-    names = {condition.name: condition.wanted for condition in rule.conditions}
+    names = {condition.name: condition.value for condition in rule.conditions}
     valid = names.get("hasValidLicense") is True
     if not valid and "licenseType" in names:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
@@ -222,14 +223,14 @@ def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
         yield finding("allow_by_name_alone", f"{path}.conditions", message)
 
 
-def about_types(rule: Rule, known: frozenset[str] | None) -> Iterator[Finding]:
-    if known is None:
+def about_types(rule: Rule, known_types: frozenset[str] | None) -> Iterator[Finding]:
+    if known_types is None:
         return
     for condition in rule.conditions:
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
-            many = isinstance(condition.wanted, list)
-            for place, name in enumerate(as_list(condition.wanted)):
-                if name not in known:
+            many = isinstance(condition.value, list)
+            for index, name in enumerate(as_list(condition.value)):
+                if name not in known_types:
                     message = f"There is no licence of the type {name!r}."
-                    yield finding("unknown_license_type", f"{path}[{place}]" if many else path, message)
+                    yield finding("unknown_license_type", f"{path}[{index}]" if many else path, message)

@@ -13,7 +13,7 @@ from licensing.owned import OwnedManager
 from licensing.policies.modes import CHOICES, Mode
 from licensing.policies.rules import Action
 
-ACTIONS = [(str(one), one.title()) for one in Action]
+ACTIONS = [(str(action), action.title()) for action in Action]
 
 
 class Policy(models.Model):

@@ -78,8 +78,8 @@ def offer_by(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer |
 
 def payer_facts(facts: Facts, tier: str | None, amount: int, currency: str) -> PayerFacts:
     """Return the facts of a requester who accepts an offer of this tier, at this price in millionths."""
-    held = HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
-    return PayerFacts(**asdict(with_license(facts, held)), unpaid=facts)
+    held_license = HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
+    return PayerFacts(**asdict(with_license(facts, held_license)), unpaid=facts)
 
 
 def pay(

@@ -149,9 +149,9 @@ def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
     moment = parse_timestamp(at) if at else now
     requester = test["requester"]
     standing = standing_of_test(requester, moment)
-    said = {fact.name: value for fact, value in said_facts(test)}
-    known = facts_of_item(said), facts_of_check(said)
-    return build_facts(standing, moment, requester["id"], test.get("permission"), *known)
+    test_facts = {fact.name: value for fact, value in said_facts(test)}
+    known_facts = facts_of_item(test_facts), facts_of_check(test_facts)
+    return build_facts(standing, moment, requester["id"], test.get("permission"), *known_facts)
 
 
 def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
@@ -169,9 +169,9 @@ def standing_of_test(requester: RequesterOfTest, now: datetime) -> Standing:
     return standing_at(terms, now) or vouched_by(requester)
 
 
-def build_license_term(held: LicenseOfTest) -> Term:
-    start, end = held.get("startsAt"), held.get("expiresAt")
-    license_held = HeldLicense(held["licenseType"], "service", expires_at=parse_timestamp(end) if end else None)
+def build_license_term(license_: LicenseOfTest) -> Term:
+    start, end = license_.get("startsAt"), license_.get("expiresAt")
+    license_held = HeldLicense(license_["licenseType"], "service", expires_at=parse_timestamp(end) if end else None)
     return Term(license_held, parse_timestamp(start) if start else BEGINNING)
 
 

@@ -30,7 +30,7 @@ BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
 READERS_PER_ADDRESS = 100  # for limits of a day or longer; shorter ones protect the origin
 MARK_BYTES = 5
 MARKED_FOR = timedelta(days=180)  # then a rule counts a cookie as new again
-LONGEST = timedelta(days=31)  # a window
+MAX_WINDOW = timedelta(days=31)  # a window
 ROWS = 500  # written at a time
 # The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
 Marks = Mapping[bytes, int]
@@ -116,7 +116,7 @@ def cookie_mark(policy_id: str, rule: Rule) -> bytes:
 
 def forget_counts(now: datetime) -> None:
     """Delete the counts of windows that have ended."""
-    RuleUsage.objects.filter(window_start__lt=int((now - LONGEST).timestamp())).delete()
+    RuleUsage.objects.filter(window_start__lt=int((now - MAX_WINDOW).timestamp())).delete()
 
 
 def move_counts(policy_id: str, former: Iterable[StoredRule], current: Iterable[StoredRule]) -> None:

@@ -104,13 +104,15 @@ class Rule:
         For a requester who pays for one access (PayerFacts), the payment counts as a licence in rules with a price and
         in deny rules. Allow rules without a price have to match without the payment too.
         """
-        failing = next((one for one in self.conditions if not one.matches(facts)), None)
+        failing = next((condition for condition in self.conditions if not condition.matches(facts)), None)
         if type(facts) is not PayerFacts or self.action == Action.DENY:
             return failing
-        own = next((one for one in self.conditions if not one.matches(facts.unpaid)), None)
+        failing_unpaid = next(
+            (condition for condition in self.conditions if not condition.matches(facts.unpaid)), None
+        )
         if self.price is not None:
-            return failing if own is not None else None
-        return failing or own
+            return failing if failing_unpaid is not None else None
+        return failing or failing_unpaid
 
     @property
     def size(self) -> int:
@@ -121,17 +123,14 @@ class Rule:
     @property
     def wanted_permissions(self) -> list[str] | None:
         """The permissions of its `permission` condition, or None without one."""
-        for condition in self.conditions:
-            if condition.name == "permission":
-                return as_list(condition.wanted)
-        return None
+        return find_values(self.conditions, "permission")
 
     def names(self, facts: Facts) -> bool:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
         if facts.permission in self.permissions or facts.permission in (self.wanted_permissions or ()):
             return True
-        wanted = [as_list(one.wanted) for one in self.conditions if one.name == "requesterId"]
-        return any(facts.requester_id in values for values in wanted)
+        requester_ids = [as_list(condition.value) for condition in self.conditions if condition.name == "requesterId"]
+        return any(facts.requester_id in values for values in requester_ids)
 
     def grants(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions
@@ -179,8 +178,8 @@ def parse_price_amount(value: object, path: str) -> int:
         exact = parse_amount(value if isinstance(value, str) else orjson.dumps(value).decode())
     except (ValueError, TypeError):
         exact = parse_amount(0)
-    places = f"with at most {PLACES} places after the point"
-    expect(0 < exact <= MAX_PRICE, path, f"Must be more than 0 and at most {MAX_PRICE:,}, {places}.")
+    precision = f"with at most {PLACES} places after the point"
+    expect(0 < exact <= MAX_PRICE, path, f"Must be more than 0 and at most {MAX_PRICE:,}, {precision}.")
     return to_millionths(exact)
 
 
@@ -235,7 +234,7 @@ def parse_rule(value: object, index: int) -> Rule:
     priority = fields.read("priority", integer_reader(0, MAX_PRIORITY), None)
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
-    types = required_license_types(conditions)
+    types = find_values(conditions, "licenseType")
     return Rule(
         index=index,
         action=action,
@@ -261,11 +260,11 @@ def counter_fingerprint(action: object, conditions: object, rate_limit: RateLimi
     return blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
-def required_license_types(conditions: Iterable[Condition]) -> list[str] | None:
-    """Return the licence types of the rule's `licenseType` condition, or None without one."""
+def find_values(conditions: Iterable[Condition], name: str) -> list[str] | None:
+    """Return the values of the condition with this name, or None without one."""
     for condition in conditions:
-        if condition.name == "licenseType":
-            return as_list(condition.wanted)
+        if condition.name == name:
+            return as_list(condition.value)
     return None
 
 

@@ -16,8 +16,11 @@ CONDITIONS: dict[str, object] = {
     "minProperties": 1,
     "additionalProperties": False,
     "properties": {
-        one.name: {**one.schema, "description": f"{one.holds_if[0].upper()}{one.holds_if[1:]}."}
-        for one in conditions.TYPES
+        condition_type.name: {
+            **condition_type.schema,
+            "description": f"{condition_type.holds_if[0].upper()}{condition_type.holds_if[1:]}.",
+        }
+        for condition_type in conditions.TYPES
     },
     # One object rather than `oneOf`, so that generated clients read and write it without loss.
     "dependentSchemas": {"default": {"maxProperties": 1}},
@@ -77,6 +80,7 @@ ALLOW_FIELDS: dict[str, object] = {
         },
     },
 }
+BY_PROPERTY = ("properties", "dependentSchemas")
 
 
 def rule(action: str, fields: dict[str, object]) -> dict[str, object]:
@@ -115,9 +119,6 @@ RULES: dict[str, object] = {
 }
 
 
-BY_PROPERTY = ("properties", "dependentSchemas")
-
-
 def simplify(schema: object) -> object:
     """Simplify msgspec's JSON Schema: drop titles and defaults, and merge "type or null" into one type."""
     if isinstance(schema, list):
@@ -126,7 +127,7 @@ def simplify(schema: object) -> object:
         return schema
     worded: dict[str, object] = {
         # Properties may be named "default" or "title".
-        name: {field: simplify(one) for field, one in value.items()} if name in BY_PROPERTY else simplify(value)
+        name: {field: simplify(schema) for field, schema in value.items()} if name in BY_PROPERTY else simplify(value)
         for name, value in schema.items()
         if name not in ("default", "title")
     }
@@ -145,12 +146,12 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")
-    made = cast("dict[str, object]", simplify(inline_references(schema, components)))
-    properties = cast("dict[str, dict[str, list[object]]]", made["properties"])
+    simplified = cast("dict[str, object]", simplify(inline_references(schema, components)))
+    properties = cast("dict[str, dict[str, list[object]]]", simplified["properties"])
     for name in required:
         properties[name]["anyOf"].remove(NULL)
-    own = cast("list[str]", made.get("required", []))
-    return {"application/json": made | {"required": [*own, *required]}}
+    required_fields = cast("list[str]", simplified.get("required", []))
+    return {"application/json": simplified | {"required": [*required_fields, *required]}}
 
 
 def inline_references(schema: object, components: dict[str, object]) -> object:

@@ -191,8 +191,8 @@ class RulesField(serializers.Field):
             if not fault.path:
                 raise serializers.ValidationError(fault.message) from None
             by_path: dict[str, list[ErrorDetail]] = {}
-            for one in fault.all():
-                by_path.setdefault(one.path, []).append(to_error_detail(one))
+            for single in fault.all():
+                by_path.setdefault(single.path, []).append(to_error_detail(single))
             raise serializers.ValidationError(by_path) from None
         return data
 
@@ -227,7 +227,7 @@ class PolicySerializer(StrictSerializer):
     sometimes = for_secret_keys | {"updated"}
 
     def to_representation(self, policy: Policy) -> Rendered:
-        shown = {
+        body = {
             "id": policy.pk,
             "object": "policy",
             "externalId": policy.external_id,
@@ -242,8 +242,8 @@ class PolicySerializer(StrictSerializer):
             "created": render_timestamp(policy.created),
         }
         if policy.updated is not None:
-            shown["updated"] = render_timestamp(policy.updated)
-        return shown
+            body["updated"] = render_timestamp(policy.updated)
+        return body
 
 
 class PolicyRevisionSerializer(PolicySerializer):

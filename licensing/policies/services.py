@@ -53,8 +53,8 @@ def create_policy(account_id: str, fields: Fields) -> Policy:
 
 def new_policy(account_id: str, fields: Fields, now: datetime) -> Policy:
     """Build an unsaved policy. Raises ValidationFailed if one of its tests fails."""
-    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
-    policy = Policy(account_id=account_id, created=now, **given)
+    terms = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
+    policy = Policy(account_id=account_id, created=now, **terms)
     require_passing(policy)
     return policy
 
@@ -115,7 +115,7 @@ def require_passing(policy: Policy) -> None:
     """Raises ValidationFailed naming each failing test."""
     failed = [result for result in run_policy_tests(policy) if not result.passed]
     if failed:
-        first, *further = (ValidationFailed(one.sentence, param=f"tests[{one.index}]") for one in failed)
+        first, *further = (ValidationFailed(failure.sentence, param=f"tests[{failure.index}]") for failure in failed)
         first.further = [*further]
         raise first
 

@@ -55,16 +55,18 @@ def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
     )
 
 
-def vouched_by(said: Mapping[str, object]) -> Standing:
+def vouched_by(asserted: Mapping[str, object]) -> Standing:
     """Return the standing asserted in these members of the API's `requester`."""
-    license_type = said.get("licenseType")
-    return vouched_for(license_type if isinstance(license_type, str) else None, said.get("hasValidLicense") is True)
+    license_type = asserted.get("licenseType")
+    return vouched_for(
+        license_type if isinstance(license_type, str) else None, asserted.get("hasValidLicense") is True
+    )
 
 
 def build_standing(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
     """Return the standing of a requester with these valid licences."""
     valid = tuple(licenses)
-    types = tuple(one.license_type for one in valid if one.license_type is not None)
+    types = tuple(license_.license_type for license_ in valid if license_.license_type is not None)
     return Standing(types, bool(valid), has_lapsed and not valid, licenses=valid)
 
 

@@ -26,7 +26,7 @@ from licensing.portal.models import PortalSession
 from licensing.portal.serializers import LICENSES, STATEMENTS, WALLETS
 
 COOKIE, PATH = "portal_session", "/portal/"
-MOST_LICENSES, MOST_STATEMENTS = 100, 60
+MAX_LICENSES, MAX_STATEMENTS = 100, 60
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": content_security_policy(),
@@ -119,19 +119,19 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
     """Show what the session's scopes include."""
     now = timezone.now()
     book_due(session.account_id)
-    shown: dict[str, object] = {"session": session, "zone": session.account.zone}
+    context: dict[str, object] = {"session": session, "zone": session.account.zone}
     if LICENSES in session.scopes:
-        shown["licenses"] = [license_row(held, now) for held in own_licenses(session)]
+        context["licenses"] = [license_row(license_, now) for license_ in own_licenses(session)]
     if WALLETS in session.scopes:
         wallets = Wallet.objects.filter(requester=session.requester).order_by("created", "pk")
-        shown["wallets"] = [
+        context["wallets"] = [
             WalletRow(in_units(book.wallet.available, book.wallet.unit), book.wallet.next_refill_at)
             for book in as_of(wallets, now)
         ]
     if STATEMENTS in session.scopes:
-        newest = own_statements(session).order_by("-month", "currency")[:MOST_STATEMENTS]
-        shown["statements"] = [statement_row(one) for one in newest]
-    return render(request, "licensing/portal.html", shown)
+        newest = own_statements(session).order_by("-month", "currency")[:MAX_STATEMENTS]
+        context["statements"] = [statement_row(statement) for statement in newest]
+    return render(request, "licensing/portal.html", context)
 
 
 @with_headers
@@ -160,24 +160,26 @@ def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
 
 
 def own_licenses(session: PortalSession) -> QuerySet[License]:
-    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MOST_LICENSES]
+    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MAX_LICENSES]
 
 
 def own_statements(session: PortalSession) -> QuerySet[Statement]:
     return Statement.objects.filter(account=session.account_id, requester=session.requester)
 
 
-def license_row(held: License, now: datetime) -> LicenseRow:
+def license_row(license_: License, now: datetime) -> LicenseRow:
     prices = []
-    if held.price_amount is not None and held.price_currency:
-        prices.append(in_full(held.price_amount, held.price_currency))
-    if held.fee_amount is not None and held.fee_currency:
-        prices.append(f"{in_full(held.fee_amount, held.fee_currency)} every {held.fee_every}")
-    if held.access_amount is not None and held.access_currency:
-        prices.append(f"{in_full(held.access_amount, held.access_currency)} for each access")
-    return LicenseRow(held.license_type, held.state(now), held.starts_at, held.expires_at, prices)
+    if license_.price_amount is not None and license_.price_currency:
+        prices.append(in_full(license_.price_amount, license_.price_currency))
+    if license_.fee_amount is not None and license_.fee_currency:
+        prices.append(f"{in_full(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}")
+    if license_.access_amount is not None and license_.access_currency:
+        prices.append(f"{in_full(license_.access_amount, license_.access_currency)} for each access")
+    return LicenseRow(license_.license_type, license_.state(now), license_.starts_at, license_.expires_at, prices)
 
 
-def statement_row(one: Statement) -> StatementRow:
-    closing = one.credit_closing if one.is_quota else one.closing
-    return StatementRow(one.pk, f"{one.month:%Y-%m}", in_units(closing, one.currency), one.status)
+def statement_row(statement: Statement) -> StatementRow:
+    closing = statement.credit_closing if statement.is_quota else statement.closing
+    return StatementRow(
+        statement.pk, f"{statement.month:%Y-%m}", in_units(closing, statement.currency), statement.status
+    )

@@ -38,7 +38,7 @@ class RequesterProfileSerializer(StrictSerializer):
     growing = beside_state = frozenset({"stats"})
 
     def to_representation(self, requester: Requester) -> Rendered:
-        shown: Rendered = {
+        body: Rendered = {
             "id": requester.requester_id,
             "object": "requester",
             "name": requester.name,
@@ -49,8 +49,8 @@ class RequesterProfileSerializer(StrictSerializer):
             "updated": render_timestamp(requester.updated),
         }
         if requester.merged_into is not None:
-            shown["mergedInto"] = requester.merged_into.requester_id
-        return shown | ({"stats": self.context["stats"]} if "stats" in self.context else {})
+            body["mergedInto"] = requester.merged_into.requester_id
+        return body | ({"stats": self.context["stats"]} if "stats" in self.context else {})
 
 
 class MergeSerializer(StrictSerializer):

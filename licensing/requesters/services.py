@@ -32,7 +32,11 @@ def get_names(requesters: Collection[tuple[str, str]]) -> dict[tuple[str, str], 
     accounts, requester_ids = {account for account, _ in requesters}, {requester_id for _, requester_id in requesters}
     rows = Requester.objects.filter(account__in=accounts, requester_id__in=requester_ids).order_by("pk")
     stored = rows.select_for_update(no_key=True).values_list("account_id", "requester_id", "name")
-    return {(account, one): name for account, one, name in stored if (account, one) in requesters}
+    return {
+        (account, requester_id): name
+        for account, requester_id, name in stored
+        if (account, requester_id) in requesters
+    }
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:
@@ -43,16 +47,18 @@ def customers_named(account_id: str, name: str) -> list[Requester]:
     if same_id.exclude(name=None, licenses_revision=None).exists():
         return []
     words = Requester.objects.filter(account_id=account_id, name__has_words=name)
-    return [one for one in words.order_by("pk")[:100] if (one.name or "").casefold() == name.casefold()][:3]
+    return [
+        requester for requester in words.order_by("pk")[:100] if (requester.name or "").casefold() == name.casefold()
+    ][:3]
 
 
 @transaction.atomic
 def create_requester(account_id: str, fields: Fields) -> Requester:
     """Create a requester. Raises AlreadyExists if the id is known, even if only from a check or licence."""
     epochs.hold(account_id)
-    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
+    terms = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
     requester, is_new = Requester.objects.get_or_create(
-        account_id=account_id, requester_id=given.pop("requester_id"), defaults=given
+        account_id=account_id, requester_id=terms.pop("requester_id"), defaults=terms
     )
     if not is_new:
         raise AlreadyExists(f"There is a requester {requester.requester_id[:100]!r} already.", param="id")
@@ -107,9 +113,12 @@ def current_ids(account_id: str, requester_ids: Iterable[object]) -> dict[str, s
     return dict(merged.values_list("requester_id", "merged_into__requester_id"))
 
 
-def create_missing(account_id: str, named: Mapping[str, str | None]) -> None:
+def create_missing(account_id: str, names: Mapping[str, str | None]) -> None:
     """Create requesters with these ids and names, ignoring those that another request has just created."""
-    new = [Requester(account_id=account_id, requester_id=one, name=named[one]) for one in sorted(named)]
+    new = [
+        Requester(account_id=account_id, requester_id=requester_id, name=names[requester_id])
+        for requester_id in sorted(names)
+    ]
     Requester.objects.bulk_create(new, ignore_conflicts=True)
 
 
@@ -126,10 +135,10 @@ def renew(requester: Requester) -> None:
     requester.save(update_fields=["licenses_revision"])
 
 
-def renew_all(requesters: Iterable[Requester], named: Iterable[Requester]) -> None:
-    """Invalidate the compiled licences of several requesters, and store the names of those `named`."""
+def renew_all(requesters: Iterable[Requester], renamed: Iterable[Requester]) -> None:
+    """Invalidate the compiled licences of several requesters, and store the names of those `renamed`."""
     ordered = sorted(requesters, key=attrgetter("pk"))
     for requester in ordered:
         requester.licenses_revision = uuid4()
     Requester.objects.bulk_update(ordered, ["licenses_revision"])
-    Requester.objects.bulk_update(sorted(named, key=attrgetter("pk")), ["name"])
+    Requester.objects.bulk_update(sorted(renamed, key=attrgetter("pk")), ["name"])

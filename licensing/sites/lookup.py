@@ -16,6 +16,7 @@ VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
 MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
 BYTES_OF_MODEL = 1_000  # of a site, a rule or a policy, approximately
 BYTES_OF_PART = 60  # of a compiled pattern
+MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
 
 
 def weigh(site: Site) -> int:
@@ -24,12 +25,10 @@ def weigh(site: Site) -> int:
     return BYTES_OF_MODEL + 2 * BYTES_OF_MODEL * len(rules) + 2 * sum(map(len, rules)) + BYTES_OF_PART * parts
 
 
-MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
-
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.
-kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
-empty_on_promotion(kept.clear)
+cached_sites: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
+empty_on_promotion(cached_sites.clear)
 # By account and host: all hosts of its site when that was last found, if there were several.
 latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(
     lambda hosts: sum(map(len, hosts)), MAX_KEPT_HOSTS
@@ -43,7 +42,7 @@ def expected_hosts(account_id: str, host: str) -> tuple[str, ...]:
 
 def known_site(account_id: str, epoch: int, host: str) -> Site | None:
     """Return the account's site if this process has read it at this epoch."""
-    return kept.get((account_id, epoch, host))
+    return cached_sites.get((account_id, epoch, host))
 
 
 def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None) -> dict[str, Site]:
@@ -51,15 +50,15 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
 
     With `epoch`, which the caller read first, sites read before serve again.
     """
-    known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
-    sites = {host: site for host, site in known.items() if site is not None}
+    known_sites = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
+    sites = {host: site for host, site in known_sites.items() if site is not None}
     if missing := set(hosts) - sites.keys():
-        owned = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
-        for site in owned.prefetch_related(VERSIONS, "aliases"):
+        found = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
+        for site in found.prefetch_related(VERSIONS, "aliases"):
             for host in missing.intersection(site.hosts):
                 sites[host] = site
                 if epoch is not None:
-                    kept.put((account_id, epoch, host), site)
+                    cached_sites.put((account_id, epoch, host), site)
     for host in hosts:
         together = sites[host].hosts if host in sites else (host,)
         if expected_hosts(account_id, host) != together:

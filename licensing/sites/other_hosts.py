@@ -16,8 +16,8 @@ from licensing.sites.models import OtherHosts
 
 TITLE = "Pages of other hosts"
 RECENT = timedelta(days=30)
-MOST_VISITS = 5_000  # to read
-MOST_HOSTS = 100  # to name
+MAX_VISITS = 5_000  # to read
+MAX_HOSTS = 100  # to name
 
 
 def are_refused(account_id: str) -> bool:
@@ -31,15 +31,15 @@ def pages_of_other_hosts(account_id: str) -> str | None:
 
 
 def recent_hosts(account_id: str) -> list[str]:
-    """Return the hosts without a site that visitors asked for recently, by the newest MOST_VISITS visits."""
+    """Return the hosts without a site that visitors asked for recently, in the newest MAX_VISITS visits."""
     visits = AccessEvent.objects.filter(
         account_id=account_id, content_id=pages_of_other_hosts(account_id), created__gte=timezone.now() - RECENT
     )
-    urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MOST_VISITS]
+    urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MAX_VISITS]
     hosts = {urlsplit(url).hostname for url in urls if url}
     names = sorted(host for host in hosts if host)
     covered = find_sites(account_id, names)
-    return [host for host in names if host not in covered][:MOST_HOSTS]
+    return [host for host in names if host not in covered][:MAX_HOSTS]
 
 
 def keep_pages(account_id: str) -> None:

@@ -65,7 +65,7 @@ def keep_newest(items: dict[K, Content], name: K, item: Content) -> None:
 
 def most_specific_items(page: RequestedPages, items: dict[Parameters, Content]) -> list[Content | None]:
     """Return the items that no more specific item overrides; None stands for the page without their parameters."""
-    known: dict[Parameters, Content | None] = {frozenset(): None, **items}
+    items_by_parameters: dict[Parameters, Content | None] = {frozenset(): None, **items}
     certain = page.sure_parameters
     sure = [parameters for parameters in items if parameters <= certain]
-    return [item for parameters, item in known.items() if not any(parameters < other for other in sure)]
+    return [item for parameters, item in items_by_parameters.items() if not any(parameters < other for other in sure)]

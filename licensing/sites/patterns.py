@@ -70,10 +70,10 @@ class Pattern(Struct, frozen=True, dict=True):
         last = len(parts) - 1
         if last == 0:
             return int(not self.is_anchored or len(path) == at)
-        for place in range(1, last):
-            at = find_end(parts[place], path, at)
+        for index in range(1, last):
+            at = find_end(parts[index], path, at)
             if at < 0:
-                return place
+                return index
         if self.is_anchored:
             matches = len(path) - len(parts[last]) >= at and path.endswith(parts[last])
         else:
@@ -89,8 +89,8 @@ def find_end(part: str, path: str, start: int) -> int:
     if len(part) >= LONG_PART and len(path) >= LONG_PATH:
         match = find_long(part)(path, start)
         return -1 if match is None else match.end()
-    place = path.find(part, start)
-    return -1 if place < 0 else place + len(part)
+    position = path.find(part, start)
+    return -1 if position < 0 else position + len(part)
 
 
 @lru_cache(maxsize=1_000)
@@ -137,20 +137,20 @@ class RuleTable(Generic[R]):
         return None
 
 
-def overlap(one: Pattern, other: Pattern) -> bool:
+def overlap(pattern: Pattern, other: Pattern) -> bool:
     """Whether some text matches both patterns. Takes linear time.
 
     If both have a wildcard, all middle parts fit between a common beginning and a common end, one after the other.
     """
-    if one.is_literal:
-        return other.matches(one.parts[0])
+    if pattern.is_literal:
+        return other.matches(pattern.parts[0])
     if other.is_literal:
-        return one.matches(other.parts[0])
-    return begin_alike(one.parts[0], other.parts[0]) and begin_alike(one.ending[::-1], other.ending[::-1])
+        return pattern.matches(other.parts[0])
+    return begin_alike(pattern.parts[0], other.parts[0]) and begin_alike(pattern.ending[::-1], other.ending[::-1])
 
 
-def begin_alike(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def begin_alike(text: str, other: str) -> bool:
+    return text.startswith(other) or other.startswith(text)
 
 
 class PatternIndex:
@@ -158,8 +158,8 @@ class PatternIndex:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.by_first_part: dict[str, list[int]] = {}
-        for place, pattern in enumerate(patterns):
-            self.by_first_part.setdefault(pattern.parts[0], []).append(place)
+        for index, pattern in enumerate(patterns):
+            self.by_first_part.setdefault(pattern.parts[0], []).append(index)
         self.lengths = sorted({len(text) for text in self.by_first_part})
 
     def candidates(self, path: str) -> Iterator[int]:

@@ -41,13 +41,13 @@ def wants_page(accept: str) -> bool:
 
 def render_page(texts: RefusalTexts, host: str, message: str, price: str | None) -> bytes:
     """Render the page. Without a name, the heading is the host."""
-    shown = {
+    context = {
         "name": one_line(texts.name or host),
         "message": one_line(message),
         "price": "" if price is None else f"<p>Price of one access: {one_line(price)}</p>",
         "link": link_to(texts),
     }
-    return (PAGE % shown).encode("utf-8", "replace")
+    return (PAGE % context).encode("utf-8", "replace")
 
 
 def link_to(texts: RefusalTexts) -> str:

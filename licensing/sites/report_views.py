@@ -29,8 +29,8 @@ class SiteReportViewSet(AccountViewSet):
         site_id = self.request.query_params.get("siteId")
         if site_id is None:
             return None
-        own = Site.objects.filter(account_id=self.account_id)
-        site = own.filter(pk=site_id).first() if ids.decode("site", site_id) is not None else None
+        sites = Site.objects.filter(account_id=self.account_id)
+        site = sites.filter(pk=site_id).first() if ids.decode("site", site_id) is not None else None
         if site is None:
             raise InvalidRequest("There is no such site.", param="siteId")
         return site

@@ -46,9 +46,9 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
             )
         site.verified_at = None
     if not adding:
-        told = site.rendered_rules if rules is None else [render_rule(**rule) for rule in rules]
-        kept = former_aliases if aliases is None else list(aliases)
-        if not audit.diff(before, {**site.audited(), "rules": told, "aliases": kept}):
+        new_rules = site.rendered_rules if rules is None else [render_rule(**rule) for rule in rules]
+        new_aliases = former_aliases if aliases is None else list(aliases)
+        if not audit.diff(before, {**site.audited(), "rules": new_rules, "aliases": new_aliases}):
             return site
         site.updated = timezone.now()
     if adding:
@@ -83,11 +83,11 @@ def check_hosts(site: Site, aliases: Sequence[str]) -> None:
     holder = other_aliases.filter(host=site.host).values_list("site_id", flat=True).first()
     if holder is not None:
         raise AlreadyExists(f"{site.host} is an alias of the site {holder} already.", param="host")
-    for place, alias in enumerate(aliases):
-        param = f"aliases[{place}]"
+    for index, alias in enumerate(aliases):
+        param = f"aliases[{index}]"
         if alias == site.host:
             raise ValidationFailed(f"{alias} is the site's host. Leave it out of its aliases.", param=param)
-        if alias in aliases[:place]:
+        if alias in aliases[:index]:
             raise ValidationFailed(f"{alias} is listed twice.", param=param)
         if is_own_host(alias):
             raise ValidationFailed(f"{alias} is a host of this service (ALLOWED_HOSTS, BASE_URL).", param=param)
@@ -98,9 +98,9 @@ def check_hosts(site: Site, aliases: Sequence[str]) -> None:
 
 
 def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:
-    known = keep_policies(site.account_id, {rule["policy_id"] for rule in rules})
+    known_policies = keep_policies(site.account_id, {rule["policy_id"] for rule in rules})
     for index, rule in enumerate(rules):
-        if rule["policy_id"] is not None and rule["policy_id"] not in known:
+        if rule["policy_id"] is not None and rule["policy_id"] not in known_policies:
             raise unknown_policy(rule["policy_id"], f"rules[{index}].policyId")
     site.rules.all().delete()
     SiteRule.objects.bulk_create(SiteRule(site=site, position=index, **rule) for index, rule in enumerate(rules))
@@ -120,8 +120,8 @@ def create_site(account_id: str, fields: Mapping[str, object]) -> Site:
 
 @transaction.atomic
 def update_site(site: Site, fields: Mapping[str, object]) -> Site:
-    own = Site.objects.filter(account_id=site.account_id)
-    locked = find(own.select_for_update(), site.pk)  # it may have been deleted meanwhile
+    sites = Site.objects.filter(account_id=site.account_id)
+    locked = find(sites.select_for_update(), site.pk)  # it may have been deleted meanwhile
     before = locked.audited()
     return save_site(locked, fields, "site.updated", before)
 
@@ -141,13 +141,13 @@ def verify_site(site: Site, evidence: Evidence) -> Site:
     Other sites of the host whose records are gone lose their verification.
     """
     same_host = list(Site.objects.select_for_update().filter(host=evidence.host).order_by("pk"))
-    locked = next((one for one in same_host if one.pk == site.pk), None)
+    locked = next((locked_site for locked_site in same_host if locked_site.pk == site.pk), None)
     if locked is None:
         find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have been deleted meanwhile
         raise ValidationFailed("The host has changed meanwhile. Verify the new one.", param="host")
     record = dns_record(site.pk)
     if not evidence.proves(record):
-        where = " ".join(place.finding for place in (evidence.file, evidence.txt))
+        where = " ".join(location.finding for location in (evidence.file, evidence.txt))
         raise ValidationFailed(f"The record {record} was not found. {where}", param="host")
     for other in same_host:
         if other.verified_at is not None and evidence.disproves(dns_record(other.pk)):

@@ -19,7 +19,7 @@ FILE = "/.well-known/content-access-licensing.txt"
 LABEL = "_content-access-licensing"  # prefix of the TXT records' names
 # of a fetch
 SECONDS = 5
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 GONE = (404, 410)
 
 
@@ -72,7 +72,7 @@ async def look_at_host(host: str) -> Evidence:
 
 async def fetch(url: str) -> Reply:
     headers = {"User-Agent": "content-access-licensing"}
-    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES)
+    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MAX_BYTES)
 
 
 async def read_file(host: str) -> Place:
@@ -97,4 +97,4 @@ async def read_txt(host: str, resolver: dns.asyncresolver.Resolver | None = None
         return Place(name)
     except (dns.exception.DNSException, OSError):
         return Place(name, problem="the name servers do not answer.")
-    return Place(name, frozenset(b"".join(one.strings).decode("ascii", "replace").strip() for one in answer))
+    return Place(name, frozenset(b"".join(record.strings).decode("ascii", "replace").strip() for record in answer))

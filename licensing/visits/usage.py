@@ -202,9 +202,7 @@ def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
     number = counted.values("page").distinct().count()
     if number + len(urls) <= MOST_PAGES:
         return None
-    there = {
-        url
-        for some in batches(sorted(urls))
-        for url in counted.filter(page__digest__in=map(url_digest, some)).values_list("page__url", flat=True)
-    }
+    there: set[str] = set()
+    for some in batches(sorted(urls)):
+        there.update(counted.filter(page__digest__in=map(url_digest, some)).values_list("page__url", flat=True))
     return there | set(sorted(urls - there)[: max(MOST_PAGES - number, 0)])

@@ -30,8 +30,8 @@ from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 
-MOST_COUNTED = 10_000
-MOST_DECISIONS = 100_000  # most decisions that a request may delete
+MAX_COUNTED = 10_000
+MAX_DECISIONS = 100_000  # most decisions that a request may delete
 COUNTED = {
     "Items": Content.objects.filter(deleted_at=None),
     "Policies": Policy.objects.filter(deleted_at=None),
@@ -42,14 +42,14 @@ COUNTED = {
 
 
 def count_rows(account: Account) -> list[tuple[str, str]]:
-    """Count the account's rows by kind, up to MOST_COUNTED."""
+    """Count the account's rows by kind, up to MAX_COUNTED."""
     numbers = {
-        name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        name: rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
         for name, rows in COUNTED.items()
     }
     numbers["Decisions"] += archived_number(account.pk)
     return [
-        (name, f"{number:,}" if number <= MOST_COUNTED else f"more than {MOST_COUNTED:,}")
+        (name, f"{number:,}" if number <= MAX_COUNTED else f"more than {MAX_COUNTED:,}")
         for name, number in numbers.items()
     ]
 
@@ -58,12 +58,10 @@ def why_kept(account: Account) -> str:
     """Return why the account cannot be deleted here; empty if it can."""
     if keeps_ledger(account):
         return "An account with a ledger cannot be deleted. Suspend it to stop its keys."
-    decisions = (
-        AccessEvent.objects.filter(account=account).order_by().values("pk")[MOST_DECISIONS : MOST_DECISIONS + 1]
-    )
+    decisions = AccessEvent.objects.filter(account=account).order_by().values("pk")[MAX_DECISIONS : MAX_DECISIONS + 1]
     if decisions.exists():
         command = "remove_demo" if account.is_demo else "delete_account"
-        return f"It has more than {MOST_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
+        return f"It has more than {MAX_DECISIONS:,} decisions: `manage.py {command} {account.pk}` deletes it."
     return ""
 
 
@@ -104,7 +102,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def current(*, lock: bool) -> dict[str, object]:
             stored = self.locked(account) if lock else account
@@ -147,11 +145,15 @@ class AccountAdmin(ServiceAdmin[Account]):
         """Offer Suspend for active accounts and Resume for suspended ones."""
         account = self.get_object(request, unquote(object_id))
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
-        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+        return [
+            button
+            for button in super().get_actions_detail(request, object_id)
+            if not button.action_name.endswith(idle)
+        ]
 
     @danger_action("Suspend", "block", "suspend")
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.suspend_account(account)
@@ -175,7 +177,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     @action(description="Resume", icon="play_arrow", permissions=["changing"], url_path="resume")
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
+        account = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.suspend_account(account, suspended=False)
@@ -198,12 +200,12 @@ class AccountAdmin(ServiceAdmin[Account]):
     @heavy
     @danger_action("Delete", "delete", "remove", permission="removing")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.found(request, object_id)
-        kept = why_kept(account)
+        account = self.require_object(request, object_id)
+        reasons = why_kept(account)
 
         def perform(fields: object) -> HttpResponse:
-            if kept:
-                raise ValidationError(kept)
+            if reasons:
+                raise ValidationError(reasons)
             delete_account(account)
             self.message_user(request, f"The account {account.name} is deleted.")
             return redirect("admin:accounts_account_changelist")
@@ -214,17 +216,17 @@ class AccountAdmin(ServiceAdmin[Account]):
             obj=account,
             title=f"Delete {account.name}?",
             facts=[("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)],
-            effects=[kept]
-            if kept
+            effects=[reasons]
+            if reasons
             else [
                 "All of this is deleted: its keys, items, policies, sites, customers, licences and decisions"
                 + (", and the ledger, for it is a demo." if account.is_demo else "."),
                 "Its entries in the audit log remain.",
                 "This cannot be undone. To stop it for a while, suspend it.",
             ],
-            button="" if kept else "Delete it",
+            button="" if reasons else "Delete it",
             danger=True,
-            form=None if kept else with_typed_name(account.name),
+            form=None if reasons else with_typed_name(account.name),
             perform=perform,
         )
 

@@ -18,11 +18,18 @@ from operators.base.mixins import ServiceForm
 from operators.base.times import Moment, time_in_words
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
+OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}
+FRESH, SAME, NEVER = "fresh", "same", "never"
+LAST = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's end
+WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
 def split(lines: list[str]) -> list[str]:
     """Return the words of the lines, separated by spaces or commas."""
-    return [one for line in lines for one in re.split(r"[\s,]+", line) if one]
+    words: list[str] = []
+    for line in lines:
+        words += filter(None, re.split(r"[\s,]+", line))
+    return words
 
 
 class RateLimitField(forms.Field):
@@ -110,9 +117,6 @@ class NewKeyForm(KeyForm):
         }
 
 
-OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}
-
-
 def overlap_field(label: str) -> forms.TypedChoiceField:
     """Return a field for the seconds that a former secret stays valid."""
     return forms.TypedChoiceField(
@@ -123,11 +127,6 @@ def overlap_field(label: str) -> forms.TypedChoiceField:
 class RotationForm(forms.Form):
     ticket = KeyTicketField()
     overlap_seconds = overlap_field("The old key ends")
-
-
-FRESH, SAME, NEVER = "fresh", "same", "never"
-LAST = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's end
-WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
 def possible_ends(key: ApiKey, now: datetime) -> dict[str, datetime | None]:

@@ -41,6 +41,8 @@ from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
+CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
+IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 class StateFilter(OptionsFilter[ApiKey]):
@@ -68,10 +70,6 @@ class AttentionFilter(OptionsFilter[ApiKey]):
 
     def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
         return queryset.filter(self.conditions[value](timezone.now()))
-
-
-CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 @admin.register(ApiKey)
@@ -145,7 +143,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     @method_decorator(require_POST)
     def seen(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Record that a browser showed the page with the key's text; the page itself calls this."""
-        note_seen(request, self.found(request, object_id))
+        note_seen(request, self.require_object(request, object_id))
         return HttpResponse(status=204)
 
     def update(self, request: HttpRequest, obj: ApiKey, fields: Values) -> ApiKey:
@@ -155,7 +153,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.found(request, object_id)
+        key = self.require_object(request, object_id)
         if again := key_shown_again(request, self):
             return again
         now = timezone.now()
@@ -163,13 +161,13 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         def perform(fields: Values) -> HttpResponse:
             overlap = fields["overlap_seconds"]
             new_id = fields["ticket"]
-            given: services.Expiry = (
+            expiry: services.Expiry = (
                 {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
             )
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
-                        key, overlap_seconds=overlap, key_id=new_id, seed=form_seed(request), **given
+                        key, overlap_seconds=overlap, key_id=new_id, seed=form_seed(request), **expiry
                     )
             except (IntegrityError, ApiError):  # the same form was sent twice at once
                 if again := key_shown_again(request, self):
@@ -197,7 +195,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.found(request, object_id)
+        key = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.revoke_api_key(key)

@@ -32,8 +32,8 @@ KINDS = {
     "role": "roles",
 }
 # Limits on two values without their common start and end: a comparison takes a second at most.
-MOST_LINES = 4_000
-MOST_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
+MAX_LINES = 4_000
+MAX_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
 CONTEXT = 3
 
 
@@ -51,7 +51,7 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     old, new = old[begin:], new[begin:]
     end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT, 0)
     old, new = old[: len(old) - end], new[: len(new) - end]
-    if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
+    if len(old) + len(new) > MAX_LINES or work(old, new) > MAX_WORK:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
     # Without "junk" detection, which would ignore the brackets of long rules and report everything else as changed.
@@ -66,11 +66,11 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     return lines
 
 
-def common_prefix_length(one: list[str], other: list[str]) -> int:
+def common_prefix_length(path: list[str], other: list[str]) -> int:
     """Return the number of lines that both start with."""
     return next(
-        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
+        (index for index, pair in enumerate(zip(path, other, strict=False)) if pair[0] != pair[1]),
+        min(len(path), len(other)),
     )
 
 
@@ -127,12 +127,12 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
 
     @display(description="Who")
     def actor(self, entry: AuditEntry) -> str:
-        named = {
+        objects = {
             "key": f"the key {entry.actor_name}",
             "operator": f"{entry.actor_name}, in the admin",
             "command": f"{entry.actor_name or 'somebody'}, by the command {entry.actor_id}",
         }
-        return named.get(entry.actor_type, "the service")
+        return objects.get(entry.actor_type, "the service")
 
     @display(description="What")
     def resource(self, entry: AuditEntry) -> str:

@@ -42,7 +42,16 @@ from operators.base.times import TO_SECOND, shown_time
 
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
 SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
-MOST_SEEN = 20
+MAX_SITES = 20
+FORM = "Find a leaked key"
+IN_ADDRESS = (
+    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
+    "it: rotate it."
+)
+LATEST = 5
+NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
+REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
+SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
 class KeyTicketField(tickets.TicketField):
@@ -78,7 +87,7 @@ def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> Ht
 
 
 def note_seen(request: HttpRequest, key: ApiKey) -> None:
-    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MOST_SEEN:]
+    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MAX_SITES:]
 
 
 def show_key(
@@ -94,8 +103,8 @@ def show_once(
 ) -> HttpResponse:
     """Return a page with a secret of `owner`, without caching and Referer."""
     template = "operators/one_time_key.html"
-    shown = {"key": owner, "text": text, "next": change_url(owner), **context}
-    response = page(request, model_admin, template, title=title, original=owner, **shown)
+    context_of_page = {"key": owner, "text": text, "next": change_url(owner), **context}
+    response = page(request, model_admin, template, title=title, original=owner, **context_of_page)
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response
@@ -117,13 +126,6 @@ class SecretAdmin(ServiceAdmin[ModelT]):
         title = f"The secret of {getattr(obj, 'name', obj)}"
         usage = self.secret_usage(obj)
         return show_once(request, self, obj, secret, title=title, what="secret", usage=usage, note=note)
-
-
-FORM = "Find a leaked key"
-IN_ADDRESS = (
-    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
-    "it: rotate it."
-)
 
 
 class FindKey(AdminMixin[ApiKey]):
@@ -176,17 +178,13 @@ def drop_query(request: HttpRequest) -> HttpResponse:
     return response
 
 
-LATEST = 5
-NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
-REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
-SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
-
-
 def latest_changes(key: ApiKey) -> str:
     """List the newest changes made with the key, each with its client address."""
     newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
-    made = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
-    entries = made.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[:LATEST]
+    creations = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
+    entries = creations.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[
+        :LATEST
+    ]
     return render_links(
         ((entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in entries),
         "changes",
@@ -230,8 +228,8 @@ def works_since(key: ApiKey) -> datetime | None:
     sites = Site.objects.filter(at_its_hosts, account_id=key.account_id).values_list("pk", flat=True)
     later = AccessEvent.objects.filter(account_id=key.account_id, created__gt=key.refused_at)
     first = later.order_by("created", "pk")[:SEARCHED].values("pk")
-    asked = AccessEvent.objects.filter(recorded_fact("siteId")(list(sites)), pk__in=first)
-    earliest: datetime | None = asked.exclude(facts__has_key="imported").aggregate(at=Min("created"))["at"]
+    site_events = AccessEvent.objects.filter(recorded_fact("siteId")(list(sites)), pk__in=first)
+    earliest: datetime | None = site_events.exclude(facts__has_key="imported").aggregate(at=Min("created"))["at"]
     return earliest
 
 
@@ -244,5 +242,5 @@ def is_over(key: ApiKey) -> bool:
 def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
     """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
     lines = ((change_url(row), shown_time(row.created, TO_SECOND), text) for row, text in rows)
-    shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
-    return shown or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)
+    links = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
+    return links or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)

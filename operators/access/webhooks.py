@@ -29,6 +29,10 @@ from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 from operators.base.times import TO_SECOND, Moment, shown_time, time_in_words
 
+LATEST = 20  # attempts shown on an endpoint's page
+FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
+STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
+
 
 class ReplayForm(forms.Form):
     since = Moment(
@@ -51,10 +55,13 @@ def chosen_time(request: HttpRequest) -> datetime | None:
 def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
     if previewed is None or previewed.first is None or previewed.last is None:
         return []
-    named = (("First event", previewed.first), ("Last event", previewed.last))
+    labelled_events = (("First event", previewed.first), ("Last event", previewed.last))
     return [
         ("Number of events", f"{previewed.events:,}"),
-        *((label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})") for label, event in named),
+        *(
+            (label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})")
+            for label, event in labelled_events
+        ),
     ]
 
 
@@ -78,11 +85,6 @@ def replay_button(previewed: Recovery | None) -> str:
     if previewed is None:
         return ""
     return f"Send {count_text(previewed.events, 'event')}" if previewed.events else "Count again"
-
-
-LATEST = 20  # attempts shown on an endpoint's page
-FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
-STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 
 class WebhookForm(ServiceForm):
@@ -149,7 +151,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     @action(description="Ping", icon="notifications_active", permissions=["changing"], url_path="ping")
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.ping(endpoint)
@@ -168,7 +170,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @action(description="Replay what failed", icon="replay", permissions=["changing"], url_path="replay")
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask again for each chosen start time, so that no events are sent without showing their number."""
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
@@ -194,7 +196,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.found(request, object_id)
+        endpoint = self.require_object(request, object_id)
         overlaps = secrets.is_readable(endpoint.secrets)
         note = "For 24 hours the former secret also signs." if overlaps else "The former secret no longer signs."
 
@@ -242,12 +244,12 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
-        named = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
-        if not named:
+        event_types = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
+        if not event_types:
             return "none: access.denied and access.allowed have to be named above"
         narrowed = endpoint.access_filter or {}
         only = [f"{FILTERED[name]} {', '.join(values)}" for name, values in narrowed.items()]
-        return f"{', '.join(named)}{' only of ' if only else ''}{' and '.join(only)}"
+        return f"{', '.join(event_types)}{' only of ' if only else ''}{' and '.join(only)}"
 
     @display(description="Failing", empty_value="no")
     def failing(self, endpoint: WebhookEndpoint) -> str | None:

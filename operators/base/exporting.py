@@ -35,10 +35,10 @@ class ListExport(ScopedAdmin[ModelT]):
     @action(description="Export", icon="download", permissions=["view"], url_path="export")
     def export_items(self, request: HttpRequest) -> HttpResponseBase:
         try:
-            shown = self.get_changelist_instance(request)
+            changelist = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(self.model))
-        newest_first = shown.queryset.select_related(None).order_by("-pk")
+        newest_first = changelist.queryset.select_related(None).order_by("-pk")
         if self.export_related:
             newest_first = newest_first.select_related(*self.export_related)
 

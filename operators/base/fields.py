@@ -198,11 +198,11 @@ def is_untouched(bound: forms.BoundField) -> bool:
         return False  # their own has_changed trims nothing
     text = widget.format_value(field.prepare_value(bound.initial)) or ""
     if isinstance(widget, forms.Textarea):
-        shown = re.sub(r"\r\n|\r|\n", "\r\n", text)
+        displayed = re.sub(r"\r\n|\r|\n", "\r\n", text)
     else:
-        shown = one_line(text)
+        displayed = one_line(text)
     try:
-        return bool(field.to_python(shown) == field.to_python(bound.data))
+        return bool(field.to_python(displayed) == field.to_python(bound.data))
     except forms.ValidationError:
         return False
 

@@ -20,7 +20,7 @@ from unfold.contrib.filters.admin import (
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
 from kit.values.calendar import Months
-from operators.base.figures.choice import MOST_ACCOUNTS, common_months, offered_periods, parse_period
+from operators.base.figures.choice import MAX_ACCOUNTS, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import FILTER, chosen_id, offered_accounts, request_scope
@@ -99,9 +99,9 @@ class ScopedForm(AutocompleteDropdownForm):
     ) -> None:
         super().__init__(request, name, *args, model_admin=model_admin, **kwargs)
         field = self.fields[name]
-        shown = model_admin.admin_site._registry.get(field.queryset.model)
-        if isinstance(shown, ScopedAdmin):
-            field.queryset = shown.get_queryset(request)
+        related_admin = model_admin.admin_site._registry.get(field.queryset.model)
+        if isinstance(related_admin, ScopedAdmin):
+            field.queryset = related_admin.get_queryset(request)
         else:
             field.queryset = field.queryset.none()
 
@@ -115,7 +115,7 @@ class RelatedFilter(AutocompleteSelectFilter):
 def listed_months(request: HttpRequest) -> Months:
     """Return the months of the account that a list shows; of several accounts the months that they share."""
     account = request_scope(request).account(request.GET.get(FILTER) or chosen_id(request) or "")
-    return common_months([account] if account is not None else offered_accounts(request, MOST_ACCOUNTS)[0])
+    return common_months([account] if account is not None else offered_accounts(request, MAX_ACCOUNTS)[0])
 
 
 class PeriodFilter(DropdownFilter):

@@ -22,26 +22,31 @@ from operators.base.mixins import AdminMixin, ModelT
 from operators.base.requests import signed_in
 from operators.base.times import TO_MINUTE, shown_time
 
+SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
+MAX_SAVED_FILTERS = 30  # per operator and list
+MAX_NAME, MAX_QUERY = 60, 2_000
+PAGE = "p"  # saved filters start on the first page
+
 
 class BoundedPaginator(Paginator):
-    """Counts up to MOST; beyond that, filters are the way to find a row."""
+    """Counts up to MAX_COUNT; beyond that, filters are the way to find a row."""
 
     object_list: QuerySet[Model]
-    MOST = 10_000
+    MAX_COUNT = 10_000
     template_name = "operators/pagination.html"
 
     @cached_property
     def counted(self) -> int:
         # Without sorting, so that the limit bounds the cost.
-        return self.object_list.order_by()[: self.MOST + 1].count()
+        return self.object_list.order_by()[: self.MAX_COUNT + 1].count()
 
     @cached_property
     def count(self) -> int:
-        return min(self.counted, self.MOST)
+        return min(self.counted, self.MAX_COUNT)
 
     @property
     def has_more(self) -> bool:
-        return self.counted > self.MOST
+        return self.counted > self.MAX_COUNT
 
 
 class BoundedChangeList(ChangeList):
@@ -65,7 +70,7 @@ class BoundedChangeList(ChangeList):
 
     def why_unsorted(self, rows: QuerySet) -> str:
         """Return why these rows cannot be sorted by a column; empty if they can."""
-        most = BoundedPaginator.MOST
+        most = BoundedPaginator.MAX_COUNT
         if rows.order_by()[: most + 1].count() > most:
             return f"More than {most:,} match, newest first. Narrow the filters to sort them."
         return ""
@@ -81,12 +86,6 @@ class BoundedChangeList(ChangeList):
             self.full_result_count = self.result_count
 
 
-SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
-MOST = 30  # per operator and list
-LONGEST_NAME, LONGEST_QUERY = 60, 2_000
-PAGE = "p"  # saved filters start on the first page
-
-
 class SavedFilters(AdminMixin[ModelT]):
     """A mixin for ModelAdmins whose operators can save a list's filters."""
 
@@ -98,11 +97,11 @@ class SavedFilters(AdminMixin[ModelT]):
             self.keep(request, query)
             return redirect(f"{request.path}?{query}" if query else request.path)
         saved = list(self.saved_filters(request))
-        shown = {
-            "saved_filters": [(one, one.query == query) for one in saved],
-            "can_save_filters": bool(query) and query not in {one.query for one in saved},
+        context = {
+            "saved_filters": [(saved_filter, saved_filter.query == query) for saved_filter in saved],
+            "can_save_filters": bool(query) and query not in {saved_filter.query for saved_filter in saved},
         }
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def saved_filters(self, request: HttpRequest) -> QuerySet[SavedFilter]:
         return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
@@ -112,11 +111,13 @@ class SavedFilters(AdminMixin[ModelT]):
         if FORGET in request.POST:
             self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
             return
-        name = request.POST.get("name", "").replace("\0", "").strip()[:LONGEST_NAME]
-        if not name or not query or len(query) > LONGEST_QUERY:
+        name = request.POST.get("name", "").replace("\0", "").strip()[:MAX_NAME]
+        if not name or not query or len(query) > MAX_QUERY:
             self.message_user(request, "Enter a name for the filters.", messages.WARNING)
-        elif self.saved_filters(request).exclude(name=name).count() >= MOST:
-            self.message_user(request, f"At most {MOST} can be saved here. Delete one first.", messages.WARNING)
+        elif self.saved_filters(request).exclude(name=name).count() >= MAX_SAVED_FILTERS:
+            self.message_user(
+                request, f"At most {MAX_SAVED_FILTERS} can be saved here. Delete one first.", messages.WARNING
+            )
         else:
             SavedFilter.objects.update_or_create(
                 user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}
@@ -125,10 +126,10 @@ class SavedFilters(AdminMixin[ModelT]):
 
 def filter_query(query: QueryDict) -> str:
     """Return the query without the page number and without empty fields, which the filter form also sends."""
-    kept = QueryDict(mutable=True)
+    kept_query = QueryDict(mutable=True)
     for name, values in query.lists():
-        kept.setlist(name, [value for value in values if value and name != PAGE])
-    return kept.urlencode()
+        kept_query.setlist(name, [value for value in values if value and name != PAGE])
+    return kept_query.urlencode()
 
 
 Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row

@@ -95,10 +95,10 @@ class ServiceForm(ModelForm):
 
     def names_in_form(self) -> dict[str, str]:
         """Return the field at which to show an error about a name in the API."""
-        named = {path: name for name, path in self.names_in_api().items() if name in self.fields}
-        for path, name in list(named.items()):
-            named.setdefault(path.partition(".")[0], name)
-        return named
+        names_by_path = {path: name for name, path in self.names_in_api().items() if name in self.fields}
+        for path, name in list(names_by_path.items()):
+            names_by_path.setdefault(path.partition(".")[0], name)
+        return names_by_path
 
     def service_fields(self, changed: Values) -> Values:
         """Return the values as the service's arguments. Raises ApiError or the serializer's ValidationError."""

@@ -98,14 +98,14 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
-        shown = (getattr(response, "context_data", None) or {}).get("cl")
-        if not isinstance(shown, BoundedChangeList):
+        changelist = (getattr(response, "context_data", None) or {}).get("cl")
+        if not isinstance(changelist, BoundedChangeList):
             return response
-        if not shown.result_list:
-            shown.empty_state = self.empty_state.shown(request)
-            shown.is_narrowed = self.model is not Account and listed_id(request) is not None
-        if shown.unsorted:
-            self.message_user(request, shown.unsorted, messages.INFO)
+        if not changelist.result_list:
+            changelist.empty_state = self.empty_state.render(request)
+            changelist.is_narrowed = self.model is not Account and listed_id(request) is not None
+        if changelist.unsorted:
+            self.message_user(request, changelist.unsorted, messages.INFO)
         return response
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
@@ -115,7 +115,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
             return columns
         return tuple(name for name in columns if name != "account")
 
-    def found(self, request: HttpRequest, object_id: str) -> ModelT:
+    def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
         """Return the object that an action's URL names. Raises Http404 outside the scope."""
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
@@ -138,8 +138,8 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
             kwargs.setdefault("initial", chosen_id(request) or request_scope(request).sole_account())
-        elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
-            kwargs["queryset"] = shown.get_queryset(request)
+        elif isinstance(related_admin := self.admin_site._registry.get(related), ScopedAdmin):
+            kwargs["queryset"] = related_admin.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: object) -> FormField | None:
@@ -164,14 +164,14 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
-        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
+        fieldsets: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
         for title, options in super().get_fieldsets(request, obj):
-            shown.append((title, {**options, "fields": []}))
+            fieldsets.append((title, {**options, "fields": []}))
             for field in (str(field) for field in options["fields"] if field not in lacking):
                 if field in self.groups:
-                    shown.append((self.groups[field], {**options, "fields": []}))
-                shown[-1][1]["fields"] = [*shown[-1][1]["fields"], field]
-        return [(title, options) for title, options in shown if options["fields"]]
+                    fieldsets.append((self.groups[field], {**options, "fields": []}))
+                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], field]
+        return [(title, options) for title, options in fieldsets if options["fields"]]
 
     def grantable(self) -> frozenset[str]:
         """Return the model permissions that its pages use: "view", "add", "change", "delete"."""

@@ -40,7 +40,7 @@ class EmptyState(Struct, frozen=True):
     view: str = ""  # URL name in the admin
     permissions: tuple[str, ...] = ()  # needed to open it
 
-    def shown(self, request: HttpRequest) -> dict[str, str]:
+    def render(self, request: HttpRequest) -> dict[str, str]:
         """Return the context of operators/empty.html, without the link for those who may not open it."""
         opens = self.view and request.user.has_perms(self.permissions)
         return {"text": self.text, "label": self.label, "link": reverse(f"admin:{self.view}") if opens else ""}

@@ -21,6 +21,10 @@ from operators.base.mixins import ModelT
 from operators.base.requests import admin_request
 
 KNOWN = "_operator_scope"  # attribute of the user, which each request loads anew
+NEEDED = ("licensing.view_policy", "licensing.view_content")
+KEY = "account"  # session entry
+FILTER = "account__id__exact"
+MAX_OFFERED = 50
 
 
 class Scope(Struct, frozen=True):
@@ -62,11 +66,11 @@ class Scope(Struct, frozen=True):
 
 def user_scope(user: User | AnonymousUser) -> Scope:
     """Return a user's scope, read once per request."""
-    known: Scope | None = getattr(user, KNOWN, None)
-    if known is None:
-        known = read_scope(user)
-        setattr(user, KNOWN, known)
-    return known
+    scope: Scope | None = getattr(user, KNOWN, None)
+    if scope is None:
+        scope = read_scope(user)
+        setattr(user, KNOWN, scope)
+    return scope
 
 
 def read_scope(user: User | AnonymousUser) -> Scope:
@@ -91,16 +95,8 @@ def request_scope(request: HttpRequest) -> Scope:
     return user_scope(request.user)
 
 
-NEEDED = ("licensing.view_policy", "licensing.view_content")
-
-
 def may_try(request: HttpRequest) -> bool:
     return request.user.has_perms(NEEDED)
-
-
-KEY = "account"  # session entry
-FILTER = "account__id__exact"
-MOST_OFFERED = 50
 
 
 class Switch(Struct, frozen=True):
@@ -114,8 +110,9 @@ class Switch(Struct, frozen=True):
 def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bool]:
     """Return up to `most` accounts by name, and whether there are more; then those whose keys were used last."""
     scope = request_scope(request)
-    known: list[Account] | None = getattr(request, "all_accounts", None)
-    accounts = list(scope.accounts()[: most + 1]) if known is None else known
+    accounts: list[Account] | None = getattr(request, "all_accounts", None)
+    if accounts is None:
+        accounts = list(scope.accounts()[: most + 1])
     if len(accounts) <= most:
         admin_request(request).all_accounts = accounts
         return accounts, False
@@ -157,9 +154,9 @@ def listed_id(request: HttpRequest) -> str | None:
 
 
 def build_switch(request: HttpRequest) -> Switch:
-    offered, there_are_more = offered_accounts(request, MOST_OFFERED)
+    offered, there_are_more = offered_accounts(request, MAX_OFFERED)
     account_id = chosen_id(request)
-    chosen = next((one for one in offered if one.pk == account_id), None)
+    chosen = next((account for account in offered if account.pk == account_id), None)
     if chosen is None and account_id is not None:
         chosen = request_scope(request).account(account_id)
         if chosen is None:  # deleted meanwhile

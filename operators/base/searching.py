@@ -14,7 +14,7 @@ from operators.base.lists import BoundedPaginator
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import Scope, request_scope
 
-MAX_ROWS = BoundedPaginator.MOST
+MAX_ROWS = BoundedPaginator.MAX_COUNT
 MAX_REQUESTERS = 5
 
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import ExchangeRate, RecentRevenue, TierRevenue
-from analytics.rates.conversion import EURO, MOST_DAYS_OLD
+from analytics.rates.conversion import EURO, MAX_AGE
 from kit.values.currencies import CURRENCIES
 from operators.base.fields import Currency
 from operators.base.mixins import AdminMixin, ModelT
@@ -23,6 +23,8 @@ from operators.base.scope import chosen_id, request_scope
 RECENTLY = timedelta(days=90)
 Row = TypeVar("Row", bound=Model)
 Days: TypeAlias = "QuerySet[Row, tuple[str, int]]"
+SCRIPT = "operators/suggest.js"
+MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
@@ -33,7 +35,7 @@ def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
 
 def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
     """Return those currencies, and those with a valid exchange rate today, sorted by code. One query."""
-    rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MOST_DAYS_OLD, today))
+    rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MAX_AGE, today))
     rated = rates.order_by().values_list("currency", Value(0)).distinct()
     recent, pending = count_days(account_ids, today)
     currencies = sort_by_days(recent.union(pending, rated, all=True))
@@ -65,10 +67,6 @@ def grouped_currencies(booked: Sequence[str]) -> list[tuple[str, object]]:
     if not booked:
         return [("", "–"), *others]
     return [("", "–"), ("Booked before", [(code, code) for code in booked]), ("Others", others)]
-
-
-SCRIPT = "operators/suggest.js"
-MOST_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 class Kind(StrEnum):
@@ -121,8 +119,8 @@ class SuggestingAdmin(AdminMixin[ModelT]):
             accounts = [account_id] if account_id else offered_ids(request)
             choices = grouped_currencies(booked_currencies(accounts, timezone.now().date()))
             for name, field in money.items():
-                form.base_fields[name] = own = deepcopy(field)
-                own.choices = choices
+                form.base_fields[name] = own_field = deepcopy(field)
+                own_field.choices = choices
         return form
 
 
@@ -130,4 +128,4 @@ def offered_ids(request: HttpRequest) -> list[str]:
     """Return the accounts of a new object: the chosen one, or the first that the operator may see."""
     if chosen := chosen_id(request):
         return [chosen]
-    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
+    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MAX_ACCOUNTS])

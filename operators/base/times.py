@@ -126,8 +126,10 @@ def check_local_time(local: datetime) -> None:
     if first.utcoffset() == second.utcoffset():
         return
     zone = get_current_timezone_name()
-    shown = f"{local:%Y-%m-%d %H:%M}"
+    local_text = f"{local:%Y-%m-%d %H:%M}"
     if is_repeated(local):
-        ways = " or ".join(with_offset(one, "minutes") for one in (first, second))
-        raise forms.ValidationError(f"{shown} occurs twice in {zone}: the clocks go back. Write the time as {ways}.")
-    raise forms.ValidationError(f"{shown} does not exist in {zone}: the clocks go forward. Choose another time.")
+        ways = " or ".join(with_offset(moment, "minutes") for moment in (first, second))
+        raise forms.ValidationError(
+            f"{local_text} occurs twice in {zone}: the clocks go back. Write the time as {ways}."
+        )
+    raise forms.ValidationError(f"{local_text} does not exist in {zone}: the clocks go forward. Choose another time.")

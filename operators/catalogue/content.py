@@ -36,6 +36,9 @@ from operators.base.searching import find_content
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_import import ContentImport
 
+ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
+METADATA = (*COLUMNS.values(), "metadata_extra")
+
 
 class StrictJson(forms.JSONField):
     """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
@@ -88,10 +91,6 @@ class ContentForm(ServiceForm):
 
     def clean_metadata_tags(self) -> list[str] | None:
         return self.cleaned_data["metadata_tags"] or None
-
-
-ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
-METADATA = (*COLUMNS.values(), "metadata_extra")
 
 
 class LinkedFilter(OptionsFilter[Content]):
@@ -185,7 +184,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        item = self.found(request, object_id)
+        item = self.require_object(request, object_id)
 
         def perform(fields: object) -> HttpResponse:
             content_services.delete_content(item)
@@ -215,7 +214,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
 
     @action(description="Decisions", icon="rule", permissions=["decisions"], url_path="decisions")
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
+        return redirect(list_url(AccessEvent, content__id__exact=self.require_object(request, object_id).pk))
 
     has_decisions_permission = right("analytics.view_accessevent")
 

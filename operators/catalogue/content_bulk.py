@@ -29,7 +29,7 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.catalogue.bulk_change import BulkChange
 
-MOST_POLICIES = 500  # to choose from
+MAX_POLICIES = 500  # to choose from
 NO_POLICY = "none"
 
 
@@ -69,8 +69,8 @@ def policy_choices(account_ids: list[str]) -> list[tuple[str, str]]:
 
 
 def newest_policies(account_id: str) -> list[tuple[str, str]]:
-    named = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MOST_POLICIES]
-    return [(pk, f"{name} ({pk})") for pk, name in named]
+    policies = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MAX_POLICIES]
+    return [(pk, f"{name} ({pk})") for pk, name in policies]
 
 
 class Selection(Struct, frozen=True):
@@ -146,11 +146,11 @@ class BulkChanges(AdminMixin[Content]):
         initial |= {ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME), "concerned": chosen.digest}
         initial["policy"] = request.POST.get("policy", "")
         answered = "concerned" in request.POST and EDIT not in request.POST and not anew
-        made = form(request.POST if answered else None, initial=initial)
-        policy = made.fields.get("policy")
+        bound_form = form(request.POST if answered else None, initial=initial)
+        policy = bound_form.fields.get("policy")
         if isinstance(policy, forms.ChoiceField):
             policy.choices = policy_choices(list(chosen.counts))
-        return made
+        return bound_form
 
     @staticmethod
     def begun(request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm) -> BulkChange | None:
@@ -167,7 +167,7 @@ class BulkChanges(AdminMixin[Content]):
         self, request: HttpRequest, verb: str, chosen: Selection, form: BulkForm, effects: list[str]
     ) -> HttpResponse:
         names = dict(Account.objects.filter(pk__in=chosen.counts).values_list("pk", "name"))
-        kept = [
+        kept_fields = [
             "Each change writes an entry in the audit log.",
             "Many items are changed in steps, with a page that shows the progress.",
             "You can undo it for a day.",
@@ -178,7 +178,7 @@ class BulkChanges(AdminMixin[Content]):
             "operators/confirm.html",
             title=f"{verb} {items_text(chosen.total)}?",
             facts=[(names[account], items_text(number)) for account, number in chosen.counts.items()],
-            effects=[*effects, *kept],
+            effects=[*effects, *kept_fields],
             button=f"{verb} {items_text(chosen.total)}",
             form=form,
             back=request.get_full_path(),

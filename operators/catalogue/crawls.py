@@ -28,7 +28,8 @@ CLASSES = {
     "ads": "Advertising",
     OTHER: "Others",
 }
-KINDS = [one.replace("_", "-") for one in CLASSES if one != OTHER][:4]  # the colours of operators and crawlers
+# The colours of operators and crawlers.
+KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
 FURTHER = ""  # the column of all operators or crawlers beyond the first
 GROUPED = "by"  # the query's grouping of the chart
 BELOW = "below"  # the query's URL of the folder whose pages are shown
@@ -88,7 +89,7 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
         ratio = row.taker.crawls_per_referral
         counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
         money = [row.revenue, row.at_stake] if with_money else []
-        lines.append([cell(one) for one in (row.name, *counts, None if ratio is None else str(ratio), *money)])
+        lines.append([cell(value) for value in (row.name, *counts, None if ratio is None else str(ratio), *money)])
     response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
     return response
@@ -100,7 +101,10 @@ def read_grouping(text: str) -> By:
 
 
 def groupings(chosen: By, choice: Choice) -> list[Grouping]:
-    return [Grouping(f"by {one}", urlencode({**choice.query(), GROUPED: one.value}), one == chosen) for one in By]
+    return [
+        Grouping(f"by {grouping}", urlencode({**choice.query(), GROUPED: grouping.value}), grouping == chosen)
+        for grouping in By
+    ]
 
 
 def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | None:
@@ -115,22 +119,22 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
         return None
     ranked = sorted(totals, key=lambda name: (-totals[name], name))
     if by == By.CLASS:
-        names = [one for one in CLASSES if one in totals]
+        names = [name for name in CLASSES if name in totals]
     else:
         names = ranked[: len(KINDS)]
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))
         counts[bucket, name if name in names else FURTHER] += crawls.total
-    shown = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
+    shown_names = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
     rows = []
     for bucket in window.buckets():
-        numbers = [counts.get((bucket, one), 0) for one in shown]
+        numbers = [counts.get((bucket, name), 0) for name in shown_names]
         rows.append(Row(bucket.date(), [f"{number:,}" for number in (*numbers, sum(numbers))]))
     if by == By.CLASS:
-        columns = [Column(CLASSES[one], one.replace("_", "-")) for one in names]
+        columns = [Column(CLASSES[name], name.replace("_", "-")) for name in names]
     else:
-        columns = [Column(name or "Others", kind) for name, kind in zip(shown, [*KINDS, OTHER], strict=False)]
+        columns = [Column(name or "Others", kind) for name, kind in zip(shown_names, [*KINDS, OTHER], strict=False)]
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 

@@ -17,7 +17,7 @@ from operators.base.mixins import AdminMixin
 from operators.base.scope import listed_id, request_scope
 
 MAX_SCANNED = 50_000
-MOST_SITES = 500  # to choose from
+MAX_SITES = 500  # to choose from
 MAX_ADDRESS = 2_048  # characters of a page's address
 OUTCOMES = ("allowed", "denied")
 OBSERVED = "observed"
@@ -52,7 +52,7 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
         **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
         OBSERVED: "allowed (observed)",
         UNMET: "denied, might have paid",
-        **{one.value: f"denied: {one.value}" for one in Reason},
+        **{reason.value: f"denied: {reason.value}" for reason in Reason},
     }
 
     def apply_option(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
@@ -79,9 +79,9 @@ class SiteFilter(DropdownFilter):
         chosen = listed_id(request)
         sites = request_scope(request).narrow(Site.objects.select_related("account").order_by("host", "pk"))
         sites = sites if chosen is None else sites.filter(account_id=chosen)
-        shown = list(sites[:MOST_SITES])
-        is_one = len({site.account_id for site in shown}) < 2
-        return [(site.pk, site.host if is_one else f"{site.host} ({site.account.name})") for site in shown]
+        shown_sites = list(sites[:MAX_SITES])
+        is_one = len({site.account_id for site in shown_sites}) < 2
+        return [(site.pk, site.host if is_one else f"{site.host} ({site.account.name})") for site in shown_sites]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         value = self.value()

@@ -120,8 +120,10 @@ def reason_sentence(event: AccessEvent, answer: Answer) -> str:
         words = Reason(event.reason).words
         return f"{words[:1].upper()}{words[1:]}."
     if answer.decision.rule is not None:
-        held = answer.decision.license
-        by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
+        license_ = answer.decision.license
+        by = (
+            f", by a licence of type {license_.license_type}" if license_ is not None and license_.license_type else ""
+        )
         return f"{rule_name(answer.decision.rule.index)} allows it{by}."
     if effective_mode(answer.policy, answer.facts) == Mode.DISABLED:
         return "The policy or the site was disabled, so no rule was evaluated."

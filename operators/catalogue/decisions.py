@@ -39,7 +39,9 @@ COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 
 def labelled_facts(recorded: Recorded) -> list[tuple[str, str]]:
     """Return a decision's facts with their labels."""
-    return [(one.label, one.text(recorded[name])) for name, one in BY_NAME.items() if one.label and name in recorded]
+    return [
+        (fact.label, fact.text(recorded[name])) for name, fact in BY_NAME.items() if fact.label and name in recorded
+    ]
 
 
 class ShownOutcome(NamedTuple):
@@ -169,7 +171,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @action(description="Decide this again now", icon="replay", permissions=["trying"], url_path="again")
     def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        event = self.found(request, object_id)
+        event = self.require_object(request, object_id)
         return redirect(f"{reverse('admin:check_access')}?{urlencode({'decision': event.pk})}")
 
     # --- The list ----------------------------------------------------------------------------------------------------
@@ -201,12 +203,12 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @display(description="Licence behind it")
     def licence(self, event: PresentedDecision) -> str:
-        held = event.shown["license"]
-        if not held:
+        license_ = event.shown["license"]
+        if not license_:
             return "none"
-        whose = "held by the service" if held["source"] == "service" else "vouched for by the caller"
-        end = f", until {held['expiresAt']}" if held["expiresAt"] else ""
-        return f"{held['licenseType'] or 'of no type'} {held['id'] or ''} ({whose}{end})"
+        whose = "held by the service" if license_["source"] == "service" else "vouched for by the caller"
+        end = f", until {license_['expiresAt']}" if license_["expiresAt"] else ""
+        return f"{license_['licenseType'] or 'of no type'} {license_['id'] or ''} ({whose}{end})"
 
     @display(description="Refunds", empty_value="nothing was charged")
     def refunds(self, event: AccessEvent) -> str | None:

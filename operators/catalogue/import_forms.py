@@ -23,7 +23,7 @@ from operators.base.scope import Scope
 from operators.base.uploads import MAX_UPLOAD_BYTES
 from operators.catalogue.content_bulk import newest_policies
 
-MOST_COLUMNS = 500  # to choose from
+MAX_COLUMNS = 500  # to choose from
 METADATA = "metadata."
 
 
@@ -104,7 +104,7 @@ class PlanForm(forms.Form):
             widget=UnfoldAdminSelectWidget,
         )
         self.columns = columns
-        choices = [("", "–"), *((name, name[:60]) for name in columns[:MOST_COLUMNS])]
+        choices = [("", "–"), *((name, name[:60]) for name in columns[:MAX_COLUMNS])]
         for target, label in TARGETS.items():
             self.fields[target] = forms.ChoiceField(
                 required=False, label=label, choices=choices, widget=UnfoldAdminSelectWidget
@@ -130,5 +130,5 @@ class PlanForm(forms.Form):
             if is_selected and column not in columns.values() and target not in TARGETS and is_target(target):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
-        given = {name: value for name, value in defaults.items() if value}
-        return Plan(account_id, kind, columns, given, cleaned["allow_duplicates"], cleaned["dates"] or None)
+        given_defaults = {name: value for name, value in defaults.items() if value}
+        return Plan(account_id, kind, columns, given_defaults, cleaned["allow_duplicates"], cleaned["dates"] or None)

@@ -39,7 +39,10 @@ from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
 from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
-MOST_REPORTED = 2_000  # characters of a crash
+MAX_REPORTED = 2_000  # characters of a crash
+MAX_READ_BYTES = 100 * 1024 * 1024  # of the upload, decompressed
+MAX_SHOWN_PROBLEMS = 20  # problems
+GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class Problem(Struct):
@@ -103,18 +106,13 @@ def import_log(
         return msgspec.json.decode(done.stdout.splitlines()[-1], type=LogResult)
     _, refusal, reason = done.stderr.rpartition(REFUSAL)
     if not refusal:
-        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MOST_REPORTED:]}")
+        raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MAX_REPORTED:]}")
     raise InvalidRequest(reason.strip())
 
 
 def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments, "--no-color"]
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it
-
-
-MOST_READ = 100 * 1024 * 1024  # of the upload, decompressed
-MOST_SHOWN = 20  # problems
-GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class LogForm(forms.Form):
@@ -124,7 +122,7 @@ class LogForm(forms.Form):
         f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}",
     )
     format = forms.ChoiceField(
-        choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
+        choices=[("", "Detect"), *((name, name) for name in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
     )
     format_string = forms.CharField(
         max_length=2_000,
@@ -183,7 +181,7 @@ class LogUploads(ServiceAdmin[Site]):
     @action(description="Import log", icon="upload_file", permissions=["changing"], url_path="import-log")
     def import_log(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the log, and decide its requests without writing anything."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         form = LogForm(request.POST or None, request.FILES or None)
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
@@ -220,7 +218,7 @@ class LogUploads(ServiceAdmin[Site]):
         if upload is None:
             messages.error(request, GONE)
             return redirect("admin:licensing_site_changelist")
-        site = self.found(request, upload.metadata["site"])
+        site = self.require_object(request, upload.metadata["site"])
         if request.method == "POST" and self.has_changing_permission(request, site.pk):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:
@@ -234,7 +232,7 @@ class LogUploads(ServiceAdmin[Site]):
             title=f"Import {metadata['name']} for {site.host}",
             original=site,
             about={**metadata, "facts": shown_facts(metadata)},
-            problems=metadata.get("problems", [])[:MOST_SHOWN],
+            problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
             visitors=reverse("admin:visitors"),
             again=reverse("admin:licensing_site_import_log", args=[site.pk]),
             back=change_url(site),
@@ -245,7 +243,7 @@ def run_log_import(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_r
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     metadata = upload.metadata
     result = import_log(
-        file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MOST_READ
+        file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MAX_READ_BYTES
     )
     metadata["first"] = result.first_at
     metadata["last"] = result.last_at

@@ -41,7 +41,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
             "pattern": rule.pattern,
             "policy": rule.policy,
             "url": change_url(rule.policy) if rule.policy else "",
-            "words": [describe(one) for one in rule.policy.rules] if rule.policy else [],
+            "words": [describe(policy_rule) for policy_rule in rule.policy.rules] if rule.policy else [],
         }
         for rule in site.rules.select_related("policy").order_by("position")
     ]
@@ -52,7 +52,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         title=f"The terms of {site.host}",
         original=site,
         sentences=sentences_about(site),
-        own_terms=sum(1 for one in {term.item for term in publication.terms} if one is not None),
+        own_terms=sum(1 for item in {term.item for term in publication.terms} if item is not None),
         findings=lint_site(site),
         published=async_to_sync(look_at)(publication) if request.method == "POST" else None,
         rules=rules,

@@ -43,6 +43,10 @@ from operators.catalogue.site_terms import (
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
+MAX_NAMED_HOSTS = 10  # hosts without a site
+PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
+MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
+OBSERVED_FOR = timedelta(days=30)
 
 
 def uncovered_hosts(site: Site) -> list[str]:
@@ -50,17 +54,9 @@ def uncovered_hosts(site: Site) -> list[str]:
     hosts = recent_hosts(site.account_id)
     if not hosts:
         return []
-    further = f" and {len(hosts) - MOST_NAMED:,} more" if len(hosts) > MOST_NAMED else ""
-    named = f"{', '.join(hosts[:MOST_NAMED])}{further}"
-    return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {named}."]
-
-
-MOST_NAMED = 10  # hosts without a site
-PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
-MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
-
-
-OBSERVED_FOR = timedelta(days=30)
+    further = f" and {len(hosts) - MAX_NAMED_HOSTS:,} more" if len(hosts) > MAX_NAMED_HOSTS else ""
+    host_names = f"{', '.join(hosts[:MAX_NAMED_HOSTS])}{further}"
+    return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {host_names}."]
 
 
 class WithRuleCount(Protocol):
@@ -103,13 +99,13 @@ class SiteAdmin(LogUploads):
         return site
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        shown = super().get_fieldsets(request, obj)
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return shown
+            return fieldsets
         words = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
         return [
             (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
-            for title, options in shown
+            for title, options in fieldsets
         ]
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
@@ -135,7 +131,7 @@ class SiteAdmin(LogUploads):
     @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
     def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the observed denials, and a button to enforce them."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         now = timezone.now()
 
         def perform(fields: object) -> str:
@@ -166,12 +162,12 @@ class SiteAdmin(LogUploads):
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
     def terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the policies and the documents generated from them."""
-        return terms_page(request, self, self.found(request, object_id))
+        return terms_page(request, self, self.require_object(request, object_id))
 
     @action(description="Proxy files", icon="download", permissions=["view"], url_path="proxy-files")
     def proxy_files(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show the files for the site's proxy; `for` downloads one."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
         if "for" in request.GET:
             return proxy_file_download(site, request.GET["for"])
         return proxy_files_page(request, self, site)
@@ -180,7 +176,7 @@ class SiteAdmin(LogUploads):
     @heavy
     def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what to publish at the host, and a button to verify it."""
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             site_services.verify_now(site)
@@ -206,7 +202,7 @@ class SiteAdmin(LogUploads):
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        site = self.found(request, object_id)
+        site = self.require_object(request, object_id)
 
         def perform(fields: object) -> HttpResponse:
             site_services.delete_site(site)

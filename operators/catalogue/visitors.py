@@ -27,7 +27,7 @@ from licensing.visits.reading import Usage, whole_days
 from licensing.visits.report import Visitor, VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
-    MOST_ACCOUNTS,
+    MAX_ACCOUNTS,
     Choice,
     chosen_window,
     days_in_words,
@@ -117,8 +117,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         **site.each_context(request),
         "title": "Crawlers and other visitors",
         "choice": choice,
-        "most_accounts": MOST_ACCOUNTS,
-        "empty_state": NOBODY.shown(request),
+        "most_accounts": MAX_ACCOUNTS,
+        "empty_state": NOBODY.render(request),
         "crawlers": render_table(current_table.get()),
         "lists": list_rows(current_table.get()) if uses_published_lists() else [],
         "fetches_lists": uses_published_lists(),
@@ -148,11 +148,11 @@ def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Report
 def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
     crawls = reports.crawls
     report = reports.visitors
-    shown = window_filter("created", window)
+    period = window_filter("created", window)
     return {
         **days_in_words(window),
-        "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
-        "visitors": [visitor_row(one, shown) for one in report.visitors],
+        "classes": [ClassRow(CLASSES[name], by.words, by.verifies, visits) for name, by, visits in report.classes],
+        "visitors": [visitor_row(visitor, period) for visitor in report.visitors],
         "chart": requests_chart(crawls, window, by),
         "groupings": groupings(by, choice),
         "operators": operator_rows(crawls),
@@ -164,7 +164,7 @@ def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[st
     }
 
 
-def visitor_row(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
+def visitor_row(visitor: Visitor, period: dict[str, str]) -> VisitorRow:
     requester = visitor.requester
     visits = visitor.visits
     name, hint, link, account = "somebody who has gone", "", "", ""
@@ -176,7 +176,7 @@ def visitor_row(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
     for outcome, count in (("allowed", visits.allowed), ("observed", visits.observed), ("denied", visits.denied)):
         decisions = ""
         if requester is not None and count:
-            decisions = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **shown)
+            decisions = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **period)
         cells.append(Cell(count, decisions, f"{outcome} of {name}"))
     return VisitorRow(
         name=name,
@@ -196,21 +196,30 @@ def render_table(table: Table) -> dict[str, object]:
     return {
         "date": table.date,
         "known": len(table.crawlers),
-        "by_address": sum(bool(one.addresses) for one in table.crawlers),
-        "by_name": sum(bool(one.hosts) for one in table.crawlers),
+        "by_address": sum(bool(crawler.addresses) for crawler in table.crawlers),
+        "by_name": sum(bool(crawler.hosts) for crawler in table.crawlers),
     }
 
 
 def list_rows(table: Table) -> list[ListRow]:
     """Return the address lists of the table, those that could not be fetched first."""
     crawlers: dict[str, list[str]] = defaultdict(list)
-    for one in table.crawlers:
-        for url in one.address_lists:
-            crawlers[url].append(one.name)
+    for crawler in table.crawlers:
+        for url in crawler.address_lists:
+            crawlers[url].append(crawler.name)
     stored = AddressList.objects.in_bulk(list(crawlers))
     rows = []
     for url, names in crawlers.items():
-        kept = stored.get(url) or AddressList(url=url)
-        failed_at = kept.failed_at if kept.failure else None
-        rows.append(ListRow(url, ", ".join(names), len(kept.ranges), kept.fetched_at, failed_at, kept.failure))
+        address_list = stored.get(url) or AddressList(url=url)
+        failed_at = address_list.failed_at if address_list.failure else None
+        rows.append(
+            ListRow(
+                url,
+                ", ".join(names),
+                len(address_list.ranges),
+                address_list.fetched_at,
+                failed_at,
+                address_list.failure,
+            )
+        )
     return sorted(rows, key=lambda row: (not row.failure, row.url))

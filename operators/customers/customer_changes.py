@@ -140,7 +140,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
 
     @action(description="Edit", icon="edit", permissions=["changing"], url_path="edit")
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
 
         def perform(fields: dict[str, str]) -> str:
             saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
@@ -162,7 +162,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
 
     @action(description="Merge", icon="merge", permissions=["changing"], url_path="merge")
     def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         held = obligations(requester, timezone.now())
         form = merge_form(requester.account_id)
 
@@ -200,7 +200,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
         variant=ActionVariant.DANGER,
     )
     def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         held = obligations(requester, timezone.now())
 
         def perform(fields: object) -> str:

@@ -1,28 +1,29 @@
-"""The licences, debts and next fees of customers, for their list and pages, and the list's filters."""
+"""The licences, amounts and next fees of customers, for their list and pages, and the list's order and filters."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Window
-from django.db.models.functions import RowNumber
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 from django.http import HttpRequest
 from django.utils import timezone
-from msgspec import Struct
+from msgspec import Struct, field
 
 from analytics.ledger.due import book_due
-from analytics.models import AccessEvent, Payment, Statement
+from analytics.models import AccessEvent, BalanceChange, Payment
 from analytics.payments.models import PaymentKind
+from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import in_units
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee
 from operators.base.filters import OptionsFilter
-from operators.base.lists import BoundedChangeList
+from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
@@ -39,18 +40,16 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     return shown
 
 
-def latest_statements(statements: QuerySet[Statement]) -> QuerySet[Statement]:
-    """Return the latest statement of each customer and currency."""
-    newest_first = Window(RowNumber(), partition_by=["requester", "currency"], order_by=F("month").desc())
-    in_money = statements.exclude(currency=ACCESS)
-    return in_money.annotate(place=newest_first).filter(place=1)
+def sums_of(changes: QuerySet[BalanceChange]) -> QuerySet[Any, Any]:
+    """Return `debt`, `earned` and `credit_left` of each customer in each currency."""
+    groups = changes.filter(requester__isnull=False).order_by().values("requester_id", "currency")
+    return groups.annotate(debt=Sum("owed"), earned=Sum("revenue"), credit_left=Sum("credit"))
 
 
 def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
-    """Return the closing balance of the latest statement in each currency, where it is not 0."""
-    statements = Statement.objects.filter(account=requester.account_id, requester=requester)
-    latest = latest_statements(statements).exclude(closing=0)
-    return list(latest.order_by("currency").values_list("currency", "closing"))
+    """Return what is owed in each currency, where it is not 0."""
+    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester))
+    return list(sums.exclude(debt=0).order_by("currency").values_list("currency", "debt"))
 
 
 def owed(requester: Requester) -> str:
@@ -92,7 +91,7 @@ def credit_end(requester: Requester, now: datetime) -> str:
 
 
 def last_payment(requester: Requester) -> str:
-    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, void=None)
+    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, voided_at=None)
     payment = payments.order_by("-received_at", "-pk").first()
     if payment is None:
         return "none"
@@ -114,56 +113,86 @@ def coming_fees(requester: Requester) -> str:
 
 FIGURES = "list_figures"  # the attribute of a listed customer
 MOST_TYPES = 3  # licence types to name
+AMOUNTS = ("debt", "earned", "credit_left")  # columns to sort by
 
 
-class ListFigures(Struct, frozen=True):
+class ListFigures(Struct):
     """A customer's figures in the list."""
 
-    licence_types: list[str]
-    balances: list[tuple[str, Decimal]]  # by currency
-    last_access: datetime | None
+    licence_types: set[str] = field(default_factory=set)
+    sums: list[dict[str, Any]] = field(default_factory=list)  # by currency (`sums_of`)
+    last_access: datetime | None = None
 
     def licences_in_words(self) -> str | None:
-        named = ", ".join(self.licence_types[:MOST_TYPES])
+        named = ", ".join(sorted(self.licence_types)[:MOST_TYPES])
         more = len(self.licence_types) - MOST_TYPES
         return f"{named} and {more} more" if more > 0 else named or None
 
-    def owed_in_words(self) -> str | None:
-        return ", ".join(balance_in_words(closing, currency) for currency, closing in self.balances) or None
+    def amounts_in_words(self, name: str) -> str | None:
+        in_words = balance_in_words if name == "debt" else in_units
+        return ", ".join(in_words(one[name], one["currency"]) for one in self.sums if one[name]) or None
 
     def access_in_words(self) -> str | None:
         return None if self.last_access is None else shown_time(self.last_access)
 
 
 class CustomerChangeList(BoundedChangeList):
+    """Also sorts by amounts, which are no columns of customers."""
+
     result_list: Iterable[Requester]
+    by_amount = ""  # one of AMOUNTS, after "-" if descending
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Requester]) -> list[str]:
+        ordering: list[str] = super().get_ordering(request, queryset)
+        amounts = [name for name in ordering if name.removeprefix("-") in AMOUNTS]
+        self.by_amount = amounts[0] if amounts else ""
+        return [name for name in ordering if name not in amounts]
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows: list[Requester] = list(self.result_list)
+        rows = self.sorted_page(request) if self.by_amount and not self.unsorted else list(self.result_list)
         figures = list_figures([requester.pk for requester in rows])
         for requester in rows:
             setattr(requester, FIGURES, figures[requester.pk])
         self.result_list = rows
 
+    def sorted_page(self, request: HttpRequest) -> list[Requester]:
+        """Return the page's customers, sorted by an amount."""
+        amounts = comparable_amounts(request_scope(request).narrow(BalanceChange.objects.all()), self.by_amount)
+        numbers = list(self.queryset.values_list("pk", flat=True))
+        numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
+        if not self.show_all:
+            numbers = numbers[(self.page_num - 1) * self.list_per_page : self.page_num * self.list_per_page]
+        found: dict[int, Requester] = self.queryset.in_bulk(numbers)
+        return [found[number] for number in numbers if number in found]
 
-def list_figures(numbers: Iterable[int]) -> dict[int, ListFigures]:
+
+def comparable_amounts(changes: QuerySet[BalanceChange], name: str) -> dict[int, Decimal]:
+    """Return an amount of each customer in euros, at today's rates. Currencies without a rate count as they are."""
+    sums = list(sums_of(changes).values_list("requester_id", "currency", name.removeprefix("-")))
+    today = timezone.now().date()
+    rates = Rates.load({currency for _, currency, _ in sums}, today, today)
+    amounts: defaultdict[int, Decimal] = defaultdict(Decimal)
+    for number, currency, amount in sums:
+        converted = rates.convert(amount, currency, EURO, today)
+        amounts[number] += amount if converted is None else converted
+    return amounts
+
+
+def list_figures(numbers: Sequence[int]) -> dict[int, ListFigures]:
     """Return the figures of customers, in three queries."""
-    types: dict[int, set[str]] = defaultdict(set)
+    figures = {number: ListFigures() for number in numbers}
     running = License.objects.filter(requester__in=numbers, status=LicenseStatus.ACTIVE)
     running = running.exclude(expires_at__lte=timezone.now())
     for number, license_type in running.order_by().values_list("requester_id", "license_type").distinct():
-        types[number].add(license_type)
-
-    balances: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
-    closings = latest_statements(Statement.objects.filter(requester__in=numbers)).exclude(closing=0)
-    for number, currency, closing in closings.order_by("currency").values_list("requester_id", "currency", "closing"):
-        balances[number].append((currency, closing))
-
+        figures[number].licence_types.add(license_type)
+    for row in sums_of(BalanceChange.objects.filter(requester__in=numbers)).order_by("currency"):
+        figures[row["requester_id"]].sums.append(row)
     newest = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("-created").values("created")[:1]
     seen = Requester.objects.filter(pk__in=numbers).annotate(last_access=Subquery(newest))
-    accesses = dict(seen.values_list("pk", "last_access"))
-    return {number: ListFigures(sorted(types[number]), balances[number], accesses.get(number)) for number in numbers}
+    for number, last_access in seen.values_list("pk", "last_access"):
+        figures[number].last_access = last_access
+    return figures
 
 
 class KindFilter(OptionsFilter[Requester]):
@@ -192,7 +221,7 @@ class KindFilter(OptionsFilter[Requester]):
 
 
 class BalanceFilter(OptionsFilter[Requester]):
-    """Filters by the closing balance of the latest statement, in any currency."""
+    """Filters by what is owed, in any currency."""
 
     title = "balance"
     parameter_name = "balance"
@@ -204,6 +233,8 @@ class BalanceFilter(OptionsFilter[Requester]):
         return super().lookups(request, model_admin) if may_see else []
 
     def apply_option(self, queryset: QuerySet[Requester], value: str) -> QuerySet[Requester]:
-        latest = latest_statements(request_scope(self.request).narrow(Statement.objects.all()))
-        matching = latest.filter(closing__gt=0) if value == "owes" else latest.filter(closing__lt=0)
-        return queryset.filter(pk__in=matching.values("requester"))
+        sums = sums_of(request_scope(self.request).narrow(BalanceChange.objects.all()))
+        matching = sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0)
+        debtors = matching.values_list("requester_id", flat=True)
+        known = list(debtors[: BoundedPaginator.MAX_COUNT + 1])  # added up once, although the list is counted and read
+        return queryset.filter(pk__in=debtors if len(known) > BoundedPaginator.MAX_COUNT else known)

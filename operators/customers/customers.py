@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from operator import methodcaller
 from typing import ClassVar
 
 from django.contrib import admin
@@ -45,6 +46,21 @@ from operators.customers.top_ups import top_up_page
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
+def figure_column(
+    title: str, show: Callable[[ListFigures], str | None], ordering: str | None = None, empty: str = "none"
+) -> Callable[[object, Requester], str | None]:
+    @display(description=title, ordering=ordering, empty_value=empty)
+    def column(admin: object, requester: Requester) -> str | None:
+        return show(getattr(requester, FIGURES))
+
+    return column
+
+
+def amount_column(title: str, name: str, empty: str = "none") -> Callable[[object, Requester], str | None]:
+    """Return a column of one of the list's AMOUNTS."""
+    return figure_column(title, methodcaller("amounts_in_words", name), name, empty)
+
+
 @admin.register(Requester)
 class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     one = "requester"
@@ -56,7 +72,9 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         "licensing_license_add",
         ("licensing.add_license",),
     )
-    list_display = ("requester_id", "name", "licences", "owes", "last_seen", "account", "first_seen")
+    list_display = (
+        "requester_id", "name", "licences", "owes", "revenue", "credit", "last_seen", "account", "first_seen",
+    )  # fmt: skip
     list_select_related = ("account",)
     row_facts = {"name": "", "licences": "", "owes": "owes"}
     groups = {"decisions": "Decisions"}
@@ -64,7 +82,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     search_fields = ("requester_id", "name")
     find = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
-    sortable_by = ("requester_id", "name", "first_seen")
+    sortable_by = ("requester_id", "name", "owes", "revenue", "credit", "first_seen")
     fields = readonly_fields = (
         "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
@@ -84,6 +102,8 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     column_rights: ClassVar = {
         "licences": "licensing.view_license",
         "owes": "analytics.view_statement",
+        "revenue": "analytics.view_ledgerentry",
+        "credit": "analytics.view_wallet",
         "last_seen": "analytics.view_accessevent",
     }
 
@@ -121,7 +141,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         wallets = Wallet.objects.filter(requester=requester.current)
         return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
 
@@ -129,7 +149,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
         return filled_in("admin:analytics_payment_add", requester, fields)
 
@@ -137,7 +157,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @action(description="Statement", icon="receipt_long", permissions=["reading_statements"], url_path="statement")
     def statement(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         return redirect(list_url(Statement, requester__id__exact=str(requester.pk)))
 
     def figures(self, request: HttpRequest, requester: Requester, now: datetime) -> dict[str, object]:
@@ -157,20 +177,11 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Licence", empty_value="none")
-    def licences(self, requester: Requester) -> str | None:
-        figures: ListFigures = getattr(requester, FIGURES)
-        return figures.licences_in_words()
-
-    @display(description="Owes", empty_value="nothing")
-    def owes(self, requester: Requester) -> str | None:
-        figures: ListFigures = getattr(requester, FIGURES)
-        return figures.owed_in_words()
-
-    @display(description="Last access", empty_value="never")
-    def last_seen(self, requester: Requester) -> str | None:
-        figures: ListFigures = getattr(requester, FIGURES)
-        return figures.access_in_words()
+    licences = figure_column("Licence", ListFigures.licences_in_words)
+    owes = amount_column("Owes", "debt", empty="nothing")
+    revenue = amount_column("Revenue", "earned")
+    credit = amount_column("Credit", "credit_left")
+    last_seen = figure_column("Last access", ListFigures.access_in_words, empty="never")
 
     def balance(self, requester: Requester) -> str:
         """Return the current balance of each wallet."""

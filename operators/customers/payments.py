@@ -95,7 +95,7 @@ class PaymentAdmin(
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
-    list_select_related = ("account", "requester", "void")
+    list_select_related = ("account", "requester")
     row_name = "sum"
     row_facts = {"requester": "", "received": "", "state": ""}
     list_filter = (
@@ -109,7 +109,7 @@ class PaymentAdmin(
     actions_detail = ("void",)
     export_name = "payments"
     export_serializer = PaymentSerializer
-    export_related = ("requester", "void")
+    export_related = ("requester",)
     form = PaymentForm
     optional = frozenset({"external_id", "note"})
     add_fieldsets = (
@@ -161,7 +161,7 @@ class PaymentAdmin(
 
     @action(description="Void", icon="block", permissions=["voiding"], url_path="void")
     def void(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        payment = self.found(request, object_id)
+        payment = self.require_object(request, object_id)
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
         credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)

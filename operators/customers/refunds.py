@@ -213,7 +213,7 @@ class RefundPage(ScopedAdmin[Requester]):
     @action(description="Charge", icon="add_circle", permissions=["refunding"], url_path="charge")
     def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Open the form of an adjustment about the customer."""
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         currency = requester.account.currency
         about = {"account": requester.account_id, "of_requester": requester.requester_id, "currency": currency}
         return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(about)}")
@@ -223,7 +223,7 @@ class RefundPage(ScopedAdmin[Requester]):
 
     @action(description="Refund", icon="undo", permissions=["refunding"], url_path="refund")
     def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.found(request, object_id)
+        requester = self.require_object(request, object_id)
         charges = refundable_charges(requester)
         return page(
             request,

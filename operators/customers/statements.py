@@ -98,13 +98,13 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     @heavy
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        statement = self.found(request, object_id)
+        statement = self.require_object(request, object_id)
         return render(request, "analytics/statement.html", {**printed(statement), "back": change_url(statement)})
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
-        statement = self.found(request, object_id)
+        statement = self.require_object(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
         chunks, reading = line_chunks(statement), Reading(may_lag=False)
         return export(Request(request), "csv", name, columns_of(StatementLineSerializer), chunks, reading)

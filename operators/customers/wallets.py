@@ -104,14 +104,14 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     @action(description="Top up", icon="add_card", permissions=["changing"], url_path="top-up")
     def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        wallet = self.found(request, object_id)
+        wallet = self.require_object(request, object_id)
 
         wallets = Wallet.objects.filter(pk=wallet.pk)
         return top_up_page(request, self, wallet, wallet.requester, wallets, opens_wallets=False)
 
     @action(description="Set a quota", icon="tune", permissions=["changing"], url_path="terms")
     def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        wallet = self.found(request, object_id)
+        wallet = self.require_object(request, object_id)
 
         def perform(fields: Values) -> str:
             terms = terms_in_body(fields, lock_book(wallet).wallet)

@@ -85,7 +85,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
 
     @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        client = self.found(request, object_id)
+        client = self.require_object(request, object_id)
 
         def perform(fields: Values) -> HttpResponse:
             changed, secret = services.rotate_secret(client, fields["overlap_seconds"], form_seed(request))
@@ -107,7 +107,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
 
     @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        client = self.found(request, object_id)
+        client = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
             services.revoke_client(client)

@@ -87,7 +87,7 @@ class LicenseForm(QuotaFields, ServiceForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        self.check_requester(*(cleaned.get(one) for one in ("account", "requester_own_id", "requester_name")))
+        self.check_requester(*(cleaned.get(name) for name in ("account", "requester_own_id", "requester_name")))
         for name in ("price", "access"):
             if f"{name}_amount" in self.errors:
                 continue
@@ -127,17 +127,17 @@ class LicenseForm(QuotaFields, ServiceForm):
         if name:
             self.check_name(account, own_id, name)
             return
-        if named := customers_named(account.pk, own_id):
-            known = " or ".join(one.requester_id for one in named)
+        if namesakes := customers_named(account.pk, own_id):
+            known_ids = " or ".join(customer.requester_id for customer in namesakes)
             self.add_error(
                 "requester_own_id",
-                f"{own_id} is the name of a customer. Enter the customer's id, {known}; for a new customer whose id "
-                f"is {own_id}, fill in the name too.",
+                f"{own_id} is the name of a customer. Enter the customer's id, {known_ids}; for a new customer whose "
+                f"id is {own_id}, fill in the name too.",
             )
 
     def check_name(self, account: Account, own_id: str, name: str) -> None:
-        known = Requester.objects.filter(account=account, requester_id=own_id).first()
-        if known is not None and known.name not in (None, name):
+        requester = Requester.objects.filter(account=account, requester_id=own_id).first()
+        if requester is not None and requester.name not in (None, name):
             self.add_error(
-                "requester_name", f"This customer's name is {known.name}. Change it on the customer's page."
+                "requester_name", f"This customer's name is {requester.name}. Change it on the customer's page."
             )

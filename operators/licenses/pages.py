@@ -49,7 +49,7 @@ TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
     ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency", *FEE)}),
 )
 
-MOST_SITES = 3  # whose policies the form names
+MAX_SITES = 3  # whose policies the form names
 QUOTA: "tuple[str, _FieldOpts]" = ("Monthly quota", {"fields": QUOTA_FIELDS})
 
 
@@ -158,33 +158,33 @@ class LicenseAdmin(
 
     @danger_action("Revoke", "block", "revoke")
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        held = self.found(request, object_id)
+        license_ = self.require_object(request, object_id)
 
         def perform(fields: object) -> str:
-            license_services.revoke_license(held)
-            return f"The licence {held.license_type} of {held.requester} is revoked."
+            license_services.revoke_license(license_)
+            return f"The licence {license_.license_type} of {license_.requester} is revoked."
 
         return confirm(
             request,
             self,
-            obj=held,
-            title=f"Revoke the licence {held.license_type} of {held.requester}?",
+            obj=license_,
+            title=f"Revoke the licence {license_.license_type} of {license_.requester}?",
             facts=[
-                ("Account", str(held.account)),
-                ("Customer", f"{held.requester} ({held.requester.requester_id})"),
-                ("Covers", self.covers(held)),
-                ("Term", term(held)),
-                ("State", held.state(timezone.now())),
-                ("Price", self.price(held)),
-                ("Fee", fee(held)),
+                ("Account", str(license_.account)),
+                ("Customer", f"{license_.requester} ({license_.requester.requester_id})"),
+                ("Covers", self.covers(license_)),
+                ("Term", term(license_)),
+                ("State", license_.state(timezone.now())),
+                ("Price", self.price(license_)),
+                ("Fee", fee(license_)),
             ],
             effects=[
-                f"From the next check on {held.requester} no longer has it, in every process: rules that want the "
-                f"type {held.license_type} or a valid licence do not match by it.",
-                f"No access is charged by it any more ({self.per_access(held)} each until now)."
-                if held.access_amount is not None
+                f"From the next check on {license_.requester} no longer has it, in every process: rules that want the "
+                f"type {license_.license_type} or a valid licence do not match by it.",
+                f"No access is charged by it any more ({self.per_access(license_)} each until now)."
+                if license_.access_amount is not None
                 else "It charges nothing per access, so no charges end.",
-                *([] if held.next_fee_at is None else ["No further fee is charged."]),
+                *([] if license_.next_fee_at is None else ["No further fee is charged."]),
                 "Its charges stay in the ledger. Refund them separately.",
                 "This cannot be undone. Issue another licence instead.",
             ],
@@ -195,71 +195,73 @@ class LicenseAdmin(
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer Revoke only for licences that are not revoked."""
-        held = self.get_object(request, unquote(object_id))
+        license_ = self.get_object(request, unquote(object_id))
         actions = super().get_actions_detail(request, object_id)
-        active = held is not None and held.status != LicenseStatus.REVOKED
-        return [one for one in actions if active or not one.action_name.endswith("revoke")]
+        active = license_ is not None and license_.status != LicenseStatus.REVOKED
+        return [button for button in actions if active or not button.action_name.endswith("revoke")]
 
-    def refundable_charge(self, held: License) -> RefundableCharge | None:
-        if not held.price_amount:
+    def refundable_charge(self, license_: License) -> RefundableCharge | None:
+        if not license_.price_amount:
             return None
-        return RefundableCharge(held.account_id, Charge("license", held.pk), held.price_currency or "")
+        return RefundableCharge(license_.account_id, Charge("license", license_.pk), license_.price_currency or "")
 
-    def about(self, held: License) -> str:
-        return f"licence of type {held.license_type}, {term(held)}"
+    def about(self, license_: License) -> str:
+        return f"licence of type {license_.license_type}, {term(license_)}"
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
-    def state(self, held: License) -> str:
-        return held.state(timezone.now())
+    def state(self, license_: License) -> str:
+        return license_.state(timezone.now())
 
     @display(description="State")
-    def status_now(self, held: License) -> str:
-        return held.state(timezone.now())
+    def status_now(self, license_: License) -> str:
+        return license_.state(timezone.now())
 
     @display(description="Customer")
-    def holder(self, held: License) -> str:
+    def holder(self, license_: License) -> str:
         return format_html(
             '<a class="text-link" href="{}">{}</a> ({})',
-            change_url(held.requester),
-            held.requester,
-            held.requester.requester_id,
+            change_url(license_.requester),
+            license_.requester,
+            license_.requester.requester_id,
         )
 
     @display(description="Covers")
-    def covers(self, held: License) -> str:
-        return scope(held)
+    def covers(self, license_: License) -> str:
+        return scope(license_)
 
     @display(description="Term", ordering="expires_at")
-    def term(self, held: License) -> str:
-        return term(held)
+    def term(self, license_: License) -> str:
+        return term(license_)
 
     @display(description="Price", ordering="price_amount")
-    def price(self, held: License) -> str:
-        return money(held.price_amount, held.price_currency)
+    def price(self, license_: License) -> str:
+        return money(license_.price_amount, license_.price_currency)
 
     @display(description="Per access", ordering="access_amount")
-    def per_access(self, held: License) -> str:
-        return money(held.access_amount, held.access_currency)
+    def per_access(self, license_: License) -> str:
+        return money(license_.access_amount, license_.access_currency)
 
     @display(description="Next fee")
-    def next_fee(self, held: License) -> str:
-        if held.next_fee_at:
-            return f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
-        return fee(held)
+    def next_fee(self, license_: License) -> str:
+        if license_.next_fee_at:
+            return f"{fee(license_)}, next on {time_in_words(license_.next_fee_at)}"
+        return fee(license_)
 
     @display(description="In the ledger")
-    def in_ledger(self, held: License) -> str:
+    def in_ledger(self, license_: License) -> str:
         return format_html(
             '<a class="text-link" href="{}">Entries of this customer</a>',
-            list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
+            list_url(LedgerEntry, requester__id__exact=str(license_.requester_id)),
         )
 
 
 def policies_of_sites(account: Account) -> str:
     """Return which policies cover each of the newest sites; empty if there is one site or none."""
-    sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MOST_SITES]
+    sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MAX_SITES]
     policies = {site.host: {rule.policy_id: None for rule in site.ordered_rules if rule.policy_id} for site in sites}
-    offered = "; ".join(f"{host}: {', '.join(named)}" for host, named in policies.items() if named)
+    offered = "; ".join(
+        f"{host}: {', '.join(policy_names)}" for host, policy_names in policies.items() if policy_names
+    )
     return f" The policies of a site cover its pages alone: {offered}." if len(policies) > 1 and offered else ""

@@ -27,23 +27,26 @@ from operators.licenses.form import LicenseForm
 from operators.policies.linked_items import condition_values, known_rules
 
 # Reading only the newest licences bounds the cost.
-MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
-MOST_COUNTED = 10_000  # items
+MAX_LICENSES, MAX_SUGGESTED = 5_000, 100
+MAX_COUNTED = 10_000  # items
 NOW = 60  # seconds
 SHOWN_TITLES = 3
 
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
     """Return the licence types named in rules of the accounts' policies."""
-    return {one for rule in known_rules(account_ids) for one in condition_values(rule, "licenseType")}
+    license_types: set[str] = set()
+    for rule in known_rules(account_ids):
+        license_types.update(condition_values(rule, "licenseType"))
+    return license_types
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:
     """Return the types in policies and in licences."""
     accounts = list(account_ids)
-    newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MOST_LICENSES]
-    held = {one["license_type"] for one in newest}
-    return sorted(types_asked_for(accounts) | held)[:MOST_SUGGESTED]
+    newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MAX_LICENSES]
+    issued_types = {row["license_type"] for row in newest}
+    return sorted(types_asked_for(accounts) | issued_types)[:MAX_SUGGESTED]
 
 
 def type_warnings(before: License | None, saved: License) -> list[str]:
@@ -58,9 +61,11 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 
-def describe_bookings(before: License | None, saved: License, known: set[str]) -> list[str]:
-    """Describe the ledger entries of a save; `known` are the ids of earlier entries."""
-    entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
+def describe_bookings(before: License | None, saved: License, known_entries: set[str]) -> list[str]:
+    """Describe the ledger entries of a save; `known_entries` are the ids of earlier ones."""
+    entries = [
+        entry for entry in LedgerEntry.objects.filter(license=saved).order_by("pk") if entry.pk not in known_entries
+    ]
     sentences = [
         f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}"
         + (", which takes back what was booked." if entry.amount < 0 else ".")
@@ -98,24 +103,26 @@ def fees(before: License | None, saved: License) -> list[str]:
     return [f"The fee of {fee(saved)} is charged in advance.{following}"]
 
 
-def describe_coverage(held: License) -> str:
+def describe_coverage(license_: License) -> str:
     """Describe how many items a licence currently covers."""
-    if not (held.content_ids or held.tags or held.policy_ids):
+    if not (license_.content_ids or license_.tags or license_.policy_ids):
         return "everything"
-    named = Q(pk__in=held.content_ids) | Q(policy_id__in=held.policy_ids)
-    for tag in held.tags:
-        named |= Q(tags__has=tag)
-    number = Content.objects.of(held.account_id).filter(named).order_by().values("pk")[: MOST_COUNTED + 1].count()
-    if number > MOST_COUNTED:
-        return f"more than {MOST_COUNTED:,} items"
+    is_covered = Q(pk__in=license_.content_ids) | Q(policy_id__in=license_.policy_ids)
+    for tag in license_.tags:
+        is_covered |= Q(tags__has=tag)
+    number = (
+        Content.objects.of(license_.account_id).filter(is_covered).order_by().values("pk")[: MAX_COUNTED + 1].count()
+    )
+    if number > MAX_COUNTED:
+        return f"more than {MAX_COUNTED:,} items"
     return count_text(number, "item")
 
 
 def license_question(
-    before: License | None, saved: License, known: set[str], quota: Quota | None, *, is_new: bool
+    before: License | None, saved: License, known_entries: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
-    effects = describe_bookings(before, saved, known) + per_access(before, saved)
+    effects = describe_bookings(before, saved, known_entries) + per_access(before, saved)
     effects += fees(before, saved) + (quota.in_words() if quota else [])
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
@@ -147,29 +154,31 @@ class Preview(Struct, frozen=True):
     warnings: list[str]
 
 
-def preview(account: Account, held: License | None, submitted: QueryDict) -> Preview:
-    """Build the preview, without incomplete input; `held` is the existing licence, None for a new one."""
+def preview(account: Account, license_: License | None, submitted: QueryDict) -> Preview:
+    """Build the preview, without incomplete input; `license_` is the existing licence, None for a new one."""
     data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
-    form = LicenseForm(data, instance=held, initial={} if held is None else {"starts_at": held.starts_at})
+    form = LicenseForm(data, instance=license_, initial={} if license_ is None else {"starts_at": license_.starts_at})
     form.is_valid()
-    drafted = draft(account, held, form)
+    drafted = draft(account, license_, form)
     quota = Quota.from_fields(form.cleaned_data)
-    sentences = [] if held is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
-    sentences += [preview_coverage(drafted), *preview_bookings(held, drafted), *per_access(None, drafted)]
-    sentences += preview_fee(held, drafted) + (quota.in_words() if quota else [])
-    return Preview(sentences, type_warnings(held, drafted) if drafted.license_type else [])
+    sentences = (
+        [] if license_ is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
+    )
+    sentences += [preview_coverage(drafted), *preview_bookings(license_, drafted), *per_access(None, drafted)]
+    sentences += preview_fee(license_, drafted) + (quota.in_words() if quota else [])
+    return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])
 
 
-def draft(account: Account, held: License | None, form: LicenseForm) -> License:
+def draft(account: Account, license_: License | None, form: LicenseForm) -> License:
     """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted = copy(held) if held is not None else License(account=account)
+    drafted = copy(license_) if license_ is not None else License(account=account)
     cleaned = form.cleaned_data
     drafted.license_type = cleaned.get("license_type", "")
     drafted.fee_every = cleaned.get("fee_every") or None
-    drafted.content_ids = [one for one in cleaned["content_ids"] if ids.decode("cnt", one) is not None]
-    drafted.policy_ids = [one for one in cleaned["policy_ids"] if ids.decode("pol", one) is not None]
+    drafted.content_ids = [id for id in cleaned["content_ids"] if ids.decode("cnt", id) is not None]
+    drafted.policy_ids = [id for id in cleaned["policy_ids"] if ids.decode("pol", id) is not None]
     drafted.tags = cleaned["tags"]
-    if held is None or "starts_at" in form.changed_data:  # the form shows no microseconds
+    if license_ is None or "starts_at" in form.changed_data:  # the form shows no microseconds
         drafted.starts_at = cleaned.get("starts_at") or timezone.now()
     for name in ("price", "access", "fee"):
         amount, currency = cleaned.get(f"{name}_amount"), cleaned.get(f"{name}_currency")
@@ -182,19 +191,19 @@ def draft(account: Account, held: License | None, form: LicenseForm) -> License:
 def preview_customer(account: Account, requester_id: str) -> list[str]:
     if not requester_id:
         return []
-    known = Requester.objects.filter(account=account, requester_id=requester_id).first()
-    if known is None:
+    requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
+    if requester is None:
         return [f"New customer: {requester_id}."]
-    return [f"Customer: {known.name} ({requester_id})." if known.name else f"Customer: {requester_id}."]
+    return [f"Customer: {requester.name} ({requester_id})." if requester.name else f"Customer: {requester_id}."]
 
 
 def preview_coverage(drafted: License) -> str:
     """Describe the coverage, with the titles of single items."""
-    named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
+    items = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
     coverage = f"Covers {describe_coverage(drafted)}"
     if not drafted.content_ids:
         return f"{coverage}."
-    titles = list(named.values_list("title", flat=True))
+    titles = list(items.values_list("title", flat=True))
     if not titles:
         return f"{coverage}."
     more = len(drafted.content_ids) - len(titles)
@@ -202,9 +211,9 @@ def preview_coverage(drafted: License) -> str:
     return f"{coverage}: {', '.join(titles)}{others}."
 
 
-def preview_bookings(held: License | None, drafted: License) -> list[str]:
+def preview_bookings(license_: License | None, drafted: License) -> list[str]:
     """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
-    before, after = build_ledger_entry(held) if held is not None else None, build_ledger_entry(drafted)
+    before, after = build_ledger_entry(license_) if license_ is not None else None, build_ledger_entry(drafted)
     if terms(before) == terms(after):
         return []
     sentences = []
@@ -215,8 +224,8 @@ def preview_bookings(held: License | None, drafted: License) -> list[str]:
     return sentences
 
 
-def preview_fee(held: License | None, drafted: License) -> list[str]:
+def preview_fee(license_: License | None, drafted: License) -> list[str]:
     if drafted.fee_amount is None or drafted.fee_every not in FeeEvery.values:
         return []
-    begin = f"from {describe_moment(drafted.starts_at)}" if held is None else "from the next period"
+    begin = f"from {describe_moment(drafted.starts_at)}" if license_ is None else "from the next period"
     return [f"The fee of {fee(drafted)} is charged in advance, {begin}."]

@@ -31,6 +31,11 @@ from operators.licenses.question import known_types, preview
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
+RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
+KEPT = (
+    "license_type", "content_ids", "tags", "policy_ids",
+    "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
+)  # fmt: skip
 
 
 class LicenseTemplate(Struct, frozen=True):
@@ -100,7 +105,9 @@ def choices(request: HttpRequest) -> list[Choice]:
 
     chosen = request.GET.get(TEMPLATE)
     currency = currency_of_form(request)
-    return [Choice(one.title.format(currency), address(name), name == chosen) for name, one in TEMPLATES.items()]
+    return [
+        Choice(template.title.format(currency), address(name), name == chosen) for name, template in TEMPLATES.items()
+    ]
 
 
 def currency_of_form(request: HttpRequest) -> str:
@@ -111,33 +118,30 @@ def currency_of_form(request: HttpRequest) -> str:
     return account.currency if account else USUAL_CURRENCY
 
 
-RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
-KEPT = (
-    "license_type", "content_ids", "tags", "policy_ids",
-    "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
-)  # fmt: skip
-
-
-def is_renewable(held: License) -> bool:
+def is_renewable(license_: License) -> bool:
     """Return whether another licence can start at its end."""
-    return held.status == LicenseStatus.ACTIVE and held.expires_at is not None and held.expires_at < STARTS_BEFORE
+    return (
+        license_.status == LicenseStatus.ACTIVE
+        and license_.expires_at is not None
+        and license_.expires_at < STARTS_BEFORE
+    )
 
 
-def end_of_term(held: License, start: datetime) -> datetime | None:
+def end_of_term(license_: License, start: datetime) -> datetime | None:
     """Return the end of a term as long as the licence's; None if it has no end, or one after the year 9999.
 
     The term is in whole months if the licence's is: in UTC, or in the operator's time zone, whose offset may change.
     Of both, the one counts in which the licence starts at midnight: a month from there may be another one elsewhere.
     """
-    if held.expires_at is None:
+    if license_.expires_at is None:
         return None
     try:
-        for zone in sorted((UTC, get_current_timezone()), key=lambda one: not is_midnight(held.starts_at, one)):
-            first, last = held.starts_at.astimezone(zone), held.expires_at.astimezone(zone)
+        for zone in sorted((UTC, get_current_timezone()), key=lambda zone: not is_midnight(license_.starts_at, zone)):
+            first, last = license_.starts_at.astimezone(zone), license_.expires_at.astimezone(zone)
             months = (last.year - first.year) * 12 + last.month - first.month
-            if months and add_months(held.starts_at, months, zone) == held.expires_at:
+            if months and add_months(license_.starts_at, months, zone) == license_.expires_at:
                 return add_months(start, months, zone)
-        return start + (held.expires_at - held.starts_at)
+        return start + (license_.expires_at - license_.starts_at)
     except (ValueError, OverflowError):
         return None
 
@@ -146,29 +150,29 @@ def is_midnight(moment: datetime, zone: tzinfo) -> bool:
     return moment.astimezone(zone).time() == time.min
 
 
-def renewal(held: License, now: datetime) -> dict[str, object]:
+def renewal(license_: License, now: datetime) -> dict[str, object]:
     """Return the same terms, starting at the licence's end, or now if it has ended."""
-    start = now if held.expires_at is None else max(held.expires_at, now)
+    start = now if license_.expires_at is None else max(license_.expires_at, now)
     return {
-        **copied_terms(held),
-        "requester_own_id": held.requester.requester_id,
+        **copied_terms(license_),
+        "requester_own_id": license_.requester.requester_id,
         "starts_at": start,
-        "expires_at": end_of_term(held, start),
+        "expires_at": end_of_term(license_, start),
     }
 
 
-def duplicate(held: License, now: datetime) -> dict[str, object]:
+def duplicate(license_: License, now: datetime) -> dict[str, object]:
     """Return the same terms starting now, without requester: a second licence for the same one would be
     booked twice.
     """
-    return {**copied_terms(held), "expires_at": end_of_term(held, now)}
+    return {**copied_terms(license_), "expires_at": end_of_term(license_, now)}
 
 
-def copied_terms(held: License) -> dict[str, object]:
+def copied_terms(license_: License) -> dict[str, object]:
     """Return the terms as the form's values, with the monthly quota."""
-    quota = Quota.from_license(held)
+    quota = Quota.from_license(license_)
     quota_fields = {} if quota is None else quota.as_fields()
-    return {"account": held.account_id, **{name: getattr(held, name) for name in KEPT}, **quota_fields}
+    return {"account": license_.account_id, **{name: getattr(license_, name) for name in KEPT}, **quota_fields}
 
 
 class FollowUps(ScopedAdmin[License]):
@@ -177,7 +181,7 @@ class FollowUps(ScopedAdmin[License]):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         for name, filled_in in ((RENEWED, renewal), (DUPLICATED, duplicate)):
             if name in request.GET:
-                terms = filled_in(self.found(request, request.GET[name]), timezone.now())
+                terms = filled_in(self.require_object(request, request.GET[name]), timezone.now())
                 return cast("dict[str, str | list[str]]", terms)  # a form takes any value
         return super().get_changeform_initial_data(request)
 
@@ -186,20 +190,20 @@ class FollowUps(ScopedAdmin[License]):
     def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         if not self.has_duplicating_permission(request):
             return False
-        return object_id is None or is_renewable(self.found(request, object_id))
+        return object_id is None or is_renewable(self.require_object(request, object_id))
 
     @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
     def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, RENEWED, self.found(request, object_id))
+        return self.filled_in(request, RENEWED, self.require_object(request, object_id))
 
     @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, DUPLICATED, self.found(request, object_id))
+        return self.filled_in(request, DUPLICATED, self.require_object(request, object_id))
 
-    def filled_in(self, request: HttpRequest, how: str, held: License) -> HttpResponse:
-        source = f"the licence {held.license_type} of {held.requester}"
+    def filled_in(self, request: HttpRequest, how: str, license_: License) -> HttpResponse:
+        source = f"the licence {license_.license_type} of {license_.requester}"
         messages.info(request, f"Filled in from {source}. Nothing is issued until you save.")
-        return redirect(f"{reverse('admin:licensing_license_add')}?{how}={held.pk}")
+        return redirect(f"{reverse('admin:licensing_license_add')}?{how}={license_.pk}")
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
@@ -231,17 +235,21 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
     def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
         if obj is None or self.has_change_permission(request, obj):
-            held = f"?license={obj.pk}" if obj is not None else ""
-            context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{held}"
+            query = f"?license={obj.pk}" if obj is not None else ""
+            context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{query}"
         return context
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
-        held = self.found(request, request.GET["license"]) if "license" in request.GET else None
-        account = held.account if held is not None else request_scope(request).account(request.POST.get("account", ""))
+        license_ = self.require_object(request, request.GET["license"]) if "license" in request.GET else None
+        account = (
+            license_.account
+            if license_ is not None
+            else request_scope(request).account(request.POST.get("account", ""))
+        )
         if account is None:
             return HttpResponse("")
-        shown = preview(account, held, request.POST)
-        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": shown})
+        preview_ = preview(account, license_, request.POST)
+        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": preview_})

@@ -66,5 +66,5 @@ def end_sessions(user: User, *, keep: str | None = None) -> None:
     running = Session.objects.filter(expire_date__gt=timezone.now())
     if keep is not None:
         running = running.exclude(pk=stored_key(keep))
-    theirs = [one.pk for one in running.iterator() if one.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    theirs = [session.pk for session in running.iterator() if session.get_decoded().get(SESSION_KEY) == str(user.pk)]
     Session.objects.filter(pk__in=theirs).delete()

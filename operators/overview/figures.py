@@ -60,7 +60,7 @@ class RevenueFigures:
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     rows = usage_rows(choice.account_ids, window)
     report = usage_report(choice.account_ids, window, rows)
-    shown = {**choice.account_filter, **window_filter("created", window)}
+    filters = {**choice.account_filter, **window_filter("created", window)}
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
     ]
@@ -73,7 +73,7 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
                 Reason(row["reason"]).words,
                 f"{row['count']:,}",
                 share(row["count"], report["summary"]["denied"]),
-                list_url(AccessEvent, outcome=row["reason"], **shown),
+                list_url(AccessEvent, outcome=row["reason"], **filters),
                 row["reason"],
             )
             for row in report["byDenialReason"]
@@ -81,14 +81,14 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         content=top(
             choice,
             Content,
-            [(one["id"], one["title"], one["requests"]) for one in report["topContent"]],
-            [list_url(AccessEvent, **shown, content__id__exact=one["id"]) for one in report["topContent"]],
+            [(item["id"], item["title"], item["requests"]) for item in report["topContent"]],
+            [list_url(AccessEvent, **filters, content__id__exact=item["id"]) for item in report["topContent"]],
         ),
         requesters=top(
             choice,
             Requester,
-            [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]],
-            [list_url(AccessEvent, **shown, requester__id__exact=str(number)) for number in requester_numbers(rows)],
+            [(requester["id"], requester["name"], requester["requests"]) for requester in report["topRequesters"]],
+            [list_url(AccessEvent, **filters, requester__id__exact=str(number)) for number in requester_numbers(rows)],
         ),
     )
 
@@ -124,28 +124,30 @@ def ranked_row(
 def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: UnconvertedRevenue) -> RevenueFigures:
     report = revenue_report(choice.account_ids, window, choice.currency, now, unconverted)
 
-    def shown(amount: Decimal) -> str:
+    def format_amount(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
     today = midnight(now).date()
     is_current = window.start <= now - DAY and now < window.end
-    rows = [Row(bucket.astimezone(window.zone).date(), (shown(amount),)) for bucket, amount in report.series]
+    rows = [Row(bucket.astimezone(window.zone).date(), (format_amount(amount),)) for bucket, amount in report.series]
     columns = [Column(choice.currency, "revenue")]
     is_drawn = any(amount for _, amount in report.series)
     return RevenueFigures(
-        total=shown(report.total),
+        total=format_amount(report.total),
         change=render_change(report.total, report.before),
-        before=shown(report.before),
-        projected=shown(report.projected_monthly),
-        today=shown(report.by_day.get(today, Decimal(0))) if is_current else "–",
-        yesterday=shown(report.by_day.get(today - DAY, Decimal(0))) if is_current else "–",
+        before=format_amount(report.before),
+        projected=format_amount(report.projected_monthly),
+        today=format_amount(report.by_day.get(today, Decimal(0))) if is_current else "–",
+        yesterday=format_amount(report.by_day.get(today - DAY, Decimal(0))) if is_current else "–",
         chart=Chart("Revenue", choice.currency, window.group_by, columns, rows) if is_drawn else None,
         tiers=[
-            BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
+            BarRow(
+                tier or "no licence type", format_amount(amount), share(amount, max(report.by_license_type.values()))
+            )
             for tier, amount in report.by_license_type.items()
         ],
-        content=earners(choice, window, report.by_content, shown, Content),
-        requesters=earners(choice, window, report.by_requester, shown, Requester),
+        content=earners(choice, window, report.by_content, format_amount, Content),
+        requesters=earners(choice, window, report.by_requester, format_amount, Requester),
         left_out=left_out(choice, report),
     )
 
@@ -154,7 +156,7 @@ def earners(
     choice: Choice,
     window: Window,
     ranked: list[Earner],
-    shown: Callable[[Decimal], str],
+    format_amount: Callable[[Decimal], str],
     model: type[Content | Requester],
 ) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
@@ -163,12 +165,12 @@ def earners(
         ranked_row(
             choice,
             model,
-            (one.id, one.name),
-            shown(one.revenue),
-            share(one.revenue, largest),
-            list_url(LedgerEntry, **filters, requester__id__exact=str(one.key)) if model is Requester else "",
+            (row.id, row.name),
+            format_amount(row.revenue),
+            share(row.revenue, largest),
+            list_url(LedgerEntry, **filters, requester__id__exact=str(row.key)) if model is Requester else "",
         )
-        for one in ranked
+        for row in ranked
     ]
 
 

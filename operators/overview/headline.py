@@ -10,16 +10,18 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
+from analytics.usage.daily_totals import Days
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
-from operators.overview.figures import RevenueFigures
-from operators.overview.without_policy import MOST_SCANNED, Notice, newest_decisions, notices_without_policy
+from operators.overview.figures import RevenueFigures, Today, UsageFigures
+from operators.overview.first_steps import Step
+from operators.overview.without_policy import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
 
-MOST_REQUESTERS = 5
+MAX_REQUESTERS = 5
 
 
 class EarnedFigure(Struct, frozen=True):
@@ -66,6 +68,18 @@ class RefusalFigures(Struct, frozen=True):
     since: datetime | None
 
 
+class OverviewFigures(Struct):
+    """The figures of the page; those that the member of staff may not see stay empty."""
+
+    usage: UsageFigures | None = None
+    days: dict[str, Days] = {}  # by account
+    today: Today | None = None
+    steps: list[Step] | None = None
+    refused: RefusalFigures | None = None
+    revenue: RevenueFigures | None = None
+    earned: Earnings | None = None
+
+
 def earned_figures(
     choice: Choice, window: Window, unconverted: UnconvertedRevenue, revenue: RevenueFigures
 ) -> Earnings:
@@ -74,23 +88,23 @@ def earned_figures(
     The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
     missing, each currency has its own figures: those with revenue first, then the chosen one.
     """
-    shown = {**choice.account_filter, **window_filter("occurred_at", window)}
+    filters = {**choice.account_filter, **window_filter("occurred_at", window)}
     totals = sorted(
-        unconverted.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0])
+        unconverted.by_currency().items(), key=lambda total: (not total[1][0], total[0] != choice.currency, total[0])
     )
     booked = [
         EarnedFigure(
             f"{round_to_minor_unit(total, code):,f} {code}",
             render_change(total, before),
             f"{round_to_minor_unit(before, code):,f}",
-            list_url(LedgerEntry, currency=code, **shown),
+            list_url(LedgerEntry, currency=code, **filters),
         )
         for code, (total, before) in totals
     ]
     if revenue.left_out or [code for code, _ in totals] in ([], [choice.currency]):
         return Earnings(booked, [])
     converted = EarnedFigure(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
-    return Earnings([converted], [one for one, (_, (total, _)) in zip(booked, totals, strict=True) if total])
+    return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
 def refusal_figures(
@@ -100,41 +114,41 @@ def refusal_figures(
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
         return RefusalFigures(0, "", [], [], None)
-    shown = {**choice.account_filter, **window_filter("created", window)}
+    filters = {**choice.account_filter, **window_filter("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}
     issues = request.user.has_perm("licensing.add_license")
     return RefusalFigures(
         count=sum(count for _, count in counts),
-        link=list_url(AccessEvent, outcome="unmet_demand", **shown),
+        link=list_url(AccessEvent, outcome="unmet_demand", **filters),
         reasons=[
-            (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **shown)) for reason, count in counts
+            (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **filters)) for reason, count in counts
         ],
-        requesters=[refused_row(one, counted, issues) for one in requesters],
+        requesters=[refused_row(requester, counted, issues) for requester in requesters],
         since=since,
     )
 
 
-def refused_row(refused: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
+def refused_row(refused: RefusedCount, filters: dict[str, str], issues: bool) -> RefusedRequester:
     number = str(refused.requester)
     return RefusedRequester(
         name=refused.name or refused.id,
         link=reverse("admin:licensing_requester_change", args=[number]),
         count=f"{refused.count:,}",
-        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **shown),
+        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **filters),
         issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
     )
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
-    """Return the requesters refused most often among the newest MOST_SCANNED decisions, without erased persons."""
-    bounded, since = newest_decisions(account_ids, window, MOST_SCANNED)
+    """Return the requesters refused most often among the newest MAX_SCANNED decisions, without erased persons."""
+    bounded, since = newest_decisions(account_ids, window, MAX_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
         count=Count("pk"), since=since
     )
-    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MOST_REQUESTERS]]
+    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 
 class Attention(Struct, frozen=True):
@@ -185,20 +199,20 @@ ATTENTION = (
 
 
 def notices(
-    request: HttpRequest, choice: Choice, window: Window, shown: Mapping[str, object], denials: Mapping[str, int]
+    request: HttpRequest, choice: Choice, window: Window, figures: OverviewFigures, attention: Mapping[str, object]
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     lines = []
-    revenue = shown.get("revenue")
-    if isinstance(revenue, RevenueFigures) and revenue.left_out:
+    if figures.revenue is not None and figures.revenue.left_out:
         lines.append(
             Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )
     for kind in ATTENTION:
-        rows = shown.get(kind.part)
+        rows = attention.get(kind.part)
         if isinstance(rows, list) and rows:
-            more = "More than " if shown.get(kind.more) else ""
+            more = "More than " if attention.get(kind.more) else ""
             lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+    denials = figures.usage.denials if figures.usage is not None else {}
     if count := denials.get(Reason.NO_POLICY, 0):
         lines += notices_without_policy(request, choice, window, count)
     return lines

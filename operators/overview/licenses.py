@@ -21,12 +21,12 @@ from operators.base.links import change_url, list_url
 from operators.base.scope import may_try
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
-from operators.overview.without_policy import MOST_SCANNED, newest_since
+from operators.overview.without_policy import MAX_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days
-MOST_ROWS = 10
+MAX_ROWS = 10
 RECENT = DAY  # period of recent denials
-MOST_GROUPS = 100  # pairs of requester and reason
+MAX_GROUPS = 100  # pairs of requester and reason
 
 
 class EndingRow(Struct, frozen=True):
@@ -98,21 +98,21 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def follow_up(held: License, how: str) -> str:
-    return reverse(f"admin:licensing_license_{how}", args=[held.pk])
+def follow_up(license_: License, how: str) -> str:
+    return reverse(f"admin:licensing_license_{how}", args=[license_.pk])
 
 
 def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
-    ending = list(ending_soon(choice.account_ids, now)[: MOST_ROWS + 1])
+    ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     context: dict[str, object] = {
-        "ending": [ending_row(held, now) for held in ending[:MOST_ROWS]],
-        "more_ending": len(ending) > MOST_ROWS,
+        "ending": [ending_row(license_, now) for license_ in ending[:MAX_ROWS]],
+        "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
         "tries_checks": may_try(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)
-        context["most_scanned"] = MOST_SCANNED
+        context["most_scanned"] = MAX_SCANNED
         context["denied_list"] = list_url(AccessEvent, outcome="denied", **choice.account_filter)
     return context
 
@@ -140,50 +140,50 @@ def ending_list(choice: Choice, now: datetime, days: int) -> str:
     return list_url(License, state="active", **until, **choice.account_filter)
 
 
-def ending_row(held: License, now: datetime) -> EndingRow:
-    end = held.expires_at or now
+def ending_row(license_: License, now: datetime) -> EndingRow:
+    end = license_.expires_at or now
     return EndingRow(
-        link=change_url(held),
-        license_type=held.license_type,
-        covers=scope(held),
-        holder=str(held.requester),
-        holder_link=change_url(held.requester),
-        account=held.account.name,
+        link=change_url(license_),
+        license_type=license_.license_type,
+        covers=scope(license_),
+        holder=str(license_.requester),
+        holder_link=change_url(license_.requester),
+        account=license_.account.name,
         ends=shown_time(end, TO_DAY),
         days=(end - now).days,
         soon=end <= now + timedelta(days=SOON),
-        renew=follow_up(held, "renew"),
-        duplicate=follow_up(held, "duplicate"),
+        renew=follow_up(license_, "renew"),
+        duplicate=follow_up(license_, "duplicate"),
     )
 
 
 def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:
     """Return customers, including former ones, who were denied since their licence last changed.
 
-    Searches the newest MOST_SCANNED decisions of a day; most denials first.
+    Searches the newest MAX_SCANNED decisions of a day; most denials first.
     """
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
-    denials = newest_since(list(account_ids), now - RECENT, MOST_SCANNED).filter(licensed, allowed=False).order_by()
+    denials = newest_since(list(account_ids), now - RECENT, MAX_SCANNED).filter(licensed, allowed=False).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
-    rows = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
+    rows = list(groups.order_by("-count", "requester_id")[:MAX_GROUPS])
     licenses = leading_licenses({row["requester_id"] for row in rows}) if rows else {}
     denied: dict[int, DenialCounts] = {}
     for row in rows:
         number = row["requester_id"]
-        held, changed = licenses[number]
+        license_, changed = licenses[number]
         if row["last"] > changed:
-            one = denied.setdefault(number, DenialCounts(now, held, row["last"]))
-            one.reasons[str(row["reason"])] = row["count"]
-            one.last = max(one.last, row["last"])
-    return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]
+            counts = denied.setdefault(number, DenialCounts(now, license_, row["last"]))
+            counts.reasons[str(row["reason"])] = row["count"]
+            counts.last = max(counts.last, row["last"])
+    return sorted(denied.values(), key=lambda counts: (-counts.count, counts.requester.pk))[:MAX_ROWS]
 
 
 def leading_licenses(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
     """Return, by requester, the licence to look at and when any of its licences last changed."""
-    own = standing_first(License.objects.filter(requester=OuterRef("pk")))
-    first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))
+    own_licenses = standing_first(License.objects.filter(requester=OuterRef("pk")))
+    first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own_licenses.values("pk")[:1]))
     latest = License.objects.filter(requester=OuterRef("requester")).order_by("-updated").values("updated")[:1]
     licenses = (
         License.objects.filter(pk__in=first).select_related("requester__account").annotate(changed=Subquery(latest))
     )
-    return {held.requester_id: (held, held.changed) for held in licenses}
+    return {license_.requester_id: (license_, license_.changed) for license_ in licenses}

@@ -21,7 +21,8 @@ from licensing.sites.models import Site
 from operators.base.figures.choice import Choice, window_filter
 from operators.base.links import change_url, list_url
 
-MOST_SCANNED = 10_000  # newest decisions to search
+MAX_SCANNED = 10_000  # newest decisions to search
+NO_SITE = ""
 
 
 def newest_decisions(
@@ -34,9 +35,9 @@ def newest_decisions(
     """
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
-    own = events.filter(account_id__in=list(account_ids))
+    events_of_accounts = events.filter(account_id__in=list(account_ids))
     if len(account_ids) == 1:
-        in_order = own.order_by("-created", "-pk")
+        in_order = events_of_accounts.order_by("-created", "-pk")
     else:
         in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
@@ -45,7 +46,7 @@ def newest_decisions(
     if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
         rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
         since = Subquery(rounded.values("rounded")[limit - 1 : limit])
-    bounded = own.filter(
+    bounded = events_of_accounts.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
     )
@@ -63,9 +64,6 @@ def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> Que
     return recent.filter(pk__gte=Coalesce(Subquery(key), Value(first, output_field=AccessEvent._meta.pk)))
 
 
-NO_SITE = ""
-
-
 class Notice(Struct, frozen=True):
     text: str
     link: str
@@ -74,7 +72,7 @@ class Notice(Struct, frozen=True):
 def notices_without_policy(request: HttpRequest, choice: Choice, window: Window, count: int) -> list[Notice]:
     """Return the notices about `count` denials of the window, by what would open the page or item.
 
-    Pages are counted among the newest MOST_SCANNED decisions. The other denials are of items.
+    Pages are counted among the newest MAX_SCANNED decisions. The other denials are of items.
     """
     decisions = list_url(
         AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **window_filter("created", window)
@@ -100,7 +98,7 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
 
 def unknown_pages(choice: Choice, window: Window) -> Counter[str]:
     """Return how many requests for pages without an item were denied, by site id; NO_SITE for hosts without one."""
-    newest, _ = newest_decisions(choice.account_ids, window, MOST_SCANNED)
+    newest, _ = newest_decisions(choice.account_ids, window, MAX_SCANNED)
     decisions = newest.filter(
         reason=Reason.NO_POLICY, content__deleted_at__isnull=False, facts__has_key="url"
     ).order_by()

@@ -57,7 +57,7 @@ class PlaygroundForm(TrialForm):
             self.order_fields(["account"])
 
     @property
-    def asked(self) -> list[forms.BoundField]:
+    def question_fields(self) -> list[forms.BoundField]:
         """Return the fields of the check."""
         return [self[name] for name in self.fields if name not in ("name", "shown")]
 
@@ -69,11 +69,11 @@ class PlaygroundForm(TrialForm):
 
     def account_id(self) -> str:
         """Return the item's account. Raises ValidationFailed if it is unclear."""
-        given: Account | None = self.cleaned_data.get("account")
+        account: Account | None = self.cleaned_data.get("account")
         if self.only is not None:
             return self.only
-        if given is not None:
-            return given.pk
+        if account is not None:
+            return account.pk
         item = self.cleaned_data["item"].strip()
         if not item.startswith("cnt_"):
             raise ValidationFailed("Choose the account of the item.", param="account")
@@ -85,13 +85,13 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         raise PermissionDenied
     scope = request_scope(request)
     past = decision_to_repeat(request, scope)
-    given: Mapping[str, str] = {"account": chosen_id(request) or "", **request.GET.dict()}
+    initial: Mapping[str, str] = {"account": chosen_id(request) or "", **request.GET.dict()}
     data: Mapping[str, str] | None = None
     if past is not None:  # the form is sent at once
-        given = data = recorded_fields(past)
+        initial = data = recorded_fields(past)
     if request.method == "POST":
         data = request.POST
-    form = PlaygroundForm(scope, data, given)
+    form = PlaygroundForm(scope, data, initial)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Check access",
@@ -108,9 +108,9 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
             policy = revision_of(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
-                kept = keep(request, form, answer, policy)
-                if kept is not None:
-                    return kept
+                response = keep(request, form, answer, policy)
+                if response is not None:
+                    return response
             context |= decision_context(answer, policy)
             context |= unknown_requester(form.account_id(), answer.requester_id)
             context |= {"may_keep": may_keep}
@@ -120,13 +120,15 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 def decision_to_repeat(request: HttpRequest, scope: Scope) -> AccessEvent | None:
     """Return the decision to repeat. Raises Http404 if the operator may not see it."""
-    named = request.GET.get("decision")
-    if named is None:
+    decision_id = request.GET.get("decision")
+    if decision_id is None:
         return None
     if not request.user.has_perm("analytics.view_accessevent"):
         raise PermissionDenied
     try:
-        return find(scope.narrow(HistoryQuerySet.covering(AccessEvent.objects.select_related("requester"))), named)
+        return find(
+            scope.narrow(HistoryQuerySet.covering(AccessEvent.objects.select_related("requester"))), decision_id
+        )
     except ApiError:
         raise Http404 from None
 

@@ -47,19 +47,19 @@ def describe_test(test: PolicyTest) -> str:
     kind = str((test.get("content") or {}).get("type") or DEFAULTS["content_type"])
     item = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
     asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
-    said = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
+    fact_words = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
     when = f" at {test['at']}" if test.get("at") else ""
     expected = with_rule_names(render_expectation(test["expect"]))
-    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {expected}."
+    return f"{describe_requester(test['requester'])} {asks} {item}{fact_words}{when}: {expected}."
 
 
 def describe_requester(requester: RequesterOfTest) -> str:
-    held = [
-        f"{one['licenseType']}{f' until {end}' if (end := one.get('expiresAt')) else ''}"
-        for one in requester.get("licenses") or ()
+    licenses = [
+        f"{license_['licenseType']}{f' until {end}' if (end := license_.get('expiresAt')) else ''}"
+        for license_ in requester.get("licenses") or ()
     ]
-    if held:
-        return f"{requester['id']}, who holds a licence of type {' and '.join(held)},"
+    if licenses:
+        return f"{requester['id']}, who holds a licence of type {' and '.join(licenses)},"
     kind = f" of type {requester['licenseType']}" if requester.get("licenseType") else ""
     if requester.get("hasValidLicense"):
         return f"{requester['id']}, with a valid licence{kind},"
@@ -68,7 +68,7 @@ def describe_requester(requester: RequesterOfTest) -> str:
     return f"{requester['id']}, without a licence,"
 
 
-def place(rule: RuleJson) -> str:
+def describe_place(rule: RuleJson) -> str:
     return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
 
 
@@ -83,7 +83,7 @@ class Line:
 
 
 def describe_with_place(rule: RuleJson) -> str:
-    return f"{describe(rule)} ({place(rule)})"
+    return f"{describe(rule)} ({describe_place(rule)})"
 
 
 class State(Protocol):
@@ -132,12 +132,12 @@ def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> l
             lines += [Line("same", rule_name(index), after=describe_with_place(after[index])) for index in new]
             continue
         pairs = min(len(old), len(new))
-        for one, other in zip(old, new, strict=False):
-            if one == other:
-                what = rule_name(one)
+        for line, other in zip(old, new, strict=False):
+            if line == other:
+                what = rule_name(line)
             else:
-                what = f"{rule_name(one)}, now {other + 1}"
-            lines.append(Line("changed", what, describe_with_place(before[one]), describe_with_place(after[other])))
+                what = f"{rule_name(line)}, now {other + 1}"
+            lines.append(Line("changed", what, describe_with_place(before[line]), describe_with_place(after[other])))
         lines += [Line("removed", rule_name(at), before=describe_with_place(before[at])) for at in old[pairs:]]
         lines += [Line("added", rule_name(at), after=describe_with_place(after[at])) for at in new[pairs:]]
     return lines
@@ -163,7 +163,7 @@ def describe_row(row: RuleRow) -> RuleInWords:
             False,
         )
     valid = cast(RuleJson, rule)
-    return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
+    return RuleInWords(describe(valid), describe_place(valid) if "priority" in valid else "")
 
 
 def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:

@@ -30,7 +30,7 @@ class ShownExample(TypedDict):
     name: str
     json: str
     title: str
-    told: str
+    sentence: str
     allowed: bool
     result: Result | None
 
@@ -67,19 +67,19 @@ class ExamplesWidget(CompositeWidget):
         return context | {
             "text": text,
             "examples": [
-                shown(number, test, result)
+                render_example(number, test, result)
                 for number, (test, result) in enumerate(zip(tests, results, strict=True))
                 if test is not None
             ],
         }
 
 
-def shown(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
+def render_example(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
     return {
         "name": f"{FIELD}{number}",
         "json": orjson.dumps(test).decode(),
         "title": test.get("name") or f"Example {number}",
-        "told": describe_test(test),
+        "sentence": describe_test(test),
         "allowed": test["expect"]["allowed"],
         "result": None if result is None else replace(result, decided=with_rule_names(result.decided)),
     }
@@ -104,7 +104,9 @@ def with_expectation(text: str, expected: str) -> str:
 
 
 def as_text(sent: Sequence[str]) -> str:
-    return orjson.dumps([test for one in sent if (test := read(one)) is not None], option=orjson.OPT_INDENT_2).decode()
+    return orjson.dumps(
+        [test for text in sent if (test := read(text)) is not None], option=orjson.OPT_INDENT_2
+    ).decode()
 
 
 class ExamplesField(forms.Field):
@@ -139,5 +141,7 @@ class ExamplesField(forms.Field):
 def read_examples(value: ExamplesValue) -> list[PolicyTest]:
     """Return the submitted examples. Raises ApiError or ValueError for invalid JSON."""
     each, text = value
-    read_all: list[PolicyTest] = DECODER.decode(text) if text is not None else [DECODER.decode(one) for one in each]
-    return read_all
+    if text is None:
+        return [DECODER.decode(example) for example in each]
+    examples: list[PolicyTest] = DECODER.decode(text)
+    return examples

@@ -11,6 +11,8 @@ from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import list_url
 
+MAX_POLICIES = 1_000  # newest policies to read, which bounds the cost
+
 
 def linked_items(policy: Policy) -> QuerySet[Content]:
     """Return the items linked to the policy."""
@@ -36,13 +38,10 @@ def items_linked(policy: Policy, number: int) -> str:
     return format_html('<a class="text-link" href="{}">{}</a>', address, items_sentence(number))
 
 
-MOST_POLICIES = 1_000  # newest policies to read, which bounds the cost
-
-
 def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:
-    """Yield the rules of the newest MOST_POLICIES."""
+    """Yield the rules of the newest MAX_POLICIES."""
     policies = Policy.objects.filter(account__in=account_ids, deleted_at=None)
-    for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MOST_POLICIES]:
+    for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MAX_POLICIES]:
         yield from rules
 
 

@@ -140,7 +140,10 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         if "rules" not in cleaned or "default_action" not in cleaned or account is None:
             return None
         raw = lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
-        return [replace(one, path=place_in_words(one.path), message=with_rule_names(one.message)) for one in raw]
+        return [
+            replace(finding, path=place_in_words(finding.path), message=with_rule_names(finding.message))
+            for finding in raw
+        ]
 
     @heavy
     def words(self, request: HttpRequest) -> HttpResponse:
@@ -152,8 +155,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         return JsonResponse(
             {
                 "rules": [
-                    {"sentence": one.sentence, "place": one.place, "findings": findings}
-                    for one, findings in zip(map(describe_row, rows), messages, strict=True)
+                    {"sentence": description.sentence, "place": description.place, "findings": findings}
+                    for description, findings in zip(map(describe_row, rows), messages, strict=True)
                 ]
             }
         )
@@ -217,7 +220,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     @danger_action("Delete", "delete", "remove", permission="deleting")
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         number = linked_items(policy).count()
         hosts = linked_hosts(policy)
         is_used = bool(number or hosts)

@@ -22,15 +22,27 @@ STEP = 10  # distance of priorities, leaving room for new rules
 
 Row = dict[str, str]
 Place = tuple[bool, int, bool, int]
+LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
+FLAGS = condition_names(Kind.FLAG)
+MOMENTS = condition_names(Kind.MOMENT)
+OBJECTS = condition_names(Kind.OBJECT)
+CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
+FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
+          "amount", "currency", "message", "original")  # fmt: skip
+match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
+MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
+MAX_TYPED = 50_000  # characters of a condition
+# Where to show an error about a group of fields.
+WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
-def place(priority: int | None, action: str, index: int) -> Place:
+def sort_key(priority: int | None, action: str, index: int) -> Place:
     return priority is None, priority or 0, action != "deny", index
 
 
 def in_evaluation_order(rules: Sequence[RuleJson]) -> list[tuple[int, RuleJson]]:
     """Return the rules in evaluation order, each with its index in the list."""
-    return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
+    return sorted(enumerate(rules), key=lambda pair: sort_key(pair[1].get("priority"), pair[1]["action"], pair[0]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
@@ -41,16 +53,16 @@ def in_order(rows: list[Row]) -> list[Row]:
     texts = [row["priority"].strip() for row in rows]
     if not all(text == "" or (text.isdecimal() and text.isascii() and len(text) < 8) for text in texts):
         return rows
-    given = [int(text) if text else None for text in texts]
-    order = by_place(rows, given, range(len(rows)))
+    given_priorities = [int(text) if text else None for text in texts]
+    order = by_place(rows, given_priorities, range(len(rows)))
     if order == list(range(len(rows))):
         return rows
-    arranged = [index for index in order if given[index] is not None]
-    for index, priority in enumerate(given):
+    arranged = [index for index in order if given_priorities[index] is not None]
+    for index, priority in enumerate(given_priorities):
         if priority is None:
             arranged.insert(arranged.index(index - 1) + 1 if index else 0, index)
-    priorities = [given[index] for index in arranged]
-    if by_place(rows, given, arranged) != arranged:
+    priorities = [given_priorities[index] for index in arranged]
+    if by_place(rows, given_priorities, arranged) != arranged:
         priorities = fill_priorities(priorities)
     return [
         {**rows[index], "priority": "" if priority is None else str(priority)}
@@ -59,8 +71,8 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 
 def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[int]) -> list[int]:
-    places = {index: place(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
-    return sorted(indexes, key=places.__getitem__)
+    order = {index: sort_key(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
+    return sorted(indexes, key=order.__getitem__)
 
 
 def fill_priorities(priorities: list[int | None]) -> list[int | None]:
@@ -74,27 +86,15 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
         high = low + STEP * (waiting + 1) if priority is None else priority
         if waiting and high - low <= waiting:
             break
-        result += [low + (high - low) * (one + 1) // (waiting + 1) for one in range(waiting)]
+        result += [low + (high - low) * (number + 1) // (waiting + 1) for number in range(waiting)]
         if priority is not None:
             result.append(priority)
             low = priority
             waiting = 0
-    if len(result) == len(priorities) and max(one or 0 for one in result) <= MAX_PRIORITY:
+    if len(result) == len(priorities) and max(priority or 0 for priority in result) <= MAX_PRIORITY:
         return result
     return [STEP * (number + 1) for number in range(len(priorities))]
 
-
-LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
-FLAGS = condition_names(Kind.FLAG)
-MOMENTS = condition_names(Kind.MOMENT)
-OBJECTS = condition_names(Kind.OBJECT)
-CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
-FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
-          "amount", "currency", "message", "original")  # fmt: skip
-IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
-MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
-
-MOST_TYPED = 50_000  # characters of a condition
 
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
@@ -137,7 +137,7 @@ def submitted_rows(data: QueryDict) -> list[RuleRow]:
     """Return the rows of a submitted form, by number."""
     rows: dict[int, RuleRow] = {}
     for name in data:
-        match = IS_FIELD(name)
+        match = match_field_name(name)
         if match and match[2] in FIELDS and (int(match[1]) in rows or len(rows) < MAX_ROWS):
             row = rows.setdefault(int(match[1]), dict.fromkeys(FIELDS, ""))
             row[match[2]] = "\n".join(data.getlist(name))
@@ -173,7 +173,7 @@ def row_rule(row: RuleRow) -> dict[str, object]:
 
 def read_object(name: str, text: str) -> object:
     """Parse the text of a condition. A text that is too long stays one, for the validation to report."""
-    return CONDITIONS[name].read_text(text) if len(text) <= MOST_TYPED else text
+    return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
 
 
 def number(text: str) -> int | str:
@@ -189,14 +189,17 @@ def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
     """
     try:
         former: dict[str, object] = orjson.loads(original)
-        shown = rule_row(cast(RuleJson, former))
-        said = meaning(row_rule({**shown, "message": one_line(shown["message"]), "original": ""}))
+        row = rule_row(cast(RuleJson, former))
+        former_meaning = meaning(row_rule({**row, "message": one_line(row["message"]), "original": ""}))
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
         return rule
     says = meaning(rule)
-    if says == said:
+    if says == former_meaning:
         return former
-    return {name: former[name] if name in said and says[name] == said[name] else rule[name] for name in rule}
+    return {
+        name: former[name] if name in former_meaning and says[name] == former_meaning[name] else rule[name]
+        for name in rule
+    }
 
 
 def meaning(rule: Mapping[str, object]) -> dict[str, object]:
@@ -207,9 +210,6 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------
-
-# Where to show an error about a group of fields.
-WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
 # The row's field for an error path: `[0].rateLimit.period` is at `period`.
@@ -233,6 +233,6 @@ def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     text = conditions.get(name) if isinstance(conditions, Mapping) else None
     if not isinstance(text, str):
         return fault.message
-    if len(text) <= MOST_TYPED:
+    if len(text) <= MAX_TYPED:
         return CONDITIONS[name].form_rule
-    return f"Must have at most {MOST_TYPED:,} characters."
+    return f"Must have at most {MAX_TYPED:,} characters."

@@ -12,6 +12,7 @@ from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_rule, r
 EMBARGO = timedelta(days=30)
 DENY_ALL: RuleJson = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
 LICENSED: RuleJson = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+TEMPLATE = "template"
 
 
 class RuleTemplate(Struct, frozen=True):
@@ -19,7 +20,7 @@ class RuleTemplate(Struct, frozen=True):
 
     name: str
     title: str
-    told: str
+    description: str
     rules: tuple[RuleJson, ...]
 
 
@@ -83,9 +84,6 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
     )
 
 
-TEMPLATE = "template"
-
-
 def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """Return the rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3` or `down-3`.
 
@@ -95,7 +93,7 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     rows = list(rows)
     action, _, text = step.partition("-")
     if action == TEMPLATE:
-        chosen = next((one for one in templates(timezone.now().date()) if one.name == text), None)
+        chosen = next((template for template in templates(timezone.now().date()) if template.name == text), None)
         return rows if chosen is None else with_rules(rows, chosen.rules)[:MAX_ROWS]
     if step == "add" and len(rows) < MAX_ROWS:
         catch_all = bool(rows and rows[-1]["default"])
@@ -120,13 +118,19 @@ def with_rules(rows: list[RuleRow], added: Sequence[RuleJson]) -> list[RuleRow]:
 
     Skips rules equivalent to an existing row.
     """
-    known = [says(row_rule(row)) for row in rows]
-    new = [rule_row(rule) for rule in added if says({**rule}) not in known]
+    sentences = [says(row_rule(row)) for row in rows]
+    new = [rule_row(rule) for rule in added if says({**rule}) not in sentences]
     first = [row for row in new if row["action"] == "deny" and not row["default"]]
     middle = [row for row in new if row["action"] == "allow"]
-    place = next((index for index, row in enumerate(rows) if row["default"]), None)
-    last = [row for row in new if row["default"]] if place is None else []
-    return [*first, *rows[:place], *middle, *(rows[place:] if place is not None else ()), *last]
+    default_index = next((index for index, row in enumerate(rows) if row["default"]), None)
+    last = [row for row in new if row["default"]] if default_index is None else []
+    return [
+        *first,
+        *rows[:default_index],
+        *middle,
+        *(rows[default_index:] if default_index is not None else ()),
+        *last,
+    ]
 
 
 def says(rule: dict[str, object]) -> tuple[object, ...]:

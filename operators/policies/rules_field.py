@@ -77,8 +77,8 @@ class RulesWidget(CompositeWidget):
         context: dict[str, object] = super().get_context(name, None, attrs)
         context |= {
             "text": text,
-            "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
-            "empty": self.shown("__n__", NEW_ROW),
+            "rows": None if rows is None else [self.row_context(index, row) for index, row in enumerate(rows)],
+            "empty": self.row_context("__n__", NEW_ROW),
             "most": MAX_RULES,
             "templates": templates(timezone.now().date()),
             "uses_templates": self.uses_templates,
@@ -86,7 +86,7 @@ class RulesWidget(CompositeWidget):
         }
         return context
 
-    def shown(self, index: int | str, row: RuleRow) -> dict[str, object]:
+    def row_context(self, index: int | str, row: RuleRow) -> dict[str, object]:
         def field(name: str, label: str, **more: object) -> dict[str, object]:
             error = self.errors.get((index, name)) if isinstance(index, int) else None
             return {
@@ -99,8 +99,8 @@ class RulesWidget(CompositeWidget):
             }
 
         def condition(name: str, **more: object) -> dict[str, object]:
-            known = CONDITIONS[name]
-            return field(name, known.label, hint=known.hint, **more)
+            condition = CONDITIONS[name]
+            return field(name, condition.label, hint=condition.hint, **more)
 
         description = describe_row(row)
         return {
@@ -108,7 +108,7 @@ class RulesWidget(CompositeWidget):
             "number": index + 1 if isinstance(index, int) else "",
             "sentence": description.sentence,
             "place": description.place,
-            "open": not description.is_complete or any(place == index for place, _ in self.errors),
+            "open": not description.is_complete or any(error_index == index for error_index, _ in self.errors),
             "error": self.errors.get((index, "")) if isinstance(index, int) else None,
             "action": field("action", "Action", choices=ACTIONS),
             "priority": field("priority", "Priority"),
@@ -157,10 +157,10 @@ class RulesField(forms.Field):
         try:
             parse_rules(rules)
         except Fault as fault:
-            for one in fault.all():
-                message = message_in_form(one, rules)
-                errors.setdefault(field_at(one.path), message)
-                messages.append(f"rules{one.path}: {message}" if one.path else message)
+            for part in fault.all():
+                message = message_in_form(part, rules)
+                errors.setdefault(field_at(part.path), message)
+                messages.append(f"rules{part.path}: {message}" if part.path else message)
         self.widget.errors = errors
         if messages:
             raise forms.ValidationError(messages)
@@ -180,12 +180,12 @@ class RulesField(forms.Field):
 
     def has_changed(self, initial: Sequence[RuleJson] | None, data: RulesValue | None) -> bool:
         rows, text = data or (None, None)
-        shown = [rule for _, rule in in_evaluation_order(initial or [])]
+        initial_rules = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
             if text is None:
-                given = [row_rule(row) for row in rows or ()]
+                submitted = [row_rule(row) for row in rows or ()]
             else:
-                given = orjson.loads(text)
+                submitted = orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
-        return not any(is_same(given, one) for one in (initial, shown))
+        return not any(is_same(submitted, rules) for rules in (initial, initial_rules))

@@ -72,7 +72,7 @@ class PolicySimulator(ServiceAdmin[Policy]):
     @heavy
     @action(description="Simulator", icon="science", permissions=["view"], url_path="simulator")
     def simulator(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         fields: DraftFields = {}
         carried: list[tuple[str, str]] = []
         if request.method == "POST":
@@ -91,12 +91,12 @@ class PolicySimulator(ServiceAdmin[Policy]):
             fields, carried = read_draft(request)
         except (ValueError, TypeError, AttributeError):
             return redirect("admin:licensing_policy_add")
-        named = dict(carried)
+        names = dict(carried)
         try:
-            account = find(request_scope(request).accounts(), named.get("account", ""))
+            account = find(request_scope(request).accounts(), names.get("account", ""))
         except NotFound:
             return redirect("admin:licensing_policy_add")
-        return self.simulate(request, Policy(account=account, name=named.get("name", "")), fields, carried)
+        return self.simulate(request, Policy(account=account, name=names.get("name", "")), fields, carried)
 
     def simulate(
         self, request: HttpRequest, policy: Policy, fields: DraftFields, carried: list[tuple[str, str]]
@@ -160,12 +160,12 @@ class PolicySimulator(ServiceAdmin[Policy]):
 def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]]:
     """Return the submitted draft. Raises ValueError, TypeError or AttributeError if it is invalid."""
     sent = orjson.loads(request.POST.get("draft", "{}"))
-    given = sent.get("fields", {})
+    sent_fields = sent.get("fields", {})
     fields: DraftFields = {}
-    if "rules" in given:
-        fields["rules"] = given["rules"]
-    if "default_action" in given:
-        fields["default_action"] = given["default_action"]
+    if "rules" in sent_fields:
+        fields["rules"] = sent_fields["rules"]
+    if "default_action" in sent_fields:
+        fields["default_action"] = sent_fields["default_action"]
     if fields:
         compile_draft(Policy(), {**fields})
     if fields.get("default_action", "deny") not in ("allow", "deny"):
@@ -180,7 +180,9 @@ def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime)
         both.append((f"Saved (version {policy.version})", compile_draft(policy, {}), policy.rules))
     if fields:
         both.append(("Draft", compile_draft(policy, {**fields}), fields.get("rules", policy.rules)))
-    answers = check_access(policy.account_id, [replace(check, policy=one) for _, one, _ in both], at)
+    answers = check_access(
+        policy.account_id, [replace(check, policy=policy_version) for _, policy_version, _ in both], at
+    )
     sides: list[Side] = []
     for (title, _, rules), answer in zip(both, answers, strict=True):
         if isinstance(answer, ApiError):

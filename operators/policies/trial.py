@@ -20,12 +20,12 @@ from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
-    fact.place: fact.name for fact in ASKED
+    fact.path: fact.name for fact in ASKED
 }
 
 
-FIRST_YEAR, MOST_YEARS = 2000, 10  # of a check's time; how far ahead, because wallets make each refill until then
-LONGEST = 50_000  # characters of a field: the largest metadata of a requester fits
+FIRST_YEAR, MAX_YEARS = 2000, 10  # of a check's time; how far ahead, because wallets make each refill until then
+MAX_TEXT = 50_000  # characters of a field: the largest metadata of a requester fits
 
 
 def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
@@ -43,7 +43,7 @@ def field_for(fact: Fact) -> forms.Field:
             choices=(("", "not known"), ("yes", "yes")),
             widget=UnfoldAdminSelectWidget,
         )
-    return text(fact.field, fact.hint, most=LONGEST)
+    return text(fact.field, fact.hint, most=MAX_TEXT)
 
 
 SUGGESTED = {
@@ -81,11 +81,11 @@ class TrialForm(forms.Form):
         return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
-        given = self.cleaned_data["at"]
+        text = self.cleaned_data["at"]
         now = timezone.now()
+        years = range(FIRST_YEAR, now.year + MAX_YEARS + 1)
         try:
-            moment = parse_timestamp(given) if given else now
-            years = range(FIRST_YEAR, now.year + MOST_YEARS + 1)
+            moment = parse_timestamp(text) if text else now
             if moment.year not in years:
                 raise ValueError(f"Must be in the years {years[0]} to {years[-1]} (UTC).")
         except ValueError as error:
@@ -94,12 +94,12 @@ class TrialForm(forms.Form):
 
     def check(self) -> Check:
         """Return the dry run that the form describes. Raises ValidationFailed."""
-        given = self.cleaned_data
-        item = given["item"].strip()
+        fields = self.cleaned_data
+        item = fields["item"].strip()
         selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
-        body: Recorded = {selector: item, "requester": {"id": given["requester"]}, "context": {}}
+        body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
-            if value := typed_value(fact, given[fact.name]):
+            if value := typed_value(fact, fields[fact.name]):
                 if fact.key:
                     body[fact.part][fact.key] = value
                 else:
@@ -114,7 +114,7 @@ def typed_value(fact: Fact, typed: str) -> object:
     try:
         return fact.read_text(typed)
     except Fault as fault:
-        raise ValidationFailed(fault.message, param=fact.place) from None
+        raise ValidationFailed(fault.message, param=fact.path) from None
 
 
 def typed_fields(recorded: Recorded) -> dict[str, str]:

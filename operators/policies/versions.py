@@ -17,7 +17,7 @@ from operators.policies.descriptions import Line, describe_with_place, differenc
 from operators.policies.linked_items import items_sentence, linked_items
 
 PAGE = 20
-MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
+MAX_CHARACTERS = 1_000_000  # per page, unless a single version is longer
 
 
 class RollbackForm(forms.Form):
@@ -32,37 +32,37 @@ class PolicyVersions(ServiceAdmin[Policy]):
     @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """List versions, newest first, by pages: `?before=N` continues before version N."""
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
         before = request.GET.get("before", "")
         if before.isdecimal() and len(before) < 10:
             revisions = revisions.filter(version__lt=int(before))
         rows = list(revisions[: PAGE + 1])
         more = len(rows) > PAGE
-        shown: list[tuple[PolicyRevision, list[Line]]] = []
-        room = MOST_CHARACTERS
+        lines_by_revision: list[tuple[PolicyRevision, list[Line]]] = []
+        room = MAX_CHARACTERS
         # None: nothing precedes the first version
         for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):
             lines = changes(earlier, revision)
             room -= sum(len(line.before) + len(line.after) for line in lines)
-            if shown and room < 0:
+            if lines_by_revision and room < 0:
                 more = True
                 break
-            shown.append((revision, lines))
+            lines_by_revision.append((revision, lines))
         return page(
             request,
             self,
             "operators/policies/policy_versions.html",
             title=f"Versions of {policy.name}",
             original=policy,
-            versions=shown,
-            older=shown[-1][0].version if more else None,
+            versions=lines_by_revision,
+            older=lines_by_revision[-1][0].version if more else None,
             can_roll_back=self.has_change_permission(request, policy),
             back=change_url(policy),
         )
 
     def rollback(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
-        policy = self.found(request, object_id)
+        policy = self.require_object(request, object_id)
         if not self.has_change_permission(request, policy):
             raise PermissionDenied
         revision = PolicyRevision.objects.filter(policy=policy, version=version).first()

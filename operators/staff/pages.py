@@ -184,8 +184,8 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
         self, db_field: ManyToManyField, request: HttpRequest | None = None, **kwargs: object
     ) -> ModelMultipleChoiceField | None:
         """Offer the permissions that pages of the admin use, in words."""
-        shown = [model for model in self.admin_site._registry if model not in (User, Group)]
-        types = ContentType.objects.get_for_models(*shown)
+        models = [model for model in self.admin_site._registry if model not in (User, Group)]
+        types = ContentType.objects.get_for_models(*models)
         names = [
             When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
         ]
@@ -204,8 +204,8 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
         """List the operators who lose permissions, rather than rows between roles and permissions."""
         _, _, missing, protected = super().get_deleted_objects(objs, request)
         holders = User.objects.filter(groups__in=objs).order_by("username").values_list("username", flat=True)[:100]
-        named = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
-        return named, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
+        descriptions = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
+        return descriptions, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
 
 
 class DescribedPermission(Protocol):

@@ -35,8 +35,12 @@ def rights(role: str, app: str, action: str, model: str) -> bool:
 
 def used_permissions() -> set[str]:
     """Return the codenames of permissions that pages of the admin use."""
-    admins = [one for one in admin.site._registry.values() if isinstance(one, ScopedAdmin)]
-    return {get_permission_codename(action, one.opts) for one in admins for action in one.grantable()}
+    admins = [model_admin for model_admin in admin.site._registry.values() if isinstance(model_admin, ScopedAdmin)]
+    return {
+        get_permission_codename(action, model_admin.opts)
+        for model_admin in admins
+        for action in model_admin.grantable()
+    }
 
 
 @transaction.atomic

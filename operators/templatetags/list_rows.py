@@ -59,13 +59,13 @@ def list_rows(context: Context, cl: ChangeList) -> ListedRow:
 
 
 def list_columns(cl: ChangeList) -> Iterator[Column]:
-    shown = [name for name in cl.list_display if name != CHECKBOX]
-    links = [name for name in shown if name in (cl.list_display_links or ())] or shown[:1]
-    first = getattr(cl.model_admin, "row_name", "") or shown[0]
+    columns = [name for name in cl.list_display if name != CHECKBOX]
+    links = [name for name in columns if name in (cl.list_display_links or ())] or columns[:1]
+    first = getattr(cl.model_admin, "row_name", "") or columns[0]
     facts: Mapping[str, str] = getattr(cl.model_admin, "row_facts", {})
-    place = {name: f" row-fact fact-{number}" for number, name in enumerate(facts, 1)} | {first: " row-name"}
-    for name in shown:
-        yield Column(name, f"field-{name}{place.get(name, '')}", facts.get(name, ""), name in links)
+    css_classes = {name: f" row-fact fact-{number}" for number, name in enumerate(facts, 1)} | {first: " row-name"}
+    for name in columns:
+        yield Column(name, f"field-{name}{css_classes.get(name, '')}", facts.get(name, ""), name in links)
 
 
 def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
@@ -84,14 +84,14 @@ def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
 
 def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     """Render a cell; an empty one is left out of the second line unless it is a link."""
-    shown, is_empty = cell_text(cl, column.name, obj)
+    text, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
     if column.leads_on:
         tag = "th"
-        shown = format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), shown)
+        text = format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), text)
     attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
     css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
-    return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, shown, tag)
+    return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, text, tag)
 
 
 def row_address(cl: ChangeList, obj: Model) -> str:
@@ -114,14 +114,14 @@ def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
             related = getattr(obj, field.name)
             return (empty, True) if related is None else (str(related), False)
         if isinstance(value, datetime):
-            shown = shown_time(value)
+            text = shown_time(value)
         else:
-            shown = display_for_field(value, field, empty)
+            text = display_for_field(value, field, empty)
     elif value is None or value == "":
         return empty, True
     elif label := getattr(attribute, "label", False):
-        shown = mark_safe(display_for_label(value, empty, label).strip())  # noqa: S308 - unfold's template escapes
+        text = mark_safe(display_for_label(value, empty, label).strip())  # noqa: S308 - unfold's template escapes
     else:
         boolean: bool = getattr(attribute, "boolean", False)
-        shown = display_for_value(value, empty, boolean)
-    return shown, shown == empty
+        text = display_for_value(value, empty, boolean)
+    return text, text == empty

@@ -76,7 +76,7 @@ def test_a_demo_goes_with_its_ledger(admin, other_account):
 
 
 def test_accounts_with_a_ledger_or_too_many_decisions_stay(admin, account, used, monkeypatch):
-    monkeypatch.setattr(accounts, "MOST_DECISIONS", 0)
+    monkeypatch.setattr(accounts, "MAX_DECISIONS", 0)
     assert f"manage.py delete_account {account.pk}" in admin.get(page_of(account)).content.decode()
     admin.post(page_of(account), {"name": account.name})
     assert Account.objects.filter(pk=account.pk).exists()

@@ -135,7 +135,7 @@ def test_deleted_and_many_accounts_are_offered_as_they_are_used(admin, both, mon
     assert "You cannot see an account" not in admin.get(INDEX).content.decode()
     assert listed(admin, License) == {one.pk for one in both}
 
-    monkeypatch.setattr(scope, "MOST_OFFERED", 1)
+    monkeypatch.setattr(scope, "MAX_OFFERED", 1)
     switch(admin, both[0])
     html = admin.get(INDEX).content.decode()
     assert f"<strong>{both[0].name}</strong>" in html

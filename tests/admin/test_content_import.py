@@ -184,11 +184,11 @@ def test_unreadable_files_and_unknown_addresses_are_refused(admin, account):
 
 
 def test_files_that_are_too_large_are_refused_with_the_way_to_import_them(admin, account, monkeypatch, bring):
-    monkeypatch.setattr(preview, "MOST_READ", 1 << 20)
+    monkeypatch.setattr(preview, "MAX_READ_BYTES", 1 << 20)
     bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
     reply = admin.post(START, {"account": account.pk, "file": SimpleUploadedFile("bomb.csv.gz", bomb)})
     assert "The file has more than 1 MiB inside." in reply.content.decode()
-    monkeypatch.setattr(preview, "MOST_LINES", 100)
+    monkeypatch.setattr(preview, "MAX_LINES", 100)
     assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
     monkeypatch.setattr(preview.BoundedRows, "most_rows", 3)
     page = html_of(admin, bring())
@@ -199,7 +199,7 @@ def test_files_that_are_too_large_are_refused_with_the_way_to_import_them(admin,
 
 def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
     """Each blank line would count as a line if read separately."""
-    monkeypatch.setattr(preview, "MOST_LINES", 100)
+    monkeypatch.setattr(preview, "MAX_LINES", 100)
     blank = b"\n" * 2_000_000 + b" \t\r\n" * 1_000
     address = bring(gzip.compress(b"externalId,title\n" + blank + b"a,A\n" + blank + b"b,B\n" + blank), "blank.csv.gz")
     assert tally(admin, address)["created"] == 2

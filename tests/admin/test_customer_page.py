@@ -3,8 +3,9 @@ from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, ExchangeRate
 from analytics.usage import of_one
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
@@ -78,7 +79,7 @@ def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, ac
 
     html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
     seen = AccessEvent.objects.get(requester=acme).created
-    assert f"commercial, press 12.50 EUR {seen:%Y-%m-%d %H:%M}" in html
+    assert f"commercial, press 12.50 EUR 12.50 EUR none {seen:%Y-%m-%d %H:%M}" in html
     assert "7.00 USD paid in advance" in html
     assert names(kind="customers") == {"Acme", "Payer"}
     assert names(kind="crawlers") == {"crawler:gptbot"}
@@ -89,6 +90,26 @@ def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, ac
     viewer = sign_in(staff("licensing.view_requester", accounts=[account]))
     assert names(viewer, balance="owes") == names()  # statements are not theirs to see
     assert "12.50 EUR" not in html_of(viewer, listed)
+
+
+def test_the_list_sorts_by_what_is_owed_earned_and_left_at_the_rates_of_today(admin, account):
+    ExchangeRate.objects.create(currency="JPY", day=timezone.now().date(), rate="200")
+    for org, price, currency in (("org_small", 3, "EUR"), ("org_yen", 1000, "JPY"), ("org_large", 7, "EUR")):
+        factories.requester(account, requester_id=org)
+        factories.license(account, org, price_amount=Decimal(price), price_currency=currency)
+    factories.payment(account, "6.5", requester_id="org_large", currency="EUR")
+    factories.wallet(account, "EUR", requester_id="org_small")
+    listed = reverse("admin:licensing_requester_changelist")
+    columns = admin.get(listed).context["cl"].list_display
+
+    def names(column, sign=""):
+        shown = admin.get(listed, {"o": f"{sign}{columns.index(column)}"}).context["cl"].result_list
+        return [one.requester_id for one in shown]
+
+    assert names("owes", sign="-") == ["org_yen", "org_small", "org_large"]
+    assert names("owes") == ["org_large", "org_small", "org_yen"]
+    assert names("revenue", sign="-") == ["org_large", "org_yen", "org_small"]
+    assert names("credit", sign="-")[0] == "org_small"
 
 
 def test_a_customer_is_added_and_found_by_its_name(admin, account):

@@ -128,7 +128,7 @@ def test_each_figure_of_what_was_refused_leads_to_as_many_decisions(
 def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
     admin, account, refused, monkeypatch, clock, one_account
 ):
-    monkeypatch.setattr(headline, "MOST_SCANNED", 3)
+    monkeypatch.setattr(headline, "MAX_SCANNED", 3)
     for second in range(5):
         clock.set(f"2026-03-04T12:31:0{second}.500Z")
         check(account, "org_last", 1, refused)
@@ -157,7 +157,7 @@ def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_
     clock.advance(minutes=1)
     check(account, "org_late", 1, refused)
     assert "org_late" in text_of(admin, "licenses")
-    monkeypatch.setattr(licenses, "MOST_SCANNED", 2)
+    monkeypatch.setattr(licenses, "MAX_SCANNED", 2)
     clock.advance(minutes=1)
     check(account, "org_zero", 2, refused)
     shown = text_of(admin, "licenses")

@@ -46,7 +46,7 @@ def test_licences_are_sorted_by_linked_columns_in_both_directions(admin, license
 
 
 def test_more_than_can_be_paged_through_stay_newest_first_and_say_so(admin, account, monkeypatch):
-    monkeypatch.setattr(BoundedPaginator, "MOST", 2)
+    monkeypatch.setattr(BoundedPaginator, "MAX_COUNT", 2)
     for title in ("c", "a", "b"):
         factories.content(account, title=title, category="two" if title != "b" else "one")
     reply = listed(admin, Content, "title")
@@ -94,7 +94,7 @@ def test_saved_filters_have_unique_names_a_limit_and_need_filters(admin, monkeyp
     save(admin, "One", "state=active")
     save(admin, "One", "state=expired")
     assert SavedFilter.objects.get().query == "state=expired"
-    monkeypatch.setattr("operators.base.lists.MOST", 2)
+    monkeypatch.setattr("operators.base.lists.MAX_SAVED_FILTERS", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)
     assert names(admin) == ["One", "Two"]

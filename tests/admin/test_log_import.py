@@ -119,7 +119,7 @@ def test_logs_that_are_invalid_or_too_large_are_refused_at_the_field(bring, monk
     reply = bring(log("/sold/a").replace(b" 200 ", b" 404 "))
     assert "Nothing can be imported from 1 lines: 1 answered with 4xx." in reply.content.decode()
     assert not [name for name in files() if name.endswith(".data")]
-    monkeypatch.setattr(log_import, "MOST_READ", 1_000)
+    monkeypatch.setattr(log_import, "MAX_READ_BYTES", 1_000)
     assert "import_access_log" in bring(gzip.compress(log(*["/sold/a"] * 50))).content.decode()
     monkeypatch.setattr(log_import, "MAX_UPLOAD_BYTES", 100)
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()

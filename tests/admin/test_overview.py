@@ -178,7 +178,7 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
 
 
 def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
-    monkeypatch.setattr(choice, "MOST_ACCOUNTS", 2)
+    monkeypatch.setattr(choice, "MAX_ACCOUNTS", 2)
     for number_ in range(3):
         factories.account(f"Quiet {number_}")
     assert "There are more accounts than these" in page(admin).content.decode()

@@ -71,7 +71,7 @@ def test_voiding_a_payment_takes_back_the_credit_that_it_paid_for(admin, api, cu
         assert submit(admin, button, reason="Returned by the bank").status_code == 302
     assert {wallet.balance for wallet in Wallet.objects.all()} == {0}
     top_up(admin, customer, wallet="EUR", amount="7")
-    kept = reverse("admin:analytics_payment_void", args=[Payment.objects.get(void=None, reverses=None).pk])
+    kept = reverse("admin:analytics_payment_void", args=[Payment.objects.get(voided_at=None, reverses=None).pk])
     admin.post(kept, {"reason": "Paid in cash"})
     assert Wallet.objects.get(unit="EUR").balance == 7
 

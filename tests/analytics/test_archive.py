@@ -60,7 +60,7 @@ def test_a_month_is_split_into_chunks_without_losing_decisions_of_the_same_momen
 def test_long_facts_make_smaller_groups_of_rows(events, table, folder, monkeypatch):
     """Reading a group, which the service does for lists, takes as much memory as it has."""
     monkeypatch.setattr(copying, "READ", 3)
-    monkeypatch.setattr(copying, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(copying, "MAX_BYTES", 10_000)
     AccessEvent.objects.update(facts={"attributes": {"team": "x" * 900}})
     archive(NOW)
     assert archived(table) == recorded()

@@ -118,7 +118,7 @@ def void_as_before(payment):
 
 def test_former_voids_become_entries(payments, api, latest):
     before, listed = statements(), api.get("/v1/payments")["data"]
-    voided = Payment.objects.filter(void__isnull=False).values_list("pk", "void__created", "void__note")
+    voided = Payment.objects.filter(voided_at__isnull=False).values_list("pk", "voided_at", "void_reason")
     columns = [(at, why, Payment._meta.pk.get_db_prep_value(pk, connection)) for pk, at, why in voided]
     assert len(columns) == 2
 
@@ -138,4 +138,21 @@ def test_the_earlier_version_can_still_void(payments, api):
     with pytest.raises(IntegrityError):
         void_as_before(wrong)
     assert Statement.objects.get().closing == 0
+    assert find_differences() == []
+
+
+def test_the_earlier_version_can_still_record_a_payment(payments, api):
+    kept, _ = payments
+    columns = "account_id, requester_id, amount, currency, received_at, external_id, note, created"
+    new_id = "gen_random_uuid()" if connection.vendor == "postgresql" else "randomblob(16)"
+    key = Payment._meta.pk.get_db_prep_value(kept.pk, connection)
+    execute(
+        f"INSERT INTO analytics_payment (id, {columns}) SELECT {new_id}, {columns.replace('external_id', '%s')} "  # noqa: S608 - of this test
+        "FROM analytics_payment WHERE id = %s",
+        "transfer-1",
+        key,
+    )
+    [listed] = api.get("/v1/payments?externalId=transfer-1")["data"]
+    assert (listed["kind"], listed["amount"], Statement.objects.get().closing) == ("payment", 5, -10)
+    assert "adjustment" not in {one["type"] for one in api.get("/v1/revenue")["data"]}
     assert find_differences() == []

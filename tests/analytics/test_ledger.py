@@ -8,9 +8,10 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
 from analytics.ledger.entries import add_entries
-from analytics.models import ContentRevenue, LedgerEntry, RecentRevenue, RequesterRevenue, TierRevenue
+from analytics.models import ContentRevenue, Entry, LedgerEntry, RecentRevenue, RequesterRevenue, TierRevenue
 from analytics.rollups.roll_up import roll_up
 from kit.http.errors import ValidationFailed
+from kit.values.ids import new_id
 from tests import factories
 from tests.ledger import entry, requester
 from tests.lock_waits import at_once
@@ -49,6 +50,33 @@ def test_an_entry_can_neither_be_changed_nor_deleted(account):
         with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
             change()
     assert [one.amount for one in LedgerEntry.objects.all()] == [1]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "usage", "amount": -1},
+        {"type": "payment", "amount": -1},
+        {"type": "payment", "amount": 0},
+        {"type": "payment", "amount": 1, "requester": None},
+        {"type": "payment", "amount": 1, "license_type": "press"},
+        {"type": "payout", "amount": 1, "grant_id": new_id("grt")},
+        {"type": "adjustment", "amount": 1, "grant_id": new_id("grt")},
+        {"type": "adjustment", "amount": -1, "reverses_id": new_id("led")},
+        {"type": "gift", "amount": 1},
+    ],
+)
+def test_the_database_refuses_entries_that_do_not_fit_their_kind(account, fields):
+    now = datetime(2026, 3, 4, tzinfo=UTC)
+    about = {
+        "account": account,
+        "currency": "USD",
+        "occurred_at": now,
+        "created": now,
+        "requester": requester(account),
+    }
+    with pytest.raises(IntegrityError, match="entries_are_consistent"), transaction.atomic():
+        Entry.objects.create(**{**about, **fields, "amount": Decimal(fields["amount"])})
 
 
 def test_a_failed_transaction_rolls_its_entries_back(account):

@@ -70,6 +70,7 @@ class World:
             self.chance.choice(["usage", "usage", "license", "fee", "adjustment"]),
         )
         digits = self.chance.choice([1, 333_333, self.chance.randint(-(10**12), 10**13)])
+        digits = abs(digits) if kind in ("usage", "fee") else digits
         late = timedelta(days=self.chance.choice([0, 0, 1, 40, 400]))
         return LedgerEntry(
             account=account,

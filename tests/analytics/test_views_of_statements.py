@@ -20,6 +20,7 @@ CREATE VIEW analytics_statementline AS
 CREATE VIEW analytics_openstatement AS SELECT DISTINCT currency FROM analytics_openline;
 CREATE VIEW analytics_statement AS
   SELECT currency FROM analytics_closedstatement UNION ALL SELECT currency FROM analytics_openstatement;
+CREATE VIEW analytics_balancechange AS SELECT currency FROM analytics_openline;
 """
 
 

@@ -28,7 +28,7 @@ made = post("", {"requesterId": "org_fenwick", "unit": "EUR"})
 granted = post(f"/{made.json()['id']}/grants", {"amount": 5})
 print(made.status_code, granted.status_code)
 """
-COUNTED = ("analytics_accessevent", "analytics_ledgerentry", "analytics_walletentry", "accounts_auditentry")
+COUNTED = ("analytics_accessevent", "analytics_entry", "analytics_walletentry", "accounts_auditentry")
 
 
 @pytest.fixture(scope="module")

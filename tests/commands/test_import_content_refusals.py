@@ -174,7 +174,7 @@ def test_blank_lines_count_in_the_lines_of_bad_rows(load, account):
 
 
 def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(load, account, monkeypatch):
-    monkeypatch.setattr("licensing.imports.files.LEAST_UNPACKED", 1_000)
+    monkeypatch.setattr("licensing.imports.files.MIN_UNPACKED_LIMIT", 1_000)
     packed = gzip.compress(b"externalId,title\n" + b"\n" * 1_000_000 + b"a,A\n")
     with pytest.raises(CommandError, match="inside, 100 times its size"):
         load("a.csv.gz", packed)

@@ -86,7 +86,7 @@ def test_retention_for_a_time_that_makes_no_sense_is_refused(decide, days):
 @pytest.fixture
 def busy_months(db, monkeypatch):
     """More than three decisions make a month busy."""
-    monkeypatch.setattr(partitions, "MOST_OF_A_MONTH", 3)
+    monkeypatch.setattr(partitions, "MAX_MONTH_EVENTS", 3)
 
 
 def decide_often(decide):

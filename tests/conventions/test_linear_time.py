@@ -66,8 +66,8 @@ from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from licensing.visits.robots_txt import RobotsTxt
 from operators.base.fields import lines, with_point
-from operators.policies.rule_rows import MOST_TYPED
-from operators.policies.trial import LONGEST
+from operators.policies.rule_rows import MAX_TYPED
+from operators.policies.trial import MAX_TEXT
 
 MOST = 2.5  # times as long for twice the length
 MOST_MEASURED = 64 * 1024  # characters; where the limit is higher, growth shows at this length, too
@@ -199,12 +199,12 @@ CASES = {
     "log line of Fastly": Case(PARSE_FASTLY, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
     "log line of nginx as JSON": Case(PARSE_NGINX_JSON, MAX_LINE, ('{"a":', '"a":[')),
     "log line, path of an asset": Case(UNASKED.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
-    "attributes, typed": Case(read_attributes, LONGEST, TYPED),
-    "attributes, one typed": Case(read_attributes, LONGEST, TYPED, "a={}"),
-    "attributes, typed in quotes": Case(read_attributes, LONGEST, TYPED, 'a="{}'),
-    "condition on attributes, typed": Case(read_condition, MOST_TYPED, ("a = b\n", *TYPED), "a = {}"),
-    "schedule, typed": Case(read_schedule, MOST_TYPED, ("mon,", "mon-", "mon-fri, ", "09:00-", "- ", "a\t")),
-    "schedule, its hours typed": Case(read_schedule, MOST_TYPED, ("09:00-", "- "), "mon 09:00{} UTC"),
+    "attributes, typed": Case(read_attributes, MAX_TEXT, TYPED),
+    "attributes, one typed": Case(read_attributes, MAX_TEXT, TYPED, "a={}"),
+    "attributes, typed in quotes": Case(read_attributes, MAX_TEXT, TYPED, 'a="{}'),
+    "condition on attributes, typed": Case(read_condition, MAX_TYPED, ("a = b\n", *TYPED), "a = {}"),
+    "schedule, typed": Case(read_schedule, MAX_TYPED, ("mon,", "mon-", "mon-fri, ", "09:00-", "- ", "a\t")),
+    "schedule, its hours typed": Case(read_schedule, MAX_TYPED, ("09:00-", "- "), "mon 09:00{} UTC"),
     "body in JSON": Case(
         parse_body, MAX_BYTES, ('{"a":', '"\\u0061",', "[", "0,", "1.5,", '"a":1,', '"a",', "{},"), '{"\\u0061":[{}]}'
     ),

@@ -82,16 +82,16 @@ def test_every_condition_is_known_everywhere():
         )
         rule = {"action": "deny", "conditions": {condition.name: wanted}}
         [parsed] = parse_rule(rule, 0).conditions
-        assert (parsed.name, parsed.wanted) == (condition.name, wanted)
+        assert (parsed.name, parsed.value) == (condition.name, wanted)
         schema = schemas.CONDITIONS["properties"][condition.name]
         assert condition.schema.items() <= schema.items()
         assert schema["description"].lower() == f"{condition.holds_if}.".lower()
         assert condition.clause(wanted) in describe(rule)
         assert row_rule({**rule_row(rule), "original": ""}) == rule
-        shown = str(RulesWidget().shown(0, rule_row(rule)))
+        shown = str(RulesWidget().row_context(0, rule_row(rule)))
         assert f"rules-0-{condition.name}'" in shown
         assert condition.label in shown
-    assert len({one.place for one in TYPES}) == len(TYPES)
+    assert len({one.position for one in TYPES}) == len(TYPES)
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -14,7 +14,7 @@ FACT = """
         str | None,
         Fact(
             name="requesterCountry",
-            place="requester.country",
+            path="requester.country",
             type=Annotated[str, Meta(min_length=2, max_length=2)],
             description="Where the requester is.",
             label="Country",
@@ -31,7 +31,7 @@ CONDITION = """
         schema=one_or_more_schema(text_schema(2), "Countries"),
         holds_if="the requester is in that country, or in one of those",
         words="the customer is in {}",
-        place=99,
+        position=99,
         label="Country of the requester",
     ),
 """

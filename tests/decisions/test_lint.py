@@ -269,7 +269,7 @@ def test_comparing_rules_costs_little_beside_reading_them():
 def test_rules_with_too_many_values_are_not_all_compared_and_lint_says_so(monkeypatch):
     rules = [*largest(5), deny(default=True)]
     assert [code for code, _ in findings(*rules)].count("unreachable_rule") == 5
-    monkeypatch.setattr(linting, "MOST_COMPARED", 100)
+    monkeypatch.setattr(linting, "MAX_COMPARED_VALUES", 100)
     codes = [code for code, _ in findings(*rules)]
     assert (codes.count("unreachable_rule"), codes.count("not_compared")) == (1, 1)
 

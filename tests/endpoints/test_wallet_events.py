@@ -169,8 +169,8 @@ def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check
     told = []
     for days in (2, 2, 5, 1):
         clock.advance(days=days)
-        deadlines.tell()
-        deadlines.tell()
+        deadlines.write_all_due_events()
+        deadlines.write_all_due_events()
         told.append(news())
     assert told == [[], [("grant.expiring", 0.95, None)], [("grant.expiring", 0.95, None)], []]
 
@@ -181,7 +181,7 @@ def test_a_grant_that_is_spent_before_its_end_is_not_announced(grant, check, clo
     check()
     news()
     clock.advance(days=5)
-    deadlines.tell()
+    deadlines.write_all_due_events()
     assert news() == []
 
 

@@ -35,6 +35,7 @@ HOT = [
     "accounts_idempotencyrecord",
     "analytics_accessevent",
     "analytics_hourlyusage",
+    "analytics_entry",
     "analytics_ledgerentry",
     "analytics_recentrevenue",
     "analytics_recentusage",

@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounts.auditing import audit
 from accounts.models import Account
-from analytics.models import LedgerEntry
+from analytics.models import Entry, LedgerEntry
 from licensing.account_deletion import delete_account, models_in_deletion_order
 from tests import factories
 from tests.lock_waits import in_thread
@@ -67,4 +67,4 @@ def test_a_charge_during_the_deletion_of_a_demo_keeps_nothing_else(api, account,
         finish()
     assert LedgerEntry.objects.filter(account=account).count() == 1
     for model, way in models_in_deletion_order():
-        assert model is LedgerEntry or not model._base_manager.filter(**{way: account.pk}).exists(), model
+        assert model is Entry or not model._base_manager.filter(**{way: account.pk}).exists(), model

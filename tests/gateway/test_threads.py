@@ -4,7 +4,7 @@ from threading import Semaphore
 
 import pytest
 
-from config.server.thread_pools import MOST_BYTES, Threads
+from config.server.thread_pools import MAX_BYTES, Threads
 from kit.http.bodies import Disconnected
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 
@@ -100,7 +100,7 @@ async def test_a_client_that_waits_too_long_for_others_gets_service_unavailable(
 
 
 @pytest.mark.parametrize(
-    ("options", "size"), [({"most_waiting": 1}, 0), ({}, MOST_BYTES)], ids=["many requests", "many bytes"]
+    ("options", "size"), [({"most_waiting": 1}, 0), ({}, MAX_BYTES)], ids=["many requests", "many bytes"]
 )
 async def test_too_many_requests_and_bytes_that_wait_are_refused_at_once(options, size):
     clients = Clients(**options)

@@ -8,7 +8,7 @@ from uvicorn import Config
 from uvicorn.config import STARTUP_FAILURE
 
 from config.server import workers
-from config.server.workers import LONGEST_PAUSE, QUICK_SECONDS, Workers, cause_of_death, pause_after
+from config.server.workers import MAX_PAUSE, QUICK_SECONDS, Workers, cause_of_death, pause_after
 from kit.telemetry.workers import worker_deaths
 
 
@@ -118,7 +118,7 @@ def test_without_room_for_a_process_the_next_attempt_is_later(parent, started, c
         parent.keep_subprocess_alive()
     parent.keep_subprocess_alive()
     assert len(started) == 3
-    clock.now += LONGEST_PAUSE
+    clock.now += MAX_PAUSE
     parent.keep_subprocess_alive()
     assert parent.processes == [started[3], started[1], started[2]]
     assert type(started[3]) is BackgroundStandIn
@@ -141,7 +141,7 @@ def test_the_service_ends_if_a_worker_cannot_start(parent, started):
 
 
 def test_pauses_have_a_limit():
-    assert [pause_after(deaths) for deaths in (0, 1, 7, 100_000)] == [0, 0, LONGEST_PAUSE, LONGEST_PAUSE]
+    assert [pause_after(deaths) for deaths in (0, 1, 7, 100_000)] == [0, 0, MAX_PAUSE, MAX_PAUSE]
 
 
 @pytest.mark.parametrize(

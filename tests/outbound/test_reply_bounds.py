@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.outbound.client import MOST_BYTES, Client, Reply, Unreachable
+from kit.outbound.client import MAX_BYTES, Client, Reply, Unreachable
 from tests.examples import examples
 from tests.outbound.receivers import receiver
 
@@ -77,11 +77,11 @@ def test_early_hints_and_a_head_of_12_kib_are_read():
 
 
 def test_the_longest_body_is_read_whole_in_segments_and_in_chunks():
-    segments = [b"x" * 1_024] * (MOST_BYTES // 1_024)
+    segments = [b"x" * 1_024] * (MAX_BYTES // 1_024)
     head = b"HTTP/1.1 200 OK\r\n"
-    assert reply_of(head + b"Content-Length: %d\r\n\r\n" % MOST_BYTES, *segments).body == b"x" * MOST_BYTES
+    assert reply_of(head + b"Content-Length: %d\r\n\r\n" % MAX_BYTES, *segments).body == b"x" * MAX_BYTES
     chunks = [b"400\r\n%s\r\n" % segment for segment in segments]
-    assert reply_of(head + b"Transfer-Encoding: chunked\r\n\r\n", *chunks, b"0\r\n\r\n").body == b"x" * MOST_BYTES
+    assert reply_of(head + b"Transfer-Encoding: chunked\r\n\r\n", *chunks, b"0\r\n\r\n").body == b"x" * MAX_BYTES
 
 
 HEADS = st.builds(

@@ -18,7 +18,7 @@ CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- This.\n\n## [0.2.0
 
 
 def test_the_clients_have_the_version_of_the_service():
-    assert set(versions.versions_of_clients(ROOT).values()) == {versions.version_of(ROOT)}
+    assert set(versions.client_versions(ROOT).values()) == {versions.project_version(ROOT)}
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 def test_a_version_is_written_everywhere_and_dated_in_the_changelog(root: Path):
     assert "CHANGELOG.md has unreleased changes." in versions.obstacles(root)
     versions.prepare("9.8.7", date(2026, 12, 1), root)
-    assert {versions.version_of(root), *versions.versions_of_clients(root).values()} == {"9.8.7"}
+    assert {versions.project_version(root), *versions.client_versions(root).values()} == {"9.8.7"}
     lock = json.loads((root / versions.PACKAGES[1]).read_text())
     assert lock["packages"][""]["version"] == "9.8.7"
     assert lock["packages"]["node_modules/typescript"]["version"] != "9.8.7"
@@ -50,15 +50,15 @@ def test_a_version_of_another_form_is_refused(root: Path, version: str):
 
 def test_clients_of_another_version_stop_a_release(root: Path):
     path = root / versions.PROJECTS[1]
-    path.write_text(path.read_text().replace(f'"{versions.version_of(root)}"', '"0.0.9"'))
+    path.write_text(path.read_text().replace(f'"{versions.project_version(root)}"', '"0.0.9"'))
     assert versions.obstacles(root)[0] == "clients/python/pyproject.toml has version 0.0.9."
 
 
 def test_the_notes_are_the_section_of_the_version():
-    assert records.notes_of(CHANGELOG, "0.2.0") == "- That.\n"
-    assert records.notes_of(CHANGELOG, "Unreleased") == "### Added\n\n- This.\n"
+    assert records.release_notes(CHANGELOG, "0.2.0") == "- That.\n"
+    assert records.release_notes(CHANGELOG, "Unreleased") == "### Added\n\n- This.\n"
     with pytest.raises(ValueError, match=r"no section 7\.0\.0"):
-        records.notes_of(CHANGELOG, "7.0.0")
+        records.release_notes(CHANGELOG, "7.0.0")
 
 
 def test_the_checksums_are_those_of_the_files(tmp_path: Path):

@@ -88,7 +88,7 @@ def test_a_failing_endpoint_has_one_place(account, running, settings):
 
 
 def test_queueing_a_delivery_wakes_the_worker_of_the_process(account, running, monkeypatch):
-    monkeypatch.setattr("accounts.webhooks.worker.MOST_PAUSE", 1_000)
+    monkeypatch.setattr("accounts.webhooks.worker.MAX_PAUSE", 1_000)
     running.patience = 400
     assert eventually(lambda: running.patience > 400)  # it would not look for minutes
     with receiver() as there:

@@ -40,7 +40,7 @@ def plan_with_limits(account: Account, plan: str, limits: dict[str, object]) -> 
 
     Raises ValidationError if they do not fit the plan.
     """
-    kept = {name: getattr(account, name) if plan == Plan.ENTERPRISE else None for name in LIMITS}
-    merged = {**kept, **limits}
+    limits_of_plan = {name: getattr(account, name) if plan == Plan.ENTERPRISE else None for name in LIMITS}
+    merged = {**limits_of_plan, **limits}
     check_limits(plan, merged)
     return {"plan": plan, **merged}

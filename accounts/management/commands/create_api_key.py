@@ -52,7 +52,7 @@ class Command(ServiceCommand):
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         owner = find(Account.objects.all(), account)
-        given: dict[str, object] = {
+        fields: dict[str, object] = {
             "name": name,
             "type": type,
             "permissions": permission,
@@ -61,7 +61,7 @@ class Command(ServiceCommand):
             "rateLimit": read_rate_limit(rate_limit),
             "expiresAt": expires_at,
         }
-        serializer = ApiKeySerializer(data={name: value for name, value in given.items() if value is not None})
+        serializer = ApiKeySerializer(data={name: value for name, value in fields.items() if value is not None})
         serializer.is_valid(raise_exception=True)
         key, text = services.create_api_key(owner.pk, **serializer.validated_data)
         return (

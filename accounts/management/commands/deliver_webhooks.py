@@ -19,4 +19,4 @@ class Command(ServiceCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         asyncio.run(worker.run())
-        return f"Made {worker.made} attempts.", {"attempts": worker.made}
+        return f"Made {worker.attempts_made} attempts.", {"attempts": worker.attempts_made}

@@ -9,7 +9,8 @@ class Command(ServiceCommand):
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         accounts = list(Account.objects.order_by("created", "pk"))
         lines = [
-            f"{one.pk}  {one.plan:<12}  {one.name}{' (suspended)' if one.suspended_at else ''}" for one in accounts
+            f"{account.pk}  {account.plan:<12}  {account.name}{' (suspended)' if account.suspended_at else ''}"
+            for account in accounts
         ]
         text = "\n".join(lines) or "There are no accounts yet: `create_account NAME --plan starter` makes one."
         return text, {"object": "list", "data": AccountSerializer(accounts, many=True).data}

@@ -7,7 +7,7 @@ from accounts.events.retention import purge
 from kit.commands import ServiceCommand
 from kit.storage.reading import stored_now
 
-MOST_DAYS = 3_650
+MAX_DAYS = 3_650
 
 
 class Command(ServiceCommand):
@@ -23,7 +23,7 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
-        if not 0 <= keep_days <= MOST_DAYS:
-            raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
+        if not 0 <= keep_days <= MAX_DAYS:
+            raise CommandError(f"--keep-days takes 0 to {MAX_DAYS:,} days.")
         count = purge(stored_now() - timedelta(days=keep_days))
         return f"Deleted {count} events.", {"deleted": count}

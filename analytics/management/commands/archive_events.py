@@ -33,11 +33,11 @@ class Command(ServiceCommand):
         now = stored_now()
         days = settings.ARCHIVE_AFTER_DAYS
         copied, removed = archive(now, anew=anew)
-        said = f"Archived {copied} months, and deleted {removed} from the archive."
+        message = f"Archived {copied} months, and deleted {removed} from the archive."
         result: dict[str, object] = {"archived": copied, "removed": removed}
         if drop or days:
             begin = drop_archived(now, now - timedelta(days=days))
             result["databaseBegins"] = render_timestamp(begin)
             if begin is not None:
-                said += f" The database has the decisions from {begin:%Y-%m-%d} on."
-        return said, result
+                message += f" The database has the decisions from {begin:%Y-%m-%d} on."
+        return message, result

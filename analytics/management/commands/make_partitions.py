@@ -7,5 +7,5 @@ class Command(ServiceCommand):
     help = "Makes the partitions of the coming months on PostgreSQL. A running service does so by itself, too."
 
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:
-        made = ensure_partitions(stored_now())
-        return f"Made {', '.join(made) or 'none: all are there'}.", {"made": made}
+        created = ensure_partitions(stored_now())
+        return f"Made {', '.join(created) or 'none: all are there'}.", {"made": created}

@@ -7,7 +7,7 @@ from analytics.events.retention import purge_events
 from kit.commands import ServiceCommand
 from kit.storage.reading import stored_now
 
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 
 
 class Command(ServiceCommand):
@@ -18,8 +18,8 @@ class Command(ServiceCommand):
         parser.add_argument("--keep-days", type=int, required=True, help="At least this many days are kept.")
 
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
-        if not 0 <= keep_days <= MOST_DAYS:
-            raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
+        if not 0 <= keep_days <= MAX_DAYS:
+            raise CommandError(f"--keep-days takes 0 to {MAX_DAYS:,} days.")
         partitions, events = purge_events(stored_now() - timedelta(days=keep_days))
         if not has_partitions():
             return f"Deleted {events} decisions.", {"deleted": events}

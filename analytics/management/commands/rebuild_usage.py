@@ -41,7 +41,7 @@ class Command(ServiceCommand):
         if account:
             accounts = [find(everybody, account).pk]
         else:
-            accounts = [one.pk for one in everybody]
+            accounts = [row.pk for row in everybody]
         try:
             first = parse_timestamp(f"{since}-01") if since else None
         except ValueError:
@@ -55,7 +55,7 @@ class Command(ServiceCommand):
             raise CommandError(
                 f"Interrupted in {self.reached}. What is done stays; run it again for the rest.", returncode=130
             ) from None
-        self.tell()
+        self.report_progress()
         self.differ = bool(steps)
         rows = Counter[str]()
         for step in steps:
@@ -76,14 +76,14 @@ class Command(ServiceCommand):
         }
 
     def show(self, step: Step) -> None:
-        if (place := f"{step.period} of {step.account}") != self.reached:
-            self.tell()
-            self.reached = place
+        if (position := f"{step.period} of {step.account}") != self.reached:
+            self.report_progress()
+            self.reached = position
             self.found_here = []
         if step.rows:
             self.found_here.append(f"{rows_text(step.rows)} of {step.rollup}")
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         """Print the result of the account's finished month."""
         if self.reached:
             text = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"

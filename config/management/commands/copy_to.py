@@ -34,7 +34,7 @@ class Command(ServiceCommand):
             rows = copy(lambda line: self.stderr.write(line) if not json else None)
         except CopyError as error:
             raise CommandError(str(error)) from None
-        rebuild([one.pk for one in Account.objects.order_by("pk")])
+        rebuild([account.pk for account in Account.objects.order_by("pk")])
         finish()
         total = sum(rows.values())
         sentence = f"Copied {total:,} rows of {len(rows)} tables. Set DATABASE_URL and start the service."

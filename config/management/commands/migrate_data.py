@@ -40,8 +40,8 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, json: bool, **_: object) -> tuple[str, dict[str, object]]:
-        changed = {one.name: self.run_one(one, is_shown=not json) for one in REWRITES}
-        lines = [f"{one.title}: changed {changed[one.name]:,}." for one in REWRITES]
+        changed = {rewrite.name: self.run_one(rewrite, is_shown=not json) for rewrite in REWRITES}
+        lines = [f"{rewrite.title}: changed {changed[rewrite.name]:,}." for rewrite in REWRITES]
         pages = list(islice(rekeying.contested_pages(), MAX_PAGES + 1))
         if pages:
             how_many = f"{MAX_PAGES} and more" if len(pages) > MAX_PAGES else f"{len(pages)}"
@@ -54,12 +54,12 @@ class Command(ServiceCommand):
         total = rewrite.count()
         read = 0
         changed = 0
-        shown = monotonic()
+        shown_at = monotonic()
         for more_read, more_changed in rewrite.chunks():
             read = read + more_read
             changed = changed + more_changed
-            if is_shown and monotonic() - shown > SECONDS:
-                shown = monotonic()
+            if is_shown and monotonic() - shown_at > SECONDS:
+                shown_at = monotonic()
                 self.stderr.write(f"{rewrite.title}: {read:,} of {total:,}")
         return changed
 

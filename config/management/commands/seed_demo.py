@@ -11,7 +11,7 @@ from config.first_operator import address, describe_first_operator, first_operat
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, make_partitions, seed_demo
 
-MOST_DAYS = 1_100
+MAX_DAYS = 1_100
 LINES_IN_LOG = 10  # progress lines without a terminal
 
 
@@ -34,8 +34,8 @@ class Command(ServiceCommand):
                 "There are accounts already. To make a demo account among them, add --beside; "
                 "`manage.py remove_demo ID` removes it again."
             )
-        if not 1 <= options["days"] <= MOST_DAYS:
-            raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
+        if not 1 <= options["days"] <= MAX_DAYS:
+            raise CommandError(f"--days takes a whole number from 1 to {MAX_DAYS}.")
         now = timezone.now()
         days = options["days"]
         make_partitions(now, days)

@@ -64,7 +64,7 @@ def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bo
     use = meant_at_edge(policy, use)
     deciding = SETTLED if at_a_price else SETTLED | LICENSED
     for rule in policy.rules:
-        needs_license = any(one.name in LICENSED and one.wanted is not False for one in rule.conditions)
+        needs_license = any(one.name in LICENSED and one.value is not False for one in rule.conditions)
         if not may_match(rule, use) or (needs_license and not at_a_price):
             continue
         if rule.action == "allow" and rule.grants_at_edge(use) and (at_a_price or rule.price is None):
@@ -81,7 +81,7 @@ def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
 
 def may_match(rule: Rule, permission: str) -> bool:
     """Whether the rule's permission conditions admit this permission."""
-    wanted = [condition.wanted for condition in rule.conditions if condition.name == "permission"]
+    wanted = [condition.value for condition in rule.conditions if condition.name == "permission"]
     return all(permission in (one if isinstance(one, list) else [one]) for one in wanted)
 
 

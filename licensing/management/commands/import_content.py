@@ -91,9 +91,9 @@ class Command(ServiceCommand):
             try:
                 work.run(self.report, self.progress(work.survey.rows))
             except KeyboardInterrupt:
-                kept = f"{self.tally.rows:,} of {work.survey.rows:,} rows"
+                progress = f"{self.tally.rows:,} of {work.survey.rows:,} rows"
                 raise CommandError(
-                    f"Interrupted. {kept} are done and stay; run it again for the rest.", returncode=130
+                    f"Interrupted. {progress} are done and stay; run it again for the rest.", returncode=130
                 ) from None
             finally:
                 for problem, count in self.problems.more():
@@ -114,13 +114,13 @@ class Command(ServiceCommand):
         return "\r\x1b[K" if self.stderr.isatty() else ""
 
     def progress(self, rows: int) -> Callable[[ImportTotals], None]:
-        began = shown = time.monotonic()
+        began = shown_at = time.monotonic()
 
         def show(tally: ImportTotals) -> None:
-            nonlocal shown
+            nonlocal shown_at
             now = time.monotonic()
-            if self.stderr.isatty() and (now - shown >= SHOW_EVERY or tally.rows == rows):
-                shown = now
+            if self.stderr.isatty() and (now - shown_at >= SHOW_EVERY or tally.rows == rows):
+                shown_at = now
                 rate = tally.rows / (now - began)
                 end = "\n" if tally.rows == rows else ""
                 print(
@@ -134,12 +134,12 @@ class Command(ServiceCommand):
 
 
 def summary(tally: ImportTotals, dry_run: bool) -> str:
-    said = (
+    summary = (
         f"{tally.rows:,} rows: {tally.created:,} created, {tally.updated:,} updated, "
         f"{tally.unchanged:,} unchanged, {tally.failed:,} bad"
     )
     if tally.superseded:
-        said += f", {tally.superseded:,} superseded by later ones with the same externalId"
+        summary += f", {tally.superseded:,} superseded by later ones with the same externalId"
     if dry_run:
-        return f"Dry run, nothing written: {said}."
-    return f"{said}."
+        return f"Dry run, nothing written: {summary}."
+    return f"{summary}."

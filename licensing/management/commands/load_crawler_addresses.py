@@ -22,8 +22,8 @@ class Command(ServiceCommand):
         parser.add_argument("files", nargs="+", metavar="file")
 
     def perform(self, *, crawler: str, files: list[str], **_: object) -> tuple[str, dict[str, object]]:
-        known = {one.key: one for one in current_table.get().crawlers}.get(crawler.lower())
-        if known is None:
+        row = {row.key: row for row in current_table.get().crawlers}.get(crawler.lower())
+        if row is None:
             raise ValidationError(f"No crawler of the table has the name {crawler}.")
         addresses: list[str] = []
         dates = []
@@ -36,8 +36,8 @@ class Command(ServiceCommand):
                 raise ValidationError(f"{file}: {error}") from None
             addresses += loaded
             dates.append(made_on(creation_time))
-        keep(known.key, addresses)
+        keep(row.key, addresses)
         count = len(set(addresses))
         date = min(filter(None, dates), default=None)
-        text = f"{known.name}: {count} address ranges{f', as of {date}' if date else ''}."
-        return text, {"crawler": known.name, "addresses": count, "date": date}
+        text = f"{row.name}: {count} address ranges{f', as of {date}' if date else ''}."
+        return text, {"crawler": row.name, "addresses": count, "date": date}

@@ -7,7 +7,7 @@ from kit.http.errors import ValidationFailed
 from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import KEPT_SECONDS, public_jwk, rotate
 
-MOST_SECONDS = 30 * 86_400
+MAX_SECONDS = 30 * 86_400
 
 
 class Command(ServiceCommand):
@@ -29,8 +29,8 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, overlap_seconds: int, algorithm: str, **_: object) -> tuple[str, dict[str, object]]:
-        if not 0 <= overlap_seconds <= MOST_SECONDS:
-            raise ValidationFailed(f"Must be from 0 to {MOST_SECONDS:,}.", param="overlap-seconds")
+        if not 0 <= overlap_seconds <= MAX_SECONDS:
+            raise ValidationFailed(f"Must be from 0 to {MAX_SECONDS:,}.", param="overlap-seconds")
         key = rotate(timedelta(seconds=overlap_seconds), algorithm)
         signed = "Decisions" if algorithm == Algorithm.EDDSA else "Licence tokens"
         sentence = (

@@ -34,13 +34,13 @@ class Command(ServiceCommand):
         lines: list[str] = []
         failures: list[dict[str, object]] = []
         tested = number = 0
-        for one in policies.exclude(tests=[]).iterator(chunk_size=100):
-            results = services.run_policy_tests(one)
+        for tested_policy in policies.exclude(tests=[]).iterator(chunk_size=100):
+            results = services.run_policy_tests(tested_policy)
             failed = [result for result in results if not result.passed]
-            lines += [summary(one, results, failed), *(f"  {result.sentence}" for result in failed)]
+            lines += [summary(tested_policy, results, failed), *(f"  {result.sentence}" for result in failed)]
             failures += [
                 {
-                    "policyId": one.pk,
+                    "policyId": tested_policy.pk,
                     "index": result.index,
                     "name": result.name,
                     "expected": result.expected,

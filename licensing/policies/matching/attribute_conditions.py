@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kit.openapi.components import COMPONENT
 from kit.values.faults import Faults
-from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE
+from kit.values.metadata import KEY_PATTERN, KEY_RULE, match_key
 from licensing.policies.condition_values import (
     MAX_VALUES,
     Fields,
@@ -130,7 +130,7 @@ def parse_comparisons(value: object, path: str = "") -> Comparisons:
     faults = Faults()
     comparisons = {}
     for name, comparison in condition.items():
-        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
+        faults.expect(match_key(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
             comparisons[name] = Comparison(comparison, f"{path}.{name}")
     faults.raise_first()

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from kit.values.faults import Fault, Faults
-from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
+from kit.values.metadata import KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT, match_key
 from kit.values.numbers import INT64
 from licensing.policies.condition_values import Schema, expect, require_object
 
@@ -25,6 +25,9 @@ Json = dict[str, Any]  # JSON of attributes, or of the condition on them
 SCALARS: list[Schema] = [{"type": "string", "maxLength": MAX_TEXT}, {"type": "number"}, {"type": "boolean"}]
 KEYS: Schema = {"maxProperties": MAX_KEYS, "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}}
 AttributesJson = Annotated[Json, Meta(extra_json_schema={**KEYS, "additionalProperties": {"anyOf": SCALARS}})]
+match_plain_text = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
+match_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
+FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
 
 # --- The fact --------------------------------------------------------------------------------------------------------
 
@@ -53,30 +56,30 @@ def exact(value: float | Decimal) -> Decimal:
 
 
 def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
-    given = require_object(value, path, message)
-    expect(len(given) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
-    return given
+    attributes = require_object(value, path, message)
+    expect(len(attributes) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
+    return attributes
 
 
 def parse_attributes(value: object, path: str) -> Attributes:
     """Parse attributes. Raises Fault with every invalid key and value."""
     faults = Faults()
     parsed = {}
-    for name, one in parse_size(value, path).items():
-        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
+    for name, attribute in parse_size(value, path).items():
+        faults.expect(match_key(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
-            parsed[name] = parse_value(one, f"{path}.{name}")
+            parsed[name] = parse_value(attribute, f"{path}.{name}")
     faults.raise_first()
     return parsed
 
 
 def load_attributes(stored: Json) -> Attributes:
     """Load attributes from recorded JSON or a requester's metadata, which have the same limits."""
-    return {name: one if isinstance(one, str | bool) else exact(one) for name, one in stored.items()}
+    return {name: value if isinstance(value, str | bool) else exact(value) for name, value in stored.items()}
 
 
 def dump_attributes(attributes: Attributes) -> Json:
-    return {name: plain_number(one) if isinstance(one, Decimal) else one for name, one in attributes.items()}
+    return {name: plain_number(value) if isinstance(value, Decimal) else value for name, value in attributes.items()}
 
 
 def plain_number(value: Decimal) -> int | float:
@@ -88,15 +91,11 @@ def plain_number(value: Decimal) -> int | float:
 
 # --- As text in a form -----------------------------------------------------------------------------------------------
 
-PLAIN = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
-FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
-
 
 def text_of_scalar(value: object) -> str:
     """Format a value for a form. Text that could be read as another type is put in double quotes."""
     if isinstance(value, str):
-        is_plain = PLAIN(value) is not None and value.isprintable() and parse_scalar(value) == value
+        is_plain = match_plain_text(value) is not None and value.isprintable() and parse_scalar(value) == value
         return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
     return json.dumps(value)
 
@@ -108,7 +107,7 @@ def parse_scalar(text: str) -> object:
         return text == "true"
     if text.startswith('"'):
         return json.loads(text)
-    if match := NUMBER(text):
+    if match := match_number(text):
         if match[2] or match[3]:
             return float(text)
         return int(text)
@@ -139,7 +138,7 @@ def read_attributes(text: str) -> Json:
 def read_pair(text: str) -> tuple[str, object]:
     """Parse `country=DE`. Raises ValueError if it is malformed."""
     name, _, value = text.partition("=")
-    if IS_KEY(name.strip()) is None:
+    if match_key(name.strip()) is None:
         raise ValueError(text)
     return name.strip(), scalar_in_list(value)
 
@@ -152,7 +151,7 @@ def split_list(text: str) -> list[str]:
     parts = []
     begin = 0
     is_quoted = is_escaped = False
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if is_escaped:
             is_escaped = False
         elif is_quoted and character == "\\":
@@ -160,8 +159,8 @@ def split_list(text: str) -> list[str]:
         elif character == '"':
             is_quoted = not is_quoted
         elif character == "," and not is_quoted:
-            parts.append(text[begin:place])
-            begin = place + 1
+            parts.append(text[begin:index])
+            begin = index + 1
     if is_quoted:
         raise ValueError(text)
     last = text[begin:]

@@ -43,21 +43,25 @@ class ComparableRule:
 
     @classmethod
     def from_rule(cls, rule: Rule, now: datetime) -> "ComparableRule":
-        wanted = {condition.name: condition.wanted for condition in rule.conditions}
+        condition_values = {condition.name: condition.value for condition in rule.conditions}
         return cls(
             rule=rule,
-            among={name: frozenset(as_list(wanted[name])) for name in AMONG if name in wanted},
-            flags={name: wanted[name] for name in condition_names(Kind.FLAG) if name in wanted},
+            among={name: frozenset(as_list(condition_values[name])) for name in AMONG if name in condition_values},
+            flags={name: condition_values[name] for name in condition_names(Kind.FLAG) if name in condition_values},
             ranges={
-                name: address_ranges(one_or_more(wanted[name], "", network))
+                name: address_ranges(one_or_more(condition_values[name], "", network))
                 for name in condition_names(Kind.NETWORKS)
-                if name in wanted
+                if name in condition_values
             },
-            objects={name: wanted[name] for name in OBJECTS if name in wanted},
-            comparable={name: CONDITIONS[name].comparable(wanted[name]) for name in OBJECTS if name in wanted},
-            size=1 + sum(1 for value in wanted.values() for _ in leaves(value)),
-            before=moment(wanted["before"], "") if "before" in wanted else None,
-            after=moment(wanted["after"], "") if "after" in wanted else None,
+            objects={name: condition_values[name] for name in OBJECTS if name in condition_values},
+            comparable={
+                name: CONDITIONS[name].comparable(condition_values[name])
+                for name in OBJECTS
+                if name in condition_values
+            },
+            size=1 + sum(1 for value in condition_values.values() for _ in leaves(value)),
+            before=moment(condition_values["before"], "") if "before" in condition_values else None,
+            after=moment(condition_values["after"], "") if "after" in condition_values else None,
             now=now,
         )
 
@@ -98,21 +102,22 @@ class ComparableRule:
 
     def covers(self, other: "ComparableRule") -> bool:
         """Return whether, from `now` on, this rule matches whatever the other matches."""
-        for name, wanted in self.among.items():
+        for name, allowed_values in self.among.items():
             choices = CONDITIONS[name].choices
-            every = bool(choices) and wanted.issuperset(choices)
-            if not every and not (name in other.among and other.among[name] <= wanted):
+            every = bool(choices) and allowed_values.issuperset(choices)
+            if not every and not (name in other.among and other.among[name] <= allowed_values):
                 return False
-        if any(other.flags.get(name) is not wanted for name, wanted in self.flags.items()):
+        if any(other.flags.get(name) is not expected for name, expected in self.flags.items()):
             return False
-        for name, one in self.comparable.items():
-            if name not in other.comparable or not CONDITIONS[name].covers(one, other.comparable[name]):
+        for name, condition in self.comparable.items():
+            if name not in other.comparable or not CONDITIONS[name].covers(condition, other.comparable[name]):
                 return False
         if self.before is not None and (other.before is None or other.before > self.before):
             return False
         if self.after is not None and not self.begun and (other.after is None or other.after < self.after):
             return False
         return all(
-            name in other.ranges and all(lie_within(other.ranges[name][version], own[version]) for version in (4, 6))
-            for name, own in self.ranges.items()
+            name in other.ranges
+            and all(lie_within(other.ranges[name][version], networks[version]) for version in (4, 6))
+            for name, networks in self.ranges.items()
         )

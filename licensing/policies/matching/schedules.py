@@ -27,7 +27,7 @@ WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 CONDITION_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
-IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
+match_clock = re.compile(CLOCK_PATTERN).fullmatch
 WEEKS = 15  # days to search; hours skipped by a clock change recur within them
 ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
 # Moments this close to the calendar's ends have no local time in some zones.
@@ -123,10 +123,14 @@ def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
     for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
         fixed = timezone(schedule.zone.utcoffset(first.astimezone(schedule.zone)) or timedelta())
         today = datetime.combine(first.astimezone(fixed).date(), time(), fixed)
-        marks = (today + timedelta(days=number, minutes=minute)
-                 for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
+        marks = []
+        for number in range(3):
+            for minute in (schedule.start, schedule.end):
+                marks.append(today + timedelta(days=number, minutes=minute))
         moments |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
-    return tuple(sorted(one for one in moments if schedule.holds(one) is not schedule.holds(one - INSTANT)))
+    return tuple(
+        sorted(moment for moment in moments if schedule.holds(moment) is not schedule.holds(moment - INSTANT))
+    )
 
 
 def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
@@ -161,7 +165,7 @@ def parse_zone(value: object, path: str) -> ZoneInfo:
 
 def parse_clock(value: object, path: str) -> int:
     """Parse HH:MM to minutes since midnight."""
-    if not isinstance(value, str) or not IS_CLOCK(value):
+    if not isinstance(value, str) or not match_clock(value):
         hint = " Midnight is 00:00." if value == "24:00" else ""
         raise Fault(path, f"Must be a time from 00:00 to 23:59, as 09:00.{hint}")
     hour, minute = value.split(":")
@@ -184,11 +188,11 @@ def parse_schedule(value: object, path: str) -> Schedule:
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
     start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
-    given = fields.given
+    names = fields.given
     faults = fields.faults
     for name, other in (("from", "to"), ("to", "from")):
-        faults.expect(name in given or other not in given, f"{path}.{name}", f"Give both {other} and {name}, or none.")
-    faults.expect("days" in given or {"from", "to"} & given.keys() != set(), path, CONDITION_RULE)
+        faults.expect(name in names or other not in names, f"{path}.{name}", f"Give both {other} and {name}, or none.")
+    faults.expect("days" in names or {"from", "to"} & names.keys() != set(), path, CONDITION_RULE)
     faults.expect(start is None or start != end, f"{path}.to", "Must not be from: for whole days leave out both.")
     faults.raise_first()
     if zone is None:
@@ -203,14 +207,14 @@ class Hours(NamedTuple):
     minutes: int
 
 
-def comparable_schedule(wanted: object) -> Hours:
-    schedule = parse_schedule(wanted, "")
+def comparable_schedule(value: object) -> Hours:
+    schedule = parse_schedule(value, "")
     return Hours(schedule.zone, schedule.minutes())
 
 
-def covers_schedule(own: Hours, its: Hours) -> bool:
+def covers_schedule(hours: Hours, other: Hours) -> bool:
     """Return whether the first schedule holds whenever the second does. False for different time zones."""
-    return own.minutes == WHOLE_WEEK or (own.zone == its.zone and not its.minutes & ~own.minutes)
+    return hours.minutes == WHOLE_WEEK or (hours.zone == other.zone and not other.minutes & ~hours.minutes)
 
 
 CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}

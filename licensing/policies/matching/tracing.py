@@ -29,9 +29,9 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
         is_decisive = failing is None and not decided
         failed: dict[str, object] | None = None
         if failing is not None:
-            wanted = failing.wanted
+            value = failing.value
             saw = failing.saw(facts)
-            failed = {"condition": failing.name, "wanted": shorten_values(wanted), "saw": shorten_values(saw)}
+            failed = {"condition": failing.name, "wanted": shorten_values(value), "saw": shorten_values(saw)}
         elif is_decisive and rule.action == "allow" and not rule.permits(facts):
             granted = shorten_values(list(rule.permissions))
             failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}

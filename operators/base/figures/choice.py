@@ -26,12 +26,19 @@ from kit.values.calendar import Months, first_of_month
 from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
-IS_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
-IS_QUARTER = re.compile(r"(\d{4})-Q([1-4])").fullmatch
-IS_YEAR = re.compile(r"\d{4}").fullmatch
+match_month = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
+match_quarter = re.compile(r"(\d{4})-Q([1-4])").fullmatch
+match_year = re.compile(r"\d{4}").fullmatch
 YEARS = range(2000, 2999)
 THIS_MONTH, LAST_MONTH = "month", "last-month"
 OFFERED_MONTHS, OFFERED_QUARTERS, OFFERED_YEARS = 24, 8, 5
+# Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
+MAX_ACCOUNTS = 200
+DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
+match_code = re.compile("[A-Z]{3}").fullmatch
+LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
+GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
+GROUPS_OF_MONTHS = {1: "day", 3: "day", 12: "month"}  # by the length of a calendar period
 
 
 class CalendarPeriod(Struct, frozen=True):
@@ -55,11 +62,11 @@ def parse_period(text: str, months: Months, now: datetime) -> CalendarPeriod | N
         return CalendarPeriod(first_of_month(months.month_of(now), 0 if text == THIS_MONTH else -1), 1)
     if not text[:4].isascii() or not text[:4].isdigit() or int(text[:4]) not in YEARS:
         return None
-    if (month := IS_MONTH(text)) is not None:
+    if (month := match_month(text)) is not None:
         return CalendarPeriod(date(int(month[1]), int(month[2]), 1), 1)
-    if (quarter := IS_QUARTER(text)) is not None:
+    if (quarter := match_quarter(text)) is not None:
         return CalendarPeriod(date(int(quarter[1]), int(quarter[2]) * 3 - 2, 1), 3)
-    return CalendarPeriod(date(int(text), 1, 1), 12) if IS_YEAR(text) is not None else None
+    return CalendarPeriod(date(int(text), 1, 1), 12) if match_year(text) is not None else None
 
 
 def offered_periods(months: Months, now: datetime) -> list[tuple[str, str]]:
@@ -84,13 +91,6 @@ def common_months(accounts: Sequence[Account]) -> Months:
     if len(months) == 1:
         return months.pop()
     return Months()
-
-
-# Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
-MOST_ACCOUNTS = 200
-DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
-IS_CODE = re.compile("[A-Z]{3}").fullmatch
-LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
 
 
 class ShownPeriod(NamedTuple):
@@ -160,11 +160,11 @@ def read_choice(request: HttpRequest) -> Choice:
     Unknown values are reported in `problems` and replaced by defaults; an unknown account by none.
     """
     query = request.GET
-    offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
+    offered, there_are_more = offered_accounts(request, MAX_ACCOUNTS)
     choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
     if account_id := query.get("account", chosen_id(request) or ""):
-        known = next((one for one in offered if one.pk == account_id), None)
-        choice.account = known or request_scope(request).account(account_id)
+        chosen = next((account for account in offered if account.pk == account_id), None)
+        choice.account = chosen or request_scope(request).account(account_id)
         if choice.account is not None:
             choice.accounts = [choice.account]
         elif "account" in query:
@@ -181,14 +181,10 @@ def read_choice(request: HttpRequest) -> Choice:
         )
     currency = query.get("currency", DEFAULT_CURRENCY)
     try:
-        choice.currency = check_currency(currency if IS_CODE(currency) else "")
+        choice.currency = check_currency(currency if match_code(currency) else "")
     except InvalidRequest as error:
         choice.problems.append(error.message)
     return choice
-
-
-GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
-GROUPS_OF_MONTHS = {1: "day", 3: "day", 12: "month"}  # by the length of a calendar period
 
 
 class BarRow(Struct, frozen=True):

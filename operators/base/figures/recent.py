@@ -32,7 +32,8 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import may_try
 from operators.base.times import TO_SECOND, shown_time
 
-MOST_LICENSES = 10
+MAX_LICENSES = 10
+LATEST = 5
 
 
 class LicenseRow(Struct, frozen=True):
@@ -82,12 +83,12 @@ class RecentFigures(ScopedAdmin[ModelT]):
         account_id = account.pk
         key: Key = obj.pk
         of_it = {f"{self.one}__id__exact": str(key)}
-        shown: dict[str, object] = {}
+        context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
             usage = usage_of_one(self.one, account_id, key, window)
             window = usage.window
             listed = {**of_it, **window_filter("created", window)}
-            shown |= {
+            context |= {
                 "usage": usage,
                 "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
                 "reasons": reasons(usage, listed),
@@ -95,20 +96,20 @@ class RecentFigures(ScopedAdmin[ModelT]):
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
             earned = sums_of_one(self.one, account_id, key, window)
-            shown["revenue"] = [
+            context["revenue"] = [
                 (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
-            licenses = list(self.shown_licenses(obj)[: MOST_LICENSES + 1])
-            shown |= {
-                "licenses": [license_row(held, now) for held in licenses[:MOST_LICENSES]],
-                "more_licenses": len(licenses) > MOST_LICENSES,
+            licenses = list(self.shown_licenses(obj)[: MAX_LICENSES + 1])
+            context |= {
+                "licenses": [license_row(license_, now) for license_ in licenses[:MAX_LICENSES]],
+                "more_licenses": len(licenses) > MAX_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
                 "shows_holder": self.one != "requester",
                 "all_licenses": list_url(License, **of_it) if self.one == "requester" else "",
             }
-        return {"of_one": {**shown, **days_in_words(window)}}
+        return {"of_one": {**context, **days_in_words(window)}}
 
     def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
         """Link to the ledger entries of a requester; the ledger has no filter by item."""
@@ -122,7 +123,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
 
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.found(request, object_id)
+        obj = self.require_object(request, object_id)
         return filled_in("admin:licensing_license_add", obj, self.license_fields(obj))
 
     def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -130,7 +131,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
 
     @action(description="Check access", icon="fact_check", permissions=["trying"], url_path="check-access")
     def check_access(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.found(request, object_id)
+        obj = self.require_object(request, object_id)
         return filled_in("admin:check_access", obj, self.check_fields(obj))
 
 
@@ -157,21 +158,18 @@ def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
     ]
 
 
-def license_row(held: License, now: datetime) -> LicenseRow:
+def license_row(license_: License, now: datetime) -> LicenseRow:
     return LicenseRow(
-        link=change_url(held),
-        license_type=held.license_type,
-        holder=str(held.requester),
-        holder_link=change_url(held.requester),
-        state=held.state(now),
-        covers=scope(held),
-        term=term(held),
-        price=money(held.price_amount, held.price_currency),
-        per_access=money(held.access_amount, held.access_currency),
+        link=change_url(license_),
+        license_type=license_.license_type,
+        holder=str(license_.requester),
+        holder_link=change_url(license_.requester),
+        state=license_.state(now),
+        covers=scope(license_),
+        term=term(license_),
+        price=money(license_.price_amount, license_.price_currency),
+        per_access=money(license_.access_amount, license_.access_currency),
     )
-
-
-LATEST = 5
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:

@@ -12,21 +12,25 @@ from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.times import shown_time
 
-MOST_LOOKED_AT = 10_000  # licences of an account to search, because their scopes have no index
+MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
 
-def term(held: License) -> SafeString:
+def term(license_: License) -> SafeString:
     """Return HTML such as "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
-    if held.expires_at is None:
-        return format_html("from {} without end", shown_time(held.starts_at))
-    return format_html("from {} to {}", shown_time(held.starts_at), shown_time(held.expires_at))
+    if license_.expires_at is None:
+        return format_html("from {} without end", shown_time(license_.starts_at))
+    return format_html("from {} to {}", shown_time(license_.starts_at), shown_time(license_.expires_at))
 
 
-def scope(held: License) -> str:
+def scope(license_: License) -> str:
     """Return text such as "3 items, 1 tag"."""
-    scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
+    scopes = {"item": license_.content_ids, "tag": license_.tags, "policy": license_.policy_ids}
     plural = {"item": "items", "tag": "tags", "policy": "policies"}
-    parts = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
+    parts = [
+        f"{len(entries):,} {what if len(entries) == 1 else plural[what]}"
+        for what, entries in scopes.items()
+        if entries
+    ]
     return ", ".join(parts) or "everything"
 
 
@@ -34,10 +38,10 @@ def money(amount: Decimal | None, currency: str | None) -> str:
     return "–" if amount is None or currency is None else in_full(amount, currency)
 
 
-def fee(held: License) -> str:
+def fee(license_: License) -> str:
     """Return text such as "50.00 EUR every month"."""
-    amount = money(held.fee_amount, held.fee_currency)
-    return "–" if held.fee_amount is None else f"{amount} every {held.fee_every}"
+    amount = money(license_.fee_amount, license_.fee_currency)
+    return "–" if license_.fee_amount is None else f"{amount} every {license_.fee_every}"
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
@@ -54,13 +58,15 @@ def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
 
 
 def covering_licenses(item: Content) -> QuerySet[License]:
-    """Return the active licences that cover an item, by expiry, among the newest MOST_LOOKED_AT."""
-    newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MOST_LOOKED_AT]
-    named = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)
+    """Return the active licences that cover an item, by expiry, among the newest MAX_SEARCHED."""
+    newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MAX_SEARCHED]
+    covers_item = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)
     for tag in item.tags:
-        named |= Q(tags__has=tag)
+        covers_item |= Q(tags__has=tag)
     if item.policy_id:
-        named |= Q(policy_ids__has=item.policy_id)
+        covers_item |= Q(policy_ids__has=item.policy_id)
     active = Q(status=LicenseStatus.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
-    licenses = License.objects.filter(pk__in=newest.values("pk")).filter(active, named).select_related("requester")
+    licenses = (
+        License.objects.filter(pk__in=newest.values("pk")).filter(active, covers_item).select_related("requester")
+    )
     return licenses.order_by(F("expires_at").asc(nulls_last=True), "-pk")

@@ -96,8 +96,8 @@ class AskingAdmin(ServiceAdmin[ModelT]):
 
 def carried_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the form's fields, for another page to submit again."""
-    own = {EDIT, CONFIRMED, "csrfmiddlewaretoken", *SAVING}
-    return [(name, value) for name, values in request.POST.lists() if name not in own for value in values]
+    own_names = {EDIT, CONFIRMED, "csrfmiddlewaretoken", *SAVING}
+    return [(name, value) for name, values in request.POST.lists() if name not in own_names for value in values]
 
 
 def pressed_button(request: HttpRequest) -> str:
