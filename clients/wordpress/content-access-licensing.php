@@ -9,7 +9,7 @@
  * Set these constants in wp-config.php (docs/guides/wordpress.md):
  *
  *   CONTENT_LICENSING_URL         address of the service
- *   CONTENT_LICENSING_KEY         a key with access:check and allowedHosts
+ *   CONTENT_LICENSING_KEY         a key with access:check, and with the host of this site in its allowedHosts
  *   CONTENT_LICENSING_OPEN_PATHS  once the site enforces: regular expression of the paths that everybody may read, '' for
  *                                 none. Only they stay open while the service is down; without it, every page does
  *
@@ -31,8 +31,10 @@ const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
-const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged'; // transients
-const REFUSES_NOBODY = 'content_licensing_refuses_nobody', ROBOTS = 'content_licensing_robots_txt'; // options
+const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
+const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0' by the last answer, absent before the first one
+const REFUSED_HOST = 'content_licensing_refused_host'; // option: the host that the key is not for
+const ROBOTS = 'content_licensing_robots_txt'; // option
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
@@ -40,7 +42,7 @@ const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
     . '<h1>%1$s</h1><p>%2$s</p></body></html>';
-const LOG_SECONDS = 60; // in which the same outage is logged once
+const LOG_SECONDS = 60; // in which the same reason is logged once
 
 /** The status and headers of a refusal, its body, and what the site learns about a visitor who is allowed. */
 final class Verdict
@@ -257,17 +259,22 @@ function decide(string $url, string $method): Verdict
     $is_allowed = $status >= 200 && $status < 300;
     $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
     if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
-        error_log("The licensing service did not decide about $url: $status $reply");
+        log_once("undecided $status", "The licensing service did not decide about $url: $status $reply");
         return observes() ? new Verdict(null, not_for_everybody('private')) : undecided();
     }
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
-    if (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files that are public on every site say nothing
-        remember_mode($refuses_nobody);
+    if (wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed') {
+        $host = (string) wp_parse_url($url, PHP_URL_HOST);
+        remember(REFUSED_HOST, $host);
+        log_once('host_not_allowed', 'Everybody is refused: ' . wrong_host($host));
+    } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
+        remember(REFUSED_HOST, '');
+        remember(REFUSES_NOBODY, $refuses_nobody ? '1' : '0');
     }
     if (!names_page($url) && !$refuses_nobody) {
         return refusal(403, 'This page has no address of its own, so access to it cannot be allowed.');
     }
-    $shown = picked($answer, SHOWN);
+    $shown = names_page($url) ? picked($answer, SHOWN) : []; // the terms are those of the front page
     if ($is_allowed) {
         $shown += new_cookie($answer);
         $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
@@ -305,15 +312,23 @@ function log_outage($answer): void
     $body = is_wp_error($answer) ? '' : wp_remote_retrieve_body($answer);
     $code = json_decode($body, true)['error']['code'] ?? null;
     if (is_string($code)) { // such as a wrong key
-        $line = "The licensing service cannot be used: $code";
+        log_once($code, "The licensing service cannot be used: $code");
     } elseif (is_wp_error($answer)) {
-        $line = 'The licensing service cannot be reached: ' . $answer->get_error_message();
+        $message = $answer->get_error_message();
+        $reason = preg_replace('/\d+/', '', $message); // without the milliseconds
+        log_once($reason, "The licensing service cannot be reached: $message");
     } else {
         $status = wp_remote_retrieve_response_code($answer);
-        $line = "The licensing service cannot be reached: it answered $status " . substr($body, 0, 300);
+        log_once("$status", "The licensing service cannot be reached: it answered $status " . substr($body, 0, 300));
     }
-    if (get_transient(LOGGED) !== $line) {
-        set_transient(LOGGED, $line, LOG_SECONDS);
+}
+
+/** Log the line unless its reason was logged in the last LOG_SECONDS. */
+function log_once(string $reason, string $line): void
+{
+    $key = LOGGED . md5($reason);
+    if (!get_transient($key)) {
+        set_transient($key, 1, LOG_SECONDS);
         error_log($line);
     }
 }
@@ -382,12 +397,17 @@ function observes(): bool
     return !defined('CONTENT_LICENSING_OPEN_PATHS') || get_option(REFUSES_NOBODY);
 }
 
-/** Remember whether the site refused nobody when the service last answered. */
-function remember_mode(bool $refuses_nobody): void
+/** Remember what the service last answered. */
+function remember(string $option, string $value): void
 {
-    if ((bool) get_option(REFUSES_NOBODY) !== $refuses_nobody) {
-        update_option(REFUSES_NOBODY, (int) $refuses_nobody);
+    if ((string) get_option($option, '') !== $value) {
+        update_option($option, $value);
     }
+}
+
+function wrong_host(string $host): string
+{
+    return "CONTENT_LICENSING_KEY is not for $host. Use a key that has $host in its allowedHosts.";
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
@@ -418,6 +438,14 @@ function show_problems(): void
 function problems(): array
 {
     $problems = [];
+    $refused_host = (string) get_option(REFUSED_HOST, '');
+    if ($refused_host !== '') {
+        $problems[] = 'everybody but editors is refused: ' . wrong_host($refused_host);
+    }
+    if (!defined('CONTENT_LICENSING_OPEN_PATHS') && get_option(REFUSES_NOBODY) === '0') {
+        $problems[] = 'the site enforces, but while the service is down, every page is open to everybody: define '
+            . 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php.';
+    }
     $types = get_post_types(['_builtin' => false, 'publicly_queryable' => true, 'rewrite' => false]);
     if (!get_option('permalink_structure')) {
         $problems[] = 'the plugin needs pretty permalinks (Settings › Permalinks). Without them, a site that enforces '

@@ -182,7 +182,9 @@ def test_a_page_whose_permalink_has_no_path_is_closed_and_the_admin_says_why(
     client.update_site(site, {"mode": "observe"})
     try:
         for path in pages:
-            assert (path, visit.get(path).status_code) == (path, 200)
+            reply = visit.get(path)
+            # The service recorded the front page, so its terms are not this page's.
+            assert (path, reply.status_code, 'rel="license"' in reply.headers["Link"]) == (path, 200, False)
     finally:
         client.update_site(site, {"mode": "enforce"})
     log_in(visit)
@@ -350,6 +352,42 @@ def test_a_wrong_key_is_an_outage_whose_reason_is_logged(
         log = stranger.log.read_text()
         assert log.count("cannot be used: invalid_api_key") == 1
         assert ("cannot be reached" in log, "svc_sk_x" in log) == (False, False)
+
+
+def test_a_key_for_another_host_refuses_everybody_and_the_admin_says_why(
+    visit: httpx.Client, blog: WordPress, client: Client
+):
+    fields: Any = {"type": "secret", "permissions": ["access:check"], "allowedHosts": ["other.example"]}
+    key = client.create_api_key({"name": "Elsewhere", **fields})["key"]
+    with blog.client() as reader, blog.configured(CONTENT_LICENSING_KEY=key):
+        for _ in range(2):
+            assert reader.get("/free/free-post/", headers=BROWSER).status_code == 403
+        log_in(visit)
+        assert f"CONTENT_LICENSING_KEY is not for {HOST}" in visit.get("/wp-admin/edit.php").text
+    assert blog.log.read_text().count(f"CONTENT_LICENSING_KEY is not for {HOST}") == 1
+    with blog.client() as reader:
+        assert reader.get("/free/free-post/").status_code == 200
+    assert "CONTENT_LICENSING_KEY is not for" not in visit.get("/wp-admin/edit.php").text
+
+
+def test_the_admin_says_that_a_site_which_enforces_needs_its_open_paths(
+    visit: httpx.Client, blog: WordPress, client: Client, site: str
+):
+    problem = "every page is open to everybody: define CONTENT_LICENSING_OPEN_PATHS"
+    with blog.client() as reader, blog.configured(CONTENT_LICENSING_OPEN_PATHS=None):
+        log_in(visit)
+        for mode, is_shown in (("observe", False), ("enforce", True)):
+            client.update_site(site, {"mode": mode})
+            reader.get("/free/free-post/")
+            assert (mode, problem in visit.get("/wp-admin/edit.php").text) == (mode, is_shown)
+    assert problem not in visit.get("/wp-admin/edit.php").text
+
+
+def test_each_reason_of_an_outage_is_logged_once_a_minute(visit: httpx.Client, blog: WordPress):
+    for failure in ("No answer after 2001 ms", "No route", "No answer after 2002 ms", "No route"):
+        visit.get("/free/free-post/", params={"failure": failure})
+    log = blog.log.read_text()
+    assert [log.count(f"cannot be reached: {reason}") for reason in ("No answer", "No route")] == [1, 1]
 
 
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):

@@ -1,6 +1,7 @@
 import inspect
 import json
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from kit.openapi.error_examples import ADVICE, error_codes
 from tests.clients.generate import ROOT
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import filled, ran
+from tests.documentation.tables import tables_of
+from tests.edge.published import may_fetch
 from tests.openapi.node import TOOLS, needs_node
 from tests.served import Service
 
@@ -59,7 +62,7 @@ def test_the_quickstart_in_curl(service: Service, tmp_path: Path):
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
-def test_the_sites_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
+def test_the_sites_of_the_guide_to_wordpress(service: Service, client: Client, tmp_path: Path):
     shorthands = filled(block("docs/start/quickstart.md", "URL="), service)
     steps = [block(f"{GUIDES}/wordpress.md", first) for first in ("api", "FREE=")]
     script = "\n".join([shorthands, "echo BEGIN", *steps])
@@ -68,7 +71,31 @@ def test_the_sites_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
     )
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["blog.example"])
     assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "allow", 1)
-    assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 3)
+    assert (magazine["mode"], magazine["unknown"], len(magazine["rules"])) == ("observe", "deny", 5)
+    site_key = {"Host": "magazine.example", "X-Licensing-Key": service.key}
+    robots = httpx.get(f"{service.url}/robots.txt", headers=site_key, trust_env=False).text
+    for path in ("/", "/about/", "/premium/a/", "/wp-content/uploads/x.jpg", "/wp-includes/css/x.css"):
+        assert may_fetch(robots, "Googlebot", path), path
+    for path in ("/feed/", "/page/2/", "/category/a/"):
+        assert not may_fetch(robots, "Googlebot", path), path
+
+    free, sold = (magazine["rules"][place]["policyId"] for place in (0, -1))
+    _, *rows = tables_of(f"{GUIDES}/wordpress.md", "to open")[0]
+    added = [pattern for _, cell, _ in rows for pattern in re.findall("`(/[^`]+)`", cell)]
+    assert "/category/*/feed/" in added
+    rules: Any = [{"pattern": pattern, "policyId": sold if pattern.endswith("/feed/") else free} for pattern in added]
+    client.update_site(magazine["id"], {"mode": "enforce", "rules": [*magazine["rules"], *rules]})
+    robots = httpx.get(f"{service.url}/robots.txt", headers=site_key, trust_env=False).text
+    for path in ("/page/2/", "/category/a/", "/category/a/page/2/", "/tag/a/", "/author/ada/", "/search/", "/?s=a"):
+        assert may_fetch(robots, "Googlebot", path), path
+    for path, status in (("/category/a/", 200), ("/search/", 200), ("/tag/a/feed/", 402), ("/feed/", 403)):
+        question = {
+            "X-Licensing-Key": service.key, "X-Licensing-Url": f"https://magazine.example{path}",
+            "X-Licensing-Method": "GET", "X-Licensing-Address": "203.0.113.9", "X-Licensing-Requester": "",
+            "User-Agent": "Firefox",
+        }  # fmt: skip
+        reply = httpx.get(f"{service.url}/v1/access/middleware", headers=question, trust_env=False)
+        assert (path, reply.status_code) == (path, status)
 
 
 def test_the_quickstart_in_python(service: Service, tmp_path: Path):

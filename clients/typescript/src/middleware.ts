@@ -3,6 +3,7 @@ import { checkedKey, urlBelow } from "./protocol.js";
 const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
 const PAUSE = 10_000; // milliseconds without questions after a timeout, so that a stalled service blocks no workers
+const LOG_PAUSE = 60_000; // milliseconds in which the same reason is logged once
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
 const SHOWN = [
@@ -19,6 +20,11 @@ const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
 const DOUBTFUL = /[%;\\]|\/\/|\/\./; // paths that a site may read in another way than `failOpen`
 const ASSET =
   /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
+// The service's free paths: crawlers read the terms there, and certificates are renewed. Nobody licenses these files.
+const FREE = new RegExp(
+  "^/(ads\\.txt|app-ads\\.txt|crawlers\\.json|favicon\\.ico|license\\.xml|manifest\\.json|robots\\.txt|security\\.txt" +
+    "|(wp-)?sitemap[\\w.-]*\\.xml|[\\w-][\\w.-]*-sitemap\\.xml|(\\.well-known|sitemaps)(/[\\w-][\\w.-]*)+)$",
+);
 const refusalPage = (text: string) =>
   `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${text}</title>` +
   '<body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">' +
@@ -33,8 +39,8 @@ export interface GateOptions<R = Request> {
   url: string;
   key: string;
   /**
-   * Pages that stay open while the service cannot be reached: all, none, or by the path. All stay open of a site that
-   * refused nobody when the service last answered.
+   * Pages that stay open while the service cannot be reached: all, none, or by the path. Free paths such as
+   * `/robots.txt` stay open in any case, and all pages of a site that refused nobody when the service last answered.
    */
   failOpen: boolean | ((path: string) => boolean);
   /**
@@ -109,10 +115,16 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     return openHosts.add(host);
   };
   const unreachable = (visit: Visit, page: Page): Verdict => {
-    const isOpen = openHosts.has(page.host) || isChosen(failOpen, page);
+    const isOpen = openHosts.has(page.host) || isFree(page.path) || isChosen(failOpen, page);
     if (!isOpen) return undecided(visit);
     // Nobody has decided whether the page is for everybody: no shared cache may keep it.
     return { ...admitted(visit), replyHeaders: new Headers({ "cache-control": "private" }) };
+  };
+  const silentUntil = new Map<string, number>(); // by the reason that was logged
+  const logOnce = (reason: string, message: string) => {
+    if (Date.now() < (silentUntil.get(reason) ?? 0)) return;
+    silentUntil.set(reason, Date.now() + LOG_PAUSE);
+    log(message);
   };
   let pausedUntil = 0;
 
@@ -129,18 +141,24 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       answer = await send(init, { signal: AbortSignal.timeout(TIMEOUT) });
       body = await answer.arrayBuffer();
     } catch (error) {
-      log(`The licensing service cannot be reached: ${String(error)}`);
+      logOnce("unreachable", `The licensing service cannot be reached: ${String(error)}`);
       if (error instanceof Error && error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
       return unreachable(visit, page);
     }
-    const said = () => `${answer.status} ${new TextDecoder().decode(body).slice(0, 300)}`;
+    const bodyText = () => new TextDecoder().decode(body);
+    const said = () => `${answer.status} ${bodyText().slice(0, 300)}`;
     if (answer.status >= 500) {
-      log(`The licensing service cannot be reached: ${said()}`);
+      if (isRefusal(bodyText())) logOnce("refused", `The licensing service refused the site's request: ${said()}`);
+      else logOnce("unreachable", `The licensing service cannot be reached: ${said()}`);
       return unreachable(visit, page);
     }
     if (!isDecision(answer)) {
-      log(`The licensing service did not decide about ${page.url}: ${said()}`);
+      logOnce("undecided", `The licensing service did not decide about ${page.url}: ${said()}`);
       return undecided(visit);
+    }
+    if (answer.headers.get("x-access-reason") === "host_not_allowed") {
+      const advice = "Add the host to the key's allowedHosts.";
+      logOnce("host", `The key is not for ${page.host}, so its visitors get 403. ${advice}`);
     }
     // Answers about public files are no decisions.
     if (answer.headers.has("x-access-requester")) remember(page.host, answer.headers.has(MODE));
@@ -189,9 +207,22 @@ function isDecision(answer: Response): boolean {
   return (answer.ok || isRefusal) && answer.headers.get("x-access-decision") === (answer.ok ? "allow" : "deny");
 }
 
+/** Whether the service is up and refused the middleware's own request, such as for a wrong key. */
+function isRefusal(body: string): boolean {
+  try {
+    const type: unknown = JSON.parse(body)?.error?.type;
+    return typeof type === "string" && type !== "api_error";
+  } catch {
+    return false;
+  }
+}
+
 function isChosen(choice: boolean | ((path: string) => boolean), page: Page): boolean {
   return typeof choice === "function" ? !DOUBTFUL.test(page.path) && choice(page.path) : choice;
 }
+
+/** Whether the path is a plain spelling of one of the files that are open to everybody. */
+export const isFree = (path: string) => FREE.test(path);
 
 const isAsset = (path: string) => ASSET.test(path);
 

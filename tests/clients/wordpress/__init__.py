@@ -82,11 +82,11 @@ class WordPress:
     config: Path
 
     @contextmanager
-    def configured(self, **constants: str) -> Iterator[None]:
-        """Define constants of wp-config.php differently."""
+    def configured(self, **constants: str | None) -> Iterator[None]:
+        """Define constants of wp-config.php differently; None leaves one out."""
         before = changed = self.config.read_text()
         for name, value in constants.items():
-            line = f"define('{name}', '{value}');"
+            line = "" if value is None else f"define('{name}', '{value}');"
             changed, count = re.subn(rf"define\('{name}', .*\);", lambda _, line=line: line, changed)
             assert count == 1, name
         self.config.write_text(changed)

@@ -1,5 +1,5 @@
 <?php
-/** Let the plugin's clock be ?later seconds ahead. */
+/** Let the plugin's clock be ?later seconds ahead, and its requests fail with the message ?failure. */
 
 namespace ContentAccessLicensing;
 
@@ -7,3 +7,7 @@ function time(): int
 {
     return \time() + (int) ($_GET['later'] ?? 0);
 }
+
+add_filter('pre_http_request', function ($answer) {
+    return isset($_GET['failure']) ? new \WP_Error('http_request_failed', $_GET['failure']) : $answer;
+});

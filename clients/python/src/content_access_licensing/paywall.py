@@ -14,6 +14,7 @@ from content_access_licensing.protocol import checked_key
 
 PATH = "/v1/access/middleware"
 TIMEOUT = 2.0  # seconds to wait for the whole reply
+LOG_SECONDS = 60.0  # in which the same reason is logged once
 PAUSE = 10.0  # seconds without questions after a timeout, so that a stalled service does not use up the site's workers
 SENT = (
     *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
@@ -43,6 +44,12 @@ MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and o
 DOUBTFUL = re.compile(r"[%;\\]|//|/\.|^[^/]")  # paths that the site may read differently from `fail_open`
 ASSET = re.compile(
     r"/(assets|static)(/[\w-]+)*/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)",
+    re.ASCII,
+)
+# The service's free paths: crawlers read the terms there, and certificates are renewed. Nobody licenses these files.
+FREE = re.compile(
+    r"/(ads\.txt|app-ads\.txt|crawlers\.json|favicon\.ico|license\.xml|manifest\.json|robots\.txt|security\.txt"
+    r"|(wp-)?sitemap[\w.-]*\.xml|[\w-][\w.-]*-sitemap\.xml|(\.well-known|sitemaps)(/[\w-][\w.-]*)+)",
     re.ASCII,
 )
 UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
@@ -101,8 +108,8 @@ class Paywall:
     `fail_open` decides while the service is unreachable: True, False, or a function of the path. `skip_assets` names
     the paths that are served without a check: True for those of ASSET, or a function of the path.
 
-    After a timeout, the service counts as unreachable for PAUSE seconds. Pages of a host whose site refused nobody, by
-    the newest reply about it, stay open in any case.
+    Free paths stay open. After a timeout, the service counts as unreachable for PAUSE seconds. Pages of a host whose
+    site refused nobody, by the newest reply about it, stay open in any case.
     """
 
     def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
@@ -110,6 +117,7 @@ class Paywall:
         self.skip_assets = is_asset if skip_assets is True else skip_assets
         self.paused_until = 0.0  # by monotonic()
         self.open_hosts: set[str] = set()
+        self.silent_until: dict[str, float] = {}  # by the reason that was logged, by monotonic()
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:
         """Return the headers to send, or a verdict if the service need not or cannot be asked."""
@@ -133,13 +141,20 @@ class Paywall:
 
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if is_unreachable(answer):
-            log.warning("The licensing service cannot be reached: %s", in_words(answer))
+            if is_refusal(answer):
+                self.log_once("refused", f"The licensing service refused the site's request: {in_words(answer)}")
+            else:
+                self.log_once("unreachable", f"The licensing service cannot be reached: {in_words(answer)}")
             if isinstance(answer, httpx.TimeoutException):
                 self.paused_until = monotonic() + PAUSE
             return self.unreachable(visit)
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
-            log.error("The licensing service did not decide about %s: %s", visit.url, in_words(answer))
+            text = f"The licensing service did not decide about {visit.url}: {in_words(answer)}"
+            self.log_once("undecided", text, logging.ERROR)
             return undecided(visit)
+        if answer.headers.get("x-access-reason") == "host_not_allowed":
+            text = f"The key is not for {visit.host}, so its visitors get 403. Add the host to the key's allowedHosts."
+            self.log_once("host", text)
         if "x-access-requester" in answer.headers:  # answers about public files are no decisions
             self.remember(visit.host, refuses_nobody=MODE in answer.headers)
         shown = chosen(answer.headers, SHOWN)
@@ -154,8 +169,15 @@ class Paywall:
 
     def unreachable(self, visit: Visit) -> Verdict:
         """Return the verdict without the service. No shared cache may keep a page that nobody has decided about."""
-        is_open = visit.host in self.open_hosts or is_chosen(self.fail_open, visit.path)
+        is_open = visit.host in self.open_hosts or is_free(visit.path) or is_chosen(self.fail_open, visit.path)
         return Verdict(None, [("cache-control", "private")]) if is_open else undecided(visit)
+
+    def log_once(self, reason: str, text: str, level: int = logging.WARNING) -> None:
+        """Log the text unless its reason was logged in the last LOG_SECONDS."""
+        now = monotonic()
+        if now >= self.silent_until.get(reason, now):
+            self.silent_until[reason] = now + LOG_SECONDS
+            log.log(level, "%s", text)
 
     def remember(self, host: str, *, refuses_nobody: bool) -> None:
         if not refuses_nobody:
@@ -171,6 +193,12 @@ def is_chosen(choice: PathChoice, raw: str | bytes) -> bool:
         return choice
     path = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
     return not DOUBTFUL.search(path) and choice(path)
+
+
+def is_free(raw: str | bytes) -> bool:
+    """Whether the path is a plain spelling of one of the files that are open to everybody."""
+    path = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+    return FREE.fullmatch(path) is not None
 
 
 def is_asset(path: str) -> bool:
@@ -195,6 +223,16 @@ def is_unreachable(answer: httpx.Response | httpx.RequestError) -> bool:
     return isinstance(answer, httpx.TransportError) and not isinstance(
         answer, httpx.LocalProtocolError | httpx.UnsupportedProtocol
     )
+
+
+def is_refusal(answer: httpx.Response | httpx.RequestError) -> bool:
+    """Whether the service is up and refused the middleware's own request, such as for a wrong key."""
+    if isinstance(answer, httpx.RequestError):
+        return False
+    try:
+        return str(answer.json()["error"]["type"]) != "api_error"
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def in_words(answer: httpx.Response | httpx.RequestError) -> str:
