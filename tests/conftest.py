@@ -15,6 +15,7 @@ from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
@@ -136,8 +137,9 @@ def _files_are_looked_for_once() -> None:
 
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
-    """Reset rate limits before each test, in Redis too."""
+    """Reset rate limits before each test, in Redis too, and forget the grants of its keys."""
     limiter.forget_all()
+    known_grants.clear()
     forget_signer()
 
 
