@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from statistics import median, quantiles
+from types import MappingProxyType
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -41,6 +42,18 @@ end
 def post_script(path: Path, headers: Mapping[str, str], body: str) -> Path:
     """Write a wrk script that repeats one body; wrk builds the request once."""
     return script(path, ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"], headers)
+
+
+def get_script(path: Path, headers: Mapping[str, str] = MappingProxyType({})) -> Path:
+    return script(path, ['wrk.method = "GET"'], headers)
+
+
+def retry_script(path: Path, headers: Mapping[str, str], body: str, header: str) -> Path:
+    """Write a wrk script that repeats one body with a unique value of a header, across all runs."""
+    lines = ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"]
+    lines += ['local run, count = os.time() .. "-" .. tostring({}):sub(10) .. "-", 0']
+    lines += ["function request()", "  count = count + 1", f'  wrk.headers["{header}"] = run .. count']
+    return script(path, [*lines, "  return wrk.format()", "end"], headers)
 
 
 def script(path: Path, lines: list[str], headers: Mapping[str, str]) -> Path:

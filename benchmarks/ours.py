@@ -17,7 +17,7 @@ import httpx
 import psycopg
 
 from benchmarks.harness import START_SECONDS, ServerProcess, Services, expect
-from benchmarks.load import Side
+from benchmarks.load import Side, post_script
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests.services import free_port
@@ -205,3 +205,14 @@ class Ours:
 
     def expect_all_stored(self) -> None:
         self.installation.expect_all_stored(self.side, self.rows_before, self.body, self.items)
+
+
+def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
+    """Verify a decision and return the installation as a side; `totals`: whether it stores totals."""
+    made.expect_decisions(items[0], LICENSED, UNLICENSED)
+    body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
+    script = post_script(made.directory / "load.lua", made.headers, body)
+    url = f"{made.url}/v1/access/check"
+    storage = made.services.pids if made.services else ()
+    side = Side(name, url, script, (made.server,), storage)
+    return Ours(made, items if totals else None, body, side, made.rows())

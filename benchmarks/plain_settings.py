@@ -1,6 +1,6 @@
-"""Settings of benchmarks/plain_check.py: the service's tables and Django's defaults.
+"""Settings of the straightforward versions: the service's tables and Django's defaults.
 
-Durability is the service's own: synchronous_commit on
+The version is benchmarks/plain_check.py, or the module in URLS. Durability is the service's own: synchronous_commit on
 PostgreSQL, WAL with synchronous=FULL on SQLite.
 """
 
@@ -9,7 +9,7 @@ import os
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES
 
-ROOT_URLCONF = "benchmarks.plain_check"
+ROOT_URLCONF = os.environ.get("URLS", "benchmarks.plain_check")
 MIDDLEWARE = ["django.middleware.security.SecurityMiddleware", "django.middleware.common.CommonMiddleware"]
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
