@@ -43,7 +43,7 @@ RECORDING = [
     *files("analytics", "ledger", "counts_of_decisions"),
 ]
 LIMITS = [
-    *files("gateway", "limit_states", "process_counters", "order", "heads", "who_asks", "probes"),
+    *files("gateway", "limit_states", "order", "who_asks", "probes"),
     *files("conventions", "limits"),
     *files("edge", "plan_meter"),
     *files("webhooks", "limit_events"),

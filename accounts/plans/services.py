@@ -67,9 +67,11 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     locked.full_clean()
     if locked.audited() == before:
         return locked
-    locked.save(update_fields=list(fields))
+    changed = list(fields)
     if locked.time_zone != before["timeZone"]:
-        keep_months(locked, str(before["timeZone"]))
+        changed += keep_months(locked, str(before["timeZone"]))
+    locked.save(update_fields=changed)
+    if locked.time_zone != before["timeZone"]:
         for follow in zone_followers:
             follow(locked)
     audit.record("account.updated", locked, before)
@@ -77,14 +79,17 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     return locked
 
 
-def keep_months(account: Account, former: str) -> None:
-    """Let months that have begun end in the former time zone, after the account's has changed."""
+def keep_months(account: Account, former: str) -> list[str]:
+    """Let months that have begun end in the former time zone, after the account's has changed.
+
+    Returns the fields to save.
+    """
     now = stored_now()
     months = account.months._replace(zone=zone_named(former)).changed_to(account.zone, now)
     if account.time_zone_since is None or account.time_zone_since <= now:
         account.former_time_zone = former
     account.time_zone_since = months.since
-    account.save(update_fields=["former_time_zone", "time_zone_since"])
+    return ["former_time_zone", "time_zone_since"]
 
 
 @transaction.atomic

@@ -117,9 +117,8 @@ class DecisionTable:
                 NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
             )
         except FileNotFoundError as error:
-            is_lost = (
-                store.path_from_uri(table_uri()) in str(error) and only_copies().exists()
-            )  # else ARCHIVE_DIR is another
+            # Otherwise ARCHIVE_DIR names another folder than before.
+            is_lost = store.path_from_uri(table_uri()) in str(error) and only_copies().exists()
             remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
             raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
         if table.location() != table_uri():
@@ -242,6 +241,8 @@ def catalogue_url() -> str:
 def sqlalchemy_url(conninfo: str) -> str:
     """Return a connection string as SQLAlchemy's URL."""
     options = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
-    if (others := options.get("host", "").count(",")) and "," not in options.get("port", ","):
-        options["port"] += f",{options['port']}" * others  # SQLAlchemy wants one for each host
+    hosts = options.get("host", "").split(",")
+    port = options.get("port")
+    if len(hosts) > 1 and port is not None and "," not in port:
+        options["port"] = ",".join([port] * len(hosts))  # SQLAlchemy wants one for each host
     return URL.create("postgresql+psycopg", query=options).render_as_string(hide_password=False)

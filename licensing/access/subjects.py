@@ -52,7 +52,7 @@ class Item:
     def from_row(cls, row: Content, policy: CompiledPolicy | None) -> "Item":
         """Build an item from a row with the columns of licensing.access.lookup.items.ITEM."""
         policy_key = ids.id_to_hex("pol", row.policy_id) if row.policy_id else None
-        described = description(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
+        described = describe_item(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
         return cls(row.pk, ids.id_to_hex("cnt", row.pk), policy, policy_key, *described)
 
     @property
@@ -77,17 +77,18 @@ class Item:
 
 
 SHARED_CHARACTERS = 1_000
-Description = tuple[dict[str, object], str, frozenset[str], str | None, bool]  # the last fields of an Item
+# The facts, type, tags and category of an item, and whether it is archived.
+Description = tuple[dict[str, object], str, frozenset[str], str | None, bool]
 
 
-def description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
+def describe_item(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
     """Return the facts of an item. Items with equal, short ones share them in memory."""
     if sum(map(len, tags)) > SHARED_CHARACTERS:
-        return describe(content_type, tags, category, archived)
+        return build_description(content_type, tags, category, archived)
     return shared_description(content_type, tags, category, archived)
 
 
-def describe(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
+def build_description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
     known: dict[str, object] = {
         "contentType": content_type,
         "tags": list(tags),
@@ -98,7 +99,7 @@ def describe(content_type: str, tags: tuple[str, ...], category: str | None, arc
     return facts, content_type, frozenset(tags), category, archived
 
 
-shared_description = lru_cache(maxsize=2_000)(describe)
+shared_description = lru_cache(maxsize=2_000)(build_description)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from licensing.sites.models import Site
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.pages import PageName, batches, keep_urls, url_digest
-from licensing.visits.robots_txt import RobotsTxt
+from licensing.visits.robots_parser import RobotsTxt
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
 FURTHER = ""  # the URL that all others count under

@@ -90,7 +90,7 @@ class LogResult(Struct, rename="camel"):
     last_at: str | None = None
 
 
-def import_log(
+def run_import(
     file: Path, site: str, log_format: str, *, dry_run: bool, with_live: bool, most_bytes: int
 ) -> LogResult:
     """Run the command `import_access_log` and return its result. Raises InvalidRequest with the command's reason."""
@@ -242,7 +242,7 @@ class LogUploads(ServiceAdmin[Site]):
 def run_log_import(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     metadata = upload.metadata
-    result = import_log(
+    result = run_import(
         file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MAX_READ_BYTES
     )
     metadata["first"] = result.first_at

@@ -53,11 +53,11 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     """Warn about a new type that no policy asks for, if policies ask for any."""
     if before is not None and before.license_type == saved.license_type:
         return []
-    condition_values = types_asked_for([saved.account_id])
-    if not condition_values or saved.license_type in condition_values:
+    requested = types_asked_for([saved.account_id])
+    if not requested or saved.license_type in requested:
         return []
-    near = get_close_matches(saved.license_type, sorted(condition_values), n=1, cutoff=0.7)
-    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(condition_values)[:10])}."
+    near = get_close_matches(saved.license_type, sorted(requested), n=1, cutoff=0.7)
+    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(requested)[:10])}."
     return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 
@@ -95,7 +95,8 @@ def per_access(before: License | None, saved: License) -> list[str]:
 
 def fees(before: License | None, saved: License) -> list[str]:
     """Describe a new, changed or ended fee."""
-    if (fee(before) if before is not None else fee(License())) == fee(saved):
+    former_fee = fee(License() if before is None else before)
+    if former_fee == fee(saved):
         return []
     if saved.fee_amount is None:
         return ["No further fee is charged."]
@@ -213,7 +214,8 @@ def preview_coverage(drafted: License) -> str:
 
 def preview_bookings(license_: License | None, drafted: License) -> list[str]:
     """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
-    before, after = build_ledger_entry(license_) if license_ is not None else None, build_ledger_entry(drafted)
+    before = None if license_ is None else build_ledger_entry(license_)
+    after = build_ledger_entry(drafted)
     if terms(before) == terms(after):
         return []
     sentences = []

@@ -64,7 +64,7 @@ from licensing.policies.matching.attribute_conditions import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
-from licensing.visits.robots_txt import RobotsTxt
+from licensing.visits.robots_parser import RobotsTxt
 from operators.base.fields import lines, with_point
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT

@@ -37,7 +37,7 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compiled
 from licensing.sites.serializers import MAX_ROBOTS_TXT, MAX_RULES
-from licensing.visits.robots_txt import RobotsTxt
+from licensing.visits.robots_parser import RobotsTxt
 from tests import factories
 
 MOST = 2.5  # times as long for twice the size

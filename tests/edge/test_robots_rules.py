@@ -12,7 +12,7 @@ from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
-from licensing.visits.robots_txt import RobotsTxt
+from licensing.visits.robots_parser import RobotsTxt
 from tests import factories
 from tests.edge.documents import ROBOTS, get, moment
 from tests.edge.priced_rules import AI_AT_A_PRICE

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from licensing.visits.robots_txt import RobotsTxt
+from licensing.visits.robots_parser import RobotsTxt
 
 GOOGLE = json.loads((Path(__file__).parent / "google_robots.json").read_text())["files"]
 URL = "https://pub.example/a"

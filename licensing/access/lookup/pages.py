@@ -14,7 +14,7 @@ from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values import ids
 from kit.values.pages import RequestedPages
-from licensing.access.subjects import Item, description
+from licensing.access.subjects import Item, describe_item
 from licensing.content.models import ContentType
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.models import PolicyRevision
@@ -125,7 +125,7 @@ def page_by_rule(
 ) -> Item:
     """Build a page that is not a registered item from a rule of its site. Without a rule the page is unknown."""
     policy = rule.policy if rule is not None else None
-    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
+    facts, content_type, tags, category, archived = describe_item(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, site)}
     is_open = policy is None and site.unknown == Unknown.ALLOW
     if is_open:
@@ -146,7 +146,7 @@ def page_by_rule(
 
 def refused_page(pages_id: str, url: str, names: tuple[str, ...] = (), *, is_elsewhere: bool = False) -> Item:
     """Build a page on a host without a site, or one that the key is not valid for (`is_elsewhere`)."""
-    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
+    facts, content_type, tags, category, archived = describe_item(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
     described = facts, content_type, tags, category, archived
     return Item(

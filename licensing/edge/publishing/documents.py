@@ -25,7 +25,7 @@ from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.robots_group import robots, signalled, usage
+from licensing.edge.publishing.robots_txt import robots, signalled, usage
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
