@@ -45,6 +45,12 @@ class KnownGrants:
             while self.weight > MAX_WEIGHT:
                 self.remove(next(iter(self.by_name)))
 
+    def confirm(self, name: bytes, grant: Grant) -> None:
+        """Replace a grant by the same one at a newer epoch, unless another thread has forgotten it meanwhile."""
+        with self.lock:
+            if name in self.by_name:
+                self.by_name[name] = grant
+
     def drop(self, name: bytes) -> None:
         """Forget a key that has ended."""
         with self.lock:

@@ -162,7 +162,8 @@ class Snapshot:
         if grant.epoch < epochs.epoch:
             if not epochs.holds(grant.epoch, grant.depends_on):
                 return None
-            grant = known_grants.by_name[name] = replace(grant, epoch=epochs.epoch)
+            grant = replace(grant, epoch=epochs.epoch)
+            known_grants.confirm(name, grant)
         return grant
 
     def vouches(self, grant: Grant, epoch: int) -> bool:
