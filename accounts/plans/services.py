@@ -68,10 +68,11 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     if locked.audited() == before:
         return locked
     changed = list(fields)
-    if locked.time_zone != before["timeZone"]:
+    has_moved = locked.time_zone != before["timeZone"]
+    if has_moved:
         changed += keep_months(locked, str(before["timeZone"]))
     locked.save(update_fields=changed)
-    if locked.time_zone != before["timeZone"]:
+    if has_moved:
         for follow in zone_followers:
             follow(locked)
     audit.record("account.updated", locked, before)
