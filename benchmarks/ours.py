@@ -207,7 +207,7 @@ class Ours:
         self.installation.expect_all_stored(self.side, self.rows_before, self.body, self.items)
 
 
-def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
+def create_side(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
     """Verify a decision and return the installation as a side; `totals`: whether it stores totals."""
     made.expect_decisions(items[0], LICENSED, UNLICENSED)
     body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchmarks.harness import expect, workplace
 from benchmarks.load import Side, measure, retry_script
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours, installed, side_of
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours, create_side, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
 
 HEADERS = {"with an Idempotency-Key": "Idempotency-Key", "without": "X-Request-Id"}
@@ -28,7 +28,7 @@ def main() -> None:
     options = parser(__doc__).parse_args()
     with workplace() as (stack, directory, services):
         made = installed(stack, "ours", directory, services)
-        ours = side_of(made, "", made.items(made.policy(ALLOW_LICENSED, DENY_ALL)))
+        ours = create_side(made, "", made.items(made.policy(ALLOW_LICENSED, DENY_ALL)))
         before = made.rows()
         expect_replay(made, ours)
         expect(made.rows() == before + 1, "a retry is recorded")

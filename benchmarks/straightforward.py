@@ -6,25 +6,13 @@
 The same server (uvicorn) serves both alternately. The reference is benchmarks/plain_check.py.
 """
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.harness import Services, uvicorn, workplace
-from benchmarks.load import Side, measure, post_script
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation, Ours, installed
+from benchmarks.load import measure
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Ours, create_side, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
-
-
-def create_side(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
-    """Verify a decision and return the installation as a side; `totals`: whether it stores totals."""
-    made.expect_decisions(items[0], LICENSED, UNLICENSED)
-    body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
-    script = post_script(made.directory / "load.lua", made.headers, body)
-    url = f"{made.url}/v1/access/check"
-    storage = made.services.pids if made.services else ()
-    side = Side(name, url, script, (made.server,), storage)
-    return Ours(made, items if totals else None, body, side, made.rows())
 
 
 def plain_side(stack: ExitStack, directory: Path, services: Services | None) -> Ours:
