@@ -108,7 +108,7 @@ class Entry(ChargeColumns):
 
 
 class BalanceChange(models.Model):
-    """What a closed month, or all months since, change of a customer's figures: these are the sums of their changes.
+    """The change of a customer's figures in a closed month, or in all open ones. A figure is the sum of its changes.
 
     A database view (analytics.statements.database). Read it in groups only: its rows have no key.
     """

@@ -101,7 +101,7 @@ class ClassRow(Struct, frozen=True):
 
 
 class Reports(Struct, frozen=True):
-    """What the page shows, of one moment."""
+    """The reports on the page, all of the same moment."""
 
     crawls: CrawlerReport
     visitors: VisitorReport

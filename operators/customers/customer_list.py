@@ -137,7 +137,7 @@ class ListFigures(Struct):
 
 
 class CustomerChangeList(BoundedChangeList):
-    """Also sorts by amounts, which are no columns of customers."""
+    """Fills in the figures of the listed customers, and can sort by amounts, which are not columns of their table."""
 
     result_list: Iterable[Requester]
     by_amount = ""  # one of AMOUNTS, after "-" if descending

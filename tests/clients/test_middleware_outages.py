@@ -1,4 +1,4 @@
-"""What the middleware of both clients does and logs while the service is down or refuses the site's key."""
+"""Middleware of both clients while the service is down or refuses the key: open pages, refusals and log lines."""
 
 import json
 from collections.abc import Callable

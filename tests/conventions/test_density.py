@@ -1,4 +1,4 @@
-"""How densely the product is written: one idea a statement, so that a reader need not unpack a line."""
+"""Bounds for expressions that put several ideas into one statement."""
 
 import ast
 from collections.abc import Callable

@@ -59,7 +59,7 @@ def test_every_fault_of_every_rule_is_reported(api: ApiClient, account):
 
 
 def test_every_fault_of_offers_is_reported(api: ApiClient):
-    """Those of checks are in tests/endpoints/test_access_faults.py."""
+    """tests/endpoints/test_access_faults.py has the faults of checks."""
     items = [{"url": "https://pub.example/"}, {}, {"url": "https://pub.example/", "contentId": "x"}]
     error = api.post("/v1/access/offers/batch", {"items": items, "permission": "?"}).error
     assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
