@@ -37,7 +37,7 @@ from operators.access.key_pages import (
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.lists import time_column
+from operators.base.lists import column, time_column
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -81,8 +81,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     empty_state = EmptyState("Programs use an API key to call the service. It is shown once, when it is created.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
-    row_facts = {"state": "", "prefix": "", "last_used": "used"}
-    groups = {
+    phone_row_columns = {"state": "", "prefix": "", "last_used": "used"}
+    fieldset_headings = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
         **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts, limit and expiry"),
         "identifier": "The key",
@@ -102,6 +102,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     )  # fmt: skip
     last_used = time_column("Last used", "last_used_at", empty="never")
     expires = time_column("Expires", "expires_at", empty="never")
+    changes = column("Latest changes with it", latest_changes)
+    decisions = column("Latest decisions made with it", latest_decisions)
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
@@ -116,8 +118,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         """Describe fields in words if they cannot be changed."""
-        describe_rate_limit = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
-        return tuple(describe_rate_limit.get(name, name) for name in self.fields)
+        if obj is None or self.has_change_permission(request, obj):
+            return self.fields
+        return tuple(IN_WORDS.get(name, name) for name in self.fields)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         revoked = obj is not None and obj.revoked_at is not None
@@ -126,9 +129,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     # --- Making ------------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: Values) -> ApiKey:
-        account_id, key_id = fields.pop("account").pk, fields.pop("id")
+        account = fields.pop("account")
         key, admin_request(request).secret = services.create_api_key(
-            account_id, key_id=key_id, seed=form_seed(request), **fields
+            account.pk, key_id=fields.pop("id"), seed=form_seed(request), **fields
         )
         return key
 
@@ -162,9 +165,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         def perform(fields: Values) -> HttpResponse:
             overlap = fields["overlap_seconds"]
             new_id = fields["ticket"]
-            expiry: services.Expiry = (
-                {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
-            )
+            expiry: services.Expiry = {}
+            if fields.get("term"):
+                expiry["expires_at"] = possible_ends(key, now)[fields["term"]]
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
@@ -243,14 +246,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     @display(description="Proxies refused with it")
     def refused_proxy(self, key: ApiKey) -> str:
         return refusal_in_words(key) or NO_REFUSAL
-
-    @display(description="Latest changes with it")
-    def changes(self, key: ApiKey) -> str:
-        return latest_changes(key)
-
-    @display(description="Latest decisions made with it")
-    def decisions(self, key: ApiKey) -> str:
-        return latest_decisions(key)
 
     @display(description="May")
     def may(self, key: ApiKey) -> str:

@@ -24,13 +24,13 @@ from kit.rest.heavy import heavy
 from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
+from operators.base.figures.terms import format_sums
 from operators.base.links import change_url
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
 from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
-from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash

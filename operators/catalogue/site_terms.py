@@ -1,14 +1,11 @@
 """Pages of a site: its terms, the documents published from them, and its proxy's files."""
 
-from collections.abc import Mapping
-from decimal import Decimal
 from io import BytesIO
 
 from asgiref.sync import async_to_sync
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from accounts.models import Unknown
-from kit.values.currencies import in_full
 from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
@@ -21,6 +18,7 @@ from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
 from licensing.policies.describe_rule import describe
 from licensing.sites.models import Site
+from operators.base.figures.terms import format_sums
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
 from operators.base.pages import page
@@ -72,10 +70,6 @@ def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]
         sums = report.by_requester.get(row["requester_id"], {})
         facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
     return facts
-
-
-def format_sums(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:

@@ -28,7 +28,7 @@ from licensing.visits.reading import Choice, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.lists import time_column
+from operators.base.lists import column, time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
@@ -68,8 +68,8 @@ class SiteAdmin(LogUploads):
     empty_state = EmptyState("A site sets the policies for the pages of a host that a proxy asks about.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
-    row_facts = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
-    groups = {"mode": "How it decides"}
+    phone_row_columns = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
+    fieldset_headings = {"mode": "How it decides"}
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
@@ -83,6 +83,8 @@ class SiteAdmin(LogUploads):
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
     rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
+    last_question = column("Last question of a proxy", last_question)
+    refused_proxies = column("Refused proxies", refused_proxies)
     verified = time_column("Verified", "verified_at", empty="not verified")
     changed = time_column("Changed", "updated")
     autocomplete_fields = ("account",)
@@ -206,14 +208,6 @@ class SiteAdmin(LogUploads):
     @display(description="Rules", ordering="rule_count")
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
-
-    @display(description="Last question of a proxy")
-    def last_question(self, site: Site) -> str:
-        return last_question(site)
-
-    @display(description="Refused proxies")
-    def refused_proxies(self, site: Site) -> str:
-        return refused_proxies(site)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

@@ -96,8 +96,8 @@ class PaymentAdmin(
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
-    row_name = "sum"
-    row_facts = {"requester": "", "received": "", "state": ""}
+    phone_row_title = "sum"
+    phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
         ("currency", ExactTextFilter),
         ("received_at", MomentFilter),

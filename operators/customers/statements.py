@@ -51,9 +51,9 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     )
     list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
     list_select_related = ("account", "requester")
-    row_name = "holder"
-    row_facts = {"of_month": "", "closed_with": "", "state": ""}
-    groups = {"opened_with": "Figures", "lines_table": "Lines"}
+    phone_row_title = "holder"
+    phone_row_columns = {"of_month": "", "closed_with": "", "state": ""}
+    fieldset_headings = {"opened_with": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,

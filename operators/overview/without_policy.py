@@ -85,11 +85,9 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
         link = list_url(Content, linked="no", **choice.account_filter) if may_see else decisions
         notices.append(Notice(f"{items:,} {denied} because the item had no policy. Link one.", link))
     if others := pages.pop(NO_SITE, 0):
-        denied = (
-            "request was denied because its host has no site"
-            if others == 1
-            else ("requests were denied because their hosts have no site")
-        )
+        denied = "requests were denied because their hosts have no site"
+        if others == 1:
+            denied = "request was denied because its host has no site"
         notices.append(Notice(f"{others:,} {denied}. Add one, or let the account allow other hosts.", decisions))
     if pages:
         notices.append(notice_of_sites(request, pages, decisions))
@@ -111,10 +109,15 @@ def notice_of_sites(request: HttpRequest, pages: Counter[str], decisions: str) -
     may_see = request.user.has_perm("licensing.view_site")
     number = pages.total()
     denied = "request was denied" if number == 1 else "requests were denied"
-    site = Site.objects.filter(pk=next(iter(pages))).first() if len(pages) == 1 else None
     where = f"{len(pages):,} sites deny"
     link = list_url(Site)
     if len(pages) == 1:
-        where, link = ("a site denies", decisions) if site is None else (f"{site.host} denies", change_url(site))
+        site = Site.objects.filter(pk=next(iter(pages))).first()
+        if site is None:
+            where = "a site denies"
+            link = decisions
+        else:
+            where = f"{site.host} denies"
+            link = change_url(site)
     text = f"{number:,} {denied} because {where} unknown pages. Change its setting, or add a pattern with a policy."
     return Notice(text, link if may_see else decisions)

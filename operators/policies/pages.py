@@ -66,8 +66,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
-    row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
-    groups = {"mode": "How it decides"}
+    phone_row_columns = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    fieldset_headings = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
         ("default_action", ChoicesDropdownFilter),

@@ -98,7 +98,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
     list_per_page = 50
-    row_facts = {"roles": "", "is_active": "active:", "last_login": "last here"}
+    phone_row_columns = {"roles": "", "is_active": "active:", "last_login": "last here"}
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password", "email", "is_active")}),

@@ -8,8 +8,6 @@ from django.utils import timezone
 
 from licensing.licenses.models import License
 from operators.base.figures import terms
-from operators.catalogue.crawls import CLASSES
-from operators.catalogue.site_terms import format_sums
 
 register = template.Library()
 register.filter(terms.scope)
@@ -26,9 +24,9 @@ def state(license_: License) -> str:
 @register.filter
 def sums(amounts: Mapping[str, Decimal]) -> str:
     """Return amounts by currency as text."""
-    return format_sums(amounts)
+    return terms.format_sums(amounts)
 
 
 @register.filter
 def visitor_class(name: str) -> str:
-    return CLASSES[name]
+    return terms.CLASSES[name]
