@@ -22,7 +22,7 @@ from accounts.models import Authenticator, RecoveryCode
 from accounts.sealing import peppers, sealer
 from operators.base.audited import AuditedOperator
 from operators.login import totp
-from operators.login.sessions import end_sessions
+from operators.login.session_store import end_sessions
 
 PURPOSE = "authenticator"  # of the encryption key
 RECOVERY_CODES = 10

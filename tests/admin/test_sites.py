@@ -91,7 +91,7 @@ def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, compl
 
 def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, account):
     site = factories.site(account)
-    address = reverse("admin:licensing_site_delete_it", args=[site.pk])
+    address = reverse("admin:licensing_site_delete_site", args=[site.pk])
     assert "let through" in admin.get(address).content.decode()
     assert Site.objects.exists()
     assert submit(admin, address).status_code == 302
