@@ -1,6 +1,6 @@
 """`limit.reached` events, for limits that are (nearly) used up.
 
-Requests queue them without waiting; a background job writes them (config.upkeep). Each process queues a share of a
+Requests queue them without waiting; a background job writes them (config.jobs). Each process queues a share of a
 window once, as far as it remembers; the database prevents duplicate events.
 """
 
