@@ -18,7 +18,7 @@ from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.clocks import watch
-from kit.storage.outages import is_outage, log_failure
+from kit.storage.outage_causes import is_outage, log_failure
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks

@@ -11,7 +11,8 @@ from jwt import PyJWK
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
 from accounts.keys.callers import Use, write_use
 from accounts.plans.epochs import Changes, changes_since, current_epoch
-from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
+from kit.http.error_replies import as_api_error, forget_frames
+from kit.http.errors import ApiError, InvalidApiKey
 from kit.storage.light_tasks import run_blocking
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
