@@ -17,7 +17,7 @@ from zlib import crc32
 import pytest
 from django.db import connection
 
-from launcher.testing import SERVERS
+from launcher.testing import SERVER_FOLDERS
 
 TESTS = Path(__file__).parent
 DATABASES = ("sqlite", "postgresql")
@@ -299,7 +299,7 @@ def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -
 
 
 def part_of(path: Path) -> str:
-    return "servers" if path.relative_to(TESTS).parts[0] in SERVERS else "in-process"
+    return "servers" if path.relative_to(TESTS).parts[0] in SERVER_FOLDERS else "in-process"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

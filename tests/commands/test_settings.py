@@ -9,7 +9,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine
 
 from analytics.archive.table import sqlalchemy_url
-from config.upkeep import JOBS_OF_EACH_PROCESS, run
+from config.jobs import JOBS_OF_EACH_PROCESS, run
 from operators.base.uploads import purge
 from tests.documentation.blocks import block
 
