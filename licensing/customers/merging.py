@@ -85,12 +85,12 @@ def move(source: Requester, target: Requester) -> None:
     source.portal_sessions.all().delete()  # whoever has one was not shown what the target has
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
-    credits: defaultdict[str, Decimal] = defaultdict(Decimal)
+    moved_credit: defaultdict[str, Decimal] = defaultdict(Decimal)
     for wallet in list(wallets):
         if wallet.requester_id == source.pk:
             unit, credit = move_wallet(wallet.pk, target.pk, now)
-            credits[unit] += credit
-    for unit, credit in sorted(credits.items()):
+            moved_credit[unit] += credit
+    for unit, credit in sorted(moved_credit.items()):
         move_prepayment(source.account_id, source.pk, target.pk, unit, credit)
     for requester in (source, target):
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
