@@ -68,8 +68,7 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
         taking.wallet.updated = now
         for name in REFILL:
             setattr(taking.wallet, name, getattr(giving.wallet, name))
-    giving.wallet.refill_amount = giving.wallet.refill_every = None
-    giving.wallet.refill_anchor = giving.wallet.refill_zone = giving.wallet.next_refill_at = None
+    giving.wallet.end_refills()
     for book in books.values():
         keep(book, now)
     carried, moved = giving.wallet.balance, credit_in(giving)

@@ -102,8 +102,7 @@ def move(source: Requester, target: Requester) -> None:
 def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     """Move all licences with one statement, and write an audit entry and an event for each."""
     licenses = License.objects.filter(requester=source)
-    due = licenses.filter(next_fee_at__lte=now).values_list("pk", flat=True)
-    book_fees(source.account_id, list(due), now)  # the source owes them
+    book_fees(source.account_id, now, licenses.filter(next_fee_at__lte=now))  # the source owes them
     before, after = licensee(source), licensee(target)
     changes = []
     for held in licenses.order_by("pk").select_for_update():
