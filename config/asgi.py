@@ -31,7 +31,8 @@ from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
-from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
+from kit.http.error_replies import as_api_error  # noqa: E402
+from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
 from kit.http.middleware import (  # noqa: E402
     LIMITS,
     request_id,

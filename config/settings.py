@@ -198,7 +198,7 @@ REST_FRAMEWORK = {
     # for the OpenAPI document only; see kit.http.parsing
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.http.rendering.AlwaysJSON",
-    "EXCEPTION_HANDLER": "kit.http.errors.exception_handler",
+    "EXCEPTION_HANDLER": "kit.http.error_replies.exception_handler",
     "NON_FIELD_ERRORS_KEY": "\0",  # cannot be the name of a field
     "DEFAULT_SCHEMA_CLASS": "kit.rest.openapi.ApiSchema",
     "UNAUTHENTICATED_USER": None,

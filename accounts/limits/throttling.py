@@ -30,7 +30,8 @@ from accounts.limits.windows import (
     build_headers,
 )
 from kit.http.error_pages import error_page
-from kit.http.errors import MissingApiKey, RateLimitExceeded, error_response
+from kit.http.error_replies import error_response
+from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_network, done_before, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module

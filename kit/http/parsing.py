@@ -10,7 +10,7 @@ import orjson
 from django.http import HttpRequest
 
 from kit.http.errors import ApiError, InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
-from kit.http.problems import JSON
+from kit.http.rendering import JSON
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.numbers import INT64
 from kit.values.shown import shown

@@ -19,11 +19,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+JSON = "application/json"
 render_json: Callable[[object], bytes] = orjson.dumps
 
 
 class JSONRenderer(BaseRenderer):
-    media_type = "application/json"
+    media_type = JSON
     format = "json"
     charset = None
 

@@ -13,7 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, forget_frames
+from kit.http.error_replies import forget_frames
+from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed

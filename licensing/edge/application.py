@@ -15,16 +15,8 @@ from msgspec.structs import replace
 from accounts.limits.throttling import edge_consume
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.errors import (
-    ApiError,
-    HostNotAllowed,
-    InsufficientScope,
-    InvalidToken,
-    MissingApiKey,
-    NotFound,
-    as_api_error,
-    forget_frames,
-)
+from kit.http.error_replies import as_api_error, forget_frames
+from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken, MissingApiKey, NotFound
 from kit.http.middleware import request_id, valid_request_id
 from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
@@ -39,7 +31,7 @@ from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     PRIVATE,
-    WOULD,
+    WOULD_HEADER,
     EdgeAnswer,
     Refusal,
     ask_to_sign,
@@ -273,7 +265,7 @@ class ForwardApplication(CheckApplication):
                 return await self.answer_without(refusal, edge, None, user_agent, original, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
-                return would_refuse(reply, refusal) if WOULD in reply.headers else reply
+                return would_refuse(reply, refusal) if WOULD_HEADER in reply.headers else reply
         return refuse(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
