@@ -1,7 +1,7 @@
 """Form fields for the API's types, and conversion to JSON.
 
 The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
-stay as stored (`is_untouched`, `Lines.kept`).
+stay as stored (`is_untouched`, `Lines.restore_spellings`).
 """
 
 import re
@@ -116,7 +116,7 @@ class Lines(LinesField):
     def to_python(self, value: str | None) -> list[str]:
         return lines(value or "")
 
-    def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
+    def restore_spellings(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """Return the submitted lines, with unchanged ones as stored."""
         spellings: dict[str, list[str]] = {}
         for line in reversed(stored or []):
@@ -234,7 +234,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     def read(name: str) -> object:
         field = form.fields[name]
         value = form.cleaned_data[name]
-        return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
+        return field.restore_spellings(form[name].initial, value) if isinstance(field, Lines) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 

@@ -200,8 +200,8 @@ class Today:
     change: str  # in per cent with sign; empty without decisions yesterday
 
 
-def today_figures(of_accounts: Sequence[Days], now: datetime) -> Today:
-    days = add_days(of_accounts)
+def today_figures(days_by_account: Sequence[Days], now: datetime) -> Today:
+    days = add_days(days_by_account)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)

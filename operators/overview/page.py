@@ -161,7 +161,8 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
     rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
-    refused, others = [], []
+    refused = []
+    others = []
     for key in rows[:MAX_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):

@@ -35,9 +35,9 @@ def newest_decisions(
     """
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
-    events_of_accounts = events.filter(account_id__in=list(account_ids))
+    account_events = events.filter(account_id__in=list(account_ids))
     if len(account_ids) == 1:
-        in_order = events_of_accounts.order_by("-created", "-pk")
+        in_order = account_events.order_by("-created", "-pk")
     else:
         in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
@@ -46,7 +46,7 @@ def newest_decisions(
     if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
         rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
         since = Subquery(rounded.values("rounded")[limit - 1 : limit])
-    bounded = events_of_accounts.filter(
+    bounded = account_events.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
     )

@@ -58,7 +58,7 @@ class WithItems(Protocol):
 def requested_step(form: ModelForm) -> str:
     """Return what to do with a valid form instead of saving it; empty for an invalid one."""
     is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
-    return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
+    return str(getattr(form, "step", "")).partition("-")[0] if is_valid else ""
 
 
 @admin.register(Policy)
@@ -121,8 +121,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
         """Ask about changes of decisions, and about warnings of lint."""
         if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
-            vars(form)["asked"] = "confirm"
-        return not getattr(form, "asked", "")
+            vars(form)["step"] = "confirm"
+        return not getattr(form, "step", "")
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""

@@ -63,11 +63,11 @@ Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
-    def of_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def is_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    has_view_permission = has_change_permission = has_delete_permission = of_superuser
-    has_module_permission = has_add_permission = of_superuser
+    has_view_permission = has_change_permission = has_delete_permission = is_superuser
+    has_module_permission = has_add_permission = is_superuser
 
 
 class ScopeInline(ForSuperusers, StackedInline):
