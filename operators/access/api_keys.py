@@ -44,7 +44,6 @@ from operators.base.requests import admin_request
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 class StateFilter(OptionsFilter[ApiKey]):
@@ -84,7 +83,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     phone_row_columns = {"state": "", "prefix": "", "last_used": "used"}
     fieldset_headings = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
-        **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts, limit and expiry"),
+        "allowed_ips": "Addresses, hosts, limit and expiry",
         "identifier": "The key",
         "created_at": "Since",
     }
@@ -100,6 +99,12 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
         "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
+    words_instead = {
+        "allowed_ips": "addresses",
+        "allowed_hosts": "hosts",
+        "rate_limit": "limit",
+        "expires_at": "expires",
+    }
     last_used = time_column("Last used", "last_used_at", empty="never")
     expires = time_column("Expires", "expires_at", empty="never")
     changes = column("Latest changes with it", latest_changes)
@@ -115,12 +120,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         return {"type": KeyType.SECRET, **super().get_changeform_initial_data(request)}
-
-    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Describe fields in words if they cannot be changed."""
-        if obj is None or self.has_change_permission(request, obj):
-            return self.fields
-        return tuple(IN_WORDS.get(name, name) for name in self.fields)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         revoked = obj is not None and obj.revoked_at is not None

@@ -49,6 +49,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
     fieldset_headings: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
+    words_instead: ClassVar[Mapping[str, str]] = {}  # columns in the place of fields that cannot be changed
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may stay empty because the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
     search: ClassVar[Callable[..., QuerySet] | None] = None  # searches rows by a term, instead of in `search_fields`
@@ -157,13 +158,16 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
+        words: Mapping[str, str] = {}
+        if self.words_instead and obj is not None and not self.has_change_permission(request, obj):
+            words = self.words_instead
         fieldsets: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
         for title, options in super().get_fieldsets(request, obj):
             fieldsets.append((title, {**options, "fields": []}))
             for field in (str(field) for field in options["fields"] if field not in lacking):
                 if field in self.fieldset_headings:
                     fieldsets.append((self.fieldset_headings[field], {**options, "fields": []}))
-                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], field]
+                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], words.get(field, field)]
         return [(title, options) for title, options in fieldsets if options["fields"]]
 
     def grantable(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from unfold.decorators import action
 
@@ -25,7 +25,6 @@ from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
 from operators.base.figures.terms import format_sums
-from operators.base.links import change_url
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
@@ -181,9 +180,6 @@ class LogUploads(ServiceAdmin[Site]):
             original=site,
             about={**metadata, "facts": shown_facts(metadata)},
             problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
-            visitors=reverse("admin:visitors"),
-            again=reverse("admin:licensing_site_import_log", args=[site.pk]),
-            back=change_url(site),
         )
 
 

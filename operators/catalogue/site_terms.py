@@ -16,10 +16,8 @@ from licensing.edge.publishing.documents import compiled_rules, terms_of_site, w
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import lint_published
-from licensing.policies.describe_rule import describe
 from licensing.sites.models import Site
 from operators.base.figures.terms import format_sums
-from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
 from operators.base.pages import page
 
@@ -34,15 +32,6 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
     publication = Publication(
         site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots()
     )
-    rules = [
-        {
-            "pattern": rule.pattern,
-            "policy": rule.policy,
-            "url": change_url(rule.policy) if rule.policy else "",
-            "words": [describe(policy_rule) for policy_rule in rule.policy.rules] if rule.policy else [],
-        }
-        for rule in site.rules.select_related("policy").order_by("position")
-    ]
     return page(
         request,
         model_admin,
@@ -53,9 +42,8 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         own_terms=sum(1 for item in {term.item for term in publication.terms} if item is not None),
         findings=lint_site(site),
         published=async_to_sync(lint_published)(publication) if request.method == "POST" else None,
-        rules=rules,
+        rules=site.rules.select_related("policy").order_by("position"),
         documents=[(path, body.decode()) for path, body in write_documents(publication).items()],
-        back=change_url(site),
     )
 
 
@@ -82,7 +70,6 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         original=site,
         proxies=KINDS,
         pages=describe_pages(site),
-        back=change_url(site),
     )
 
 

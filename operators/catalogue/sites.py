@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -41,8 +41,6 @@ from operators.catalogue.site_terms import (
     terms_page,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.admin.options import _FieldsetSpec
 MAX_NAMED_HOSTS = 10  # hosts without a site
 PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
@@ -82,6 +80,7 @@ class SiteAdmin(LogUploads):
         "last_question", "refused_proxies", "changed",
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
+    words_instead = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
     rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
     last_question = column("Last question of a proxy", last_question)
     refused_proxies = column("Refused proxies", refused_proxies)
@@ -99,16 +98,6 @@ class SiteAdmin(LogUploads):
         if site is not None:
             prefetch_related_objects([site], "rules__policy", "aliases")
         return site
-
-    def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
-            return fieldsets
-        words = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
-        return [
-            (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
-            for title, options in fieldsets
-        ]
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.rendered_rules, "aliases": obj.ordered_aliases}

@@ -48,7 +48,6 @@ from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
-ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
 
 
 class WithItems(Protocol):
@@ -76,8 +75,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     search_fields = ("name",)
     form = PolicyForm
     optional = frozenset({"mode"})
-    add_fieldsets = ((None, {"fields": ADDED}),)
+    add_fieldsets = (
+        (None, {"fields": ("account", "name", "description", "mode", "default_action", "rules", "tests")}),
+    )
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
+    words_instead = {"rules": "rules_in_words", "tests": "tests_in_words"}
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_policy")
     change_form_template = "operators/policies/policy_form.html"
@@ -92,14 +94,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         )
         policies = super().get_queryset(request).filter(deleted_at=None)
         return policies.annotate(items=Coalesce(Subquery(items), 0))
-
-    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
-        if obj is None:
-            return ADDED
-        if not self.has_change_permission(request, obj):
-            words = {"rules": "rules_in_words", "tests": "tests_in_words"}
-            return tuple(words.get(name, name) for name in self.fields)
-        return self.fields
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)

@@ -7,9 +7,11 @@ from django import template
 from django.utils import timezone
 
 from licensing.licenses.models import License
+from licensing.policies.describe_rule import describe
 from operators.base.figures import terms
 
 register = template.Library()
+register.filter(describe)
 register.filter(terms.scope)
 register.filter(terms.term)
 register.filter(terms.price)

@@ -16,13 +16,12 @@ from unfold.decorators import action
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.sums import sums_of_one
-from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
+from analytics.usage.of_one import Key, One, usage_of_one
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
-from licensing.policies.decision import Reason
-from operators.base.figures.charts import CHART_FILES, decisions_chart, share
-from operators.base.figures.choice import BarRow, days_in_words, window_filter
+from operators.base.figures.charts import CHART_FILES, decisions_chart
+from operators.base.figures.choice import days_in_words, denial_rows, window_filter
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
@@ -78,7 +77,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
             context |= {
                 "usage": usage,
                 "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
-                "reasons": reasons(usage, decision_filters),
+                "reasons": denial_rows(usage.reasons, usage.denied, decision_filters),
                 "all_decisions": list_url(AccessEvent, **decision_filters),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
@@ -130,19 +129,6 @@ def last_30_days(zone: tzinfo, now: datetime) -> Window:
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
     """Redirect to a form prefilled for the object's account."""
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
-
-
-def reasons(usage: UsageOfOne, decision_filters: dict[str, str]) -> list[BarRow]:
-    return [
-        BarRow(
-            Reason(reason).words,
-            f"{count:,}",
-            share(count, usage.denied),
-            list_url(AccessEvent, outcome=reason, **decision_filters),
-            reason,
-        )
-        for reason, count in usage.reasons
-    ]
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
