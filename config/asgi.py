@@ -20,7 +20,7 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402 - needs the settings
+from accounts.limits.throttling import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
 from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
@@ -145,7 +145,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     token = statements.bound.set(statements.Bound(seconds, gone if reads else None))
     try:
-        await threads.serve(complete, body.file, send, identify_caller(*who), body.in_memory, left, prepare)
+        await threads.serve(complete, body.file, send, thread_pool_owner(*who), body.in_memory, left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
