@@ -24,6 +24,7 @@ class Failed(TypedDict):
 class Step(TypedDict):
     """The members of a trace step that are used here (licensing.policies.decision.trace)."""
 
+    index: int
     decisive: bool
     matched: bool
     failed: Failed | None
@@ -52,6 +53,7 @@ def describe_decision(answer: Answer, rules: Sequence[RuleJson]) -> DescribedDec
         "charge": in_full(from_millionths(price[0]), price[1]) if price else "",
         "steps": [
             DescribedStep(
+                index=step["index"],
                 decisive=step["decisive"],
                 matched=step["matched"],
                 failed=step["failed"],
