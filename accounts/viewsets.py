@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts.auditing.audit import client_address_text
 from accounts.auditing.models import ActorType
 from accounts.keys.authentication import Grant, get_grant, unknown_key
-from accounts.keys.callers import Use, is_to_note, note
+from accounts.keys.callers import Use, is_use_due, write_use
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
@@ -35,8 +35,8 @@ class AccountViewSet(ApiViewSet[M]):
             self.grant.check_address(get_client_address(request._request))
         use = Use(self.grant)
         now = timezone.now()
-        if is_to_note(use, now):
-            note(use, now)
+        if is_use_due(use, now):
+            write_use(use, now)
 
     def read_body(self) -> None:
         is_post = self.request.method == "POST"

@@ -73,7 +73,7 @@ DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
 LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
 BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
 
-SESSION_ENGINE = "operators.login.sessions"
+SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # after a login without a target page
 CSRF_COOKIE_SECURE = PUBLIC

@@ -1,6 +1,6 @@
 """`limit.reached` events, for limits that are (nearly) used up.
 
-Requests queue them without waiting; a background job writes them (config.upkeep). Each process queues a share of a
+Requests queue them without waiting; a background job writes them (config.jobs). Each process queues a share of a
 window once, as far as it remembers; the database prevents duplicate events.
 """
 
@@ -166,7 +166,9 @@ def write_chunk(chunk: list[UsedUpLimit]) -> int:
         # A requester that was erased since then must not be named again.
         names = names_of({(one.account_id, one.requester_id) for one in chunk if one.requester_id is not None})
         new = [(one, data) for one in chunk if one.account_id in known and (data := data_of(one, names)) and keep(one)]
-        recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new])
+        recording.write_events(
+            [recording.build(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new]
+        )
     return len(new)
 
 
@@ -190,6 +192,6 @@ def keep(one: UsedUpLimit) -> bool:
         return cursor.rowcount == 1
 
 
-def forget(before: datetime) -> None:
+def delete_notices(before: datetime, **signal: object) -> None:
     """Delete the notices of windows that ended before this time."""
     LimitNotice.objects.filter(ends_at__lt=before).delete()

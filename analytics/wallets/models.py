@@ -104,6 +104,10 @@ class Wallet(models.Model):
         """Whether the credit pays an amount. Nothing is due (analytics.recording.spending.COVERS)."""
         return self.balance - amount >= self.floor
 
+    def end_refills(self) -> None:
+        self.refill_amount = self.refill_every = self.refill_anchor = self.refill_zone = self.next_refill_at = None
+        self.rollover_min = self.rollover_max = Decimal(0)
+
     @property
     def zone(self) -> tzinfo:
         """The time zone on whose calendar its periods are counted."""

@@ -31,7 +31,7 @@ from licensing.access.event_loop.head import Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     PRIVATE,
-    WOULD,
+    WOULD_HEADER,
     EdgeAnswer,
     Refusal,
     ask_to_sign,
@@ -265,7 +265,7 @@ class ForwardApplication(CheckApplication):
                 return await self.answer_without(refusal, edge, None, user_agent, original, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
-                return would_refuse(reply, refusal) if WOULD in reply.headers else reply
+                return would_refuse(reply, refusal) if WOULD_HEADER in reply.headers else reply
         return refuse(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:

@@ -193,7 +193,7 @@ class Import:
     def write_finished_event(self, started: datetime) -> None:
         finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
         body = ImportSerializer().to_representation(finished)
-        recording.write([recording.make(self.account_id, "import.finished", finished.pk, body)])
+        recording.write_events([recording.build(self.account_id, "import.finished", finished.pk, body)])
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from licensing.access.models import Algorithm
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
-from licensing.edge.publishing.documents import NAMES_IN_RSL
 from licensing.edge.publishing.promises import USES
+from licensing.edge.publishing.rsl import NAMES_IN_RSL
 from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex

@@ -1,5 +1,7 @@
 """API keys: create, change, rotate and revoke. Only the page that confirms a new key shows its text."""
 
+from functools import partial
+
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db import IntegrityError, transaction
@@ -13,7 +15,7 @@ from django.utils.html import format_html_join
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from accounts.keys import services
 from accounts.keys import states as key_states
@@ -34,7 +36,7 @@ from operators.access.key_pages import (
 )
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.lists import time_column
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -151,9 +153,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 
-    @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.require_object(request, object_id)
+    @confirmed_action("Rotate", "autorenew", "rotate")
+    def rotate(self, request: HttpRequest, key: ApiKey) -> Confirmation | HttpResponse:
         if again := key_shown_again(request, self):
             return again
         now = timezone.now()
@@ -178,10 +179,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
                 note += " If a proxy uses it, enter the new one in the proxy’s file before, and reload the proxy."
             return show_key(request, self, new, text, note)
 
-        return confirm(
-            request,
-            self,
-            obj=key,
+        return Confirmation(
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
@@ -193,18 +191,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             perform=perform,
         )
 
-    @danger_action("Revoke", "block", "revoke")
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.revoke_api_key(key)
-            return f"The key {key.name} ({key.prefix}…) is revoked."
-
-        return confirm(
-            request,
-            self,
-            obj=key,
+    @confirmed_action("Revoke", "block", "revoke", danger=True)
+    def revoke(self, request: HttpRequest, key: ApiKey) -> Confirmation:
+        return Confirmation(
             title=f"Revoke the key {key.name}?",
             facts=self.facts(key),
             effects=[
@@ -213,8 +202,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
                 "This cannot be undone. Create a new key and replace this one.",
             ],
             button="Revoke it",
-            danger=True,
-            perform=perform,
+            perform=partial(services.revoke_api_key, key),
+            done=f"The key {key.name} ({key.prefix}…) is revoked.",
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:

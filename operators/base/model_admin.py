@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
@@ -114,13 +114,6 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         if request_scope(request).only_account() is None and listed_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
-
-    def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
-        """Return the object that an action's URL names. Raises Http404 outside the scope."""
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None:
-            raise Http404
-        return obj
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Reject filters by digest, because its characters could be guessed one by one in the URL."""

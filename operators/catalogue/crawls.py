@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analytics.windows import Window
 from kit.rest.export import cell, csv_bytes
-from licensing.visits.crawler_report import By, CrawlerReport, Taker
+from licensing.visits.crawler_report import By, CrawlerReport
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
@@ -46,21 +46,6 @@ class Grouping(Struct, frozen=True):
     is_chosen: bool
 
 
-class OperatorRow(Struct, frozen=True):
-    """A row of the table of operators, with the requests of its crawlers and the readers it referred."""
-
-    name: str
-    taker: Taker
-
-    @property
-    def revenue(self) -> str:
-        return format_sums(self.taker.revenue)
-
-    @property
-    def at_stake(self) -> str:
-        return format_sums(self.taker.at_stake)
-
-
 class FolderRow(Struct, frozen=True):
     """A folder, with the query that shows what is below it, or a page, without one."""
 
@@ -77,19 +62,14 @@ class Folders(Struct, frozen=True):
     rows: list[FolderRow]
 
 
-def operator_rows(report: CrawlerReport) -> list[OperatorRow]:
-    return [OperatorRow(name, taker) for name, taker in report.operators]
-
-
 def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
     lines = [[*COUNTS, *(MONEY if with_money else [])]]
-    for row in operator_rows(report):
-        taker = row.taker
-        ratio = row.taker.crawls_per_referral
+    for name, taker in report.operators:
+        ratio = taker.crawls_per_referral
         counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
-        money = [row.revenue, row.at_stake] if with_money else []
-        lines.append([cell(value) for value in (row.name, *counts, None if ratio is None else str(ratio), *money)])
+        money = [format_sums(taker.revenue), format_sums(taker.at_stake)] if with_money else []
+        lines.append([cell(value) for value in (name, *counts, None if ratio is None else str(ratio), *money)])
     response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
     return response

@@ -18,7 +18,7 @@ from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
-from licensing.edge.site_published import look_at
+from licensing.edge.site_published import lint_published
 from licensing.policies.describe_rule import describe
 from licensing.sites.models import Site
 from operators.base.links import change_url
@@ -54,7 +54,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         sentences=sentences_about(site),
         own_terms=sum(1 for item in {term.item for term in publication.terms} if item is not None),
         findings=lint_site(site),
-        published=async_to_sync(look_at)(publication) if request.method == "POST" else None,
+        published=async_to_sync(lint_published)(publication) if request.method == "POST" else None,
         rules=rules,
         documents=[(path, body.decode()) for path, body in write_documents(publication).items()],
         back=change_url(site),

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
@@ -27,7 +27,7 @@ from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.lists import time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
@@ -86,7 +86,7 @@ class SiteAdmin(LogUploads):
     verified = time_column("Verified", "verified_at", empty="not verified")
     changed = time_column("Changed", "updated")
     autocomplete_fields = ("account",)
-    actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
+    actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_site")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
@@ -128,24 +128,15 @@ class SiteAdmin(LogUploads):
         actions = super().get_actions_detail(request, object_id)
         return [offered for offered in actions if not offered.action_name.endswith(idle)]
 
-    @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
-    def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @confirmed_action("Enforce", "gavel", "enforce")
+    def enforce(self, request: HttpRequest, site: Site) -> Confirmation:
         """Show the observed denials, and a button to enforce them."""
-        site = self.require_object(request, object_id)
         now = timezone.now()
-
-        def perform(fields: object) -> str:
-            site_services.update_site(site, {"mode": Mode.ENFORCE.value})
-            return f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}"
-
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)
         window = whole_days(Window(now - OBSERVED_FOR, now, "day"))
         visits = count_visits(Choice([site.account_id], window, site))
-        return confirm(
-            request,
-            self,
-            obj=site,
+        return Confirmation(
             title=f"Enforce the decisions on {site.host}?",
             facts=observed_facts(report, visits),
             effects=[
@@ -156,7 +147,8 @@ class SiteAdmin(LogUploads):
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
-            perform=perform,
+            perform=partial(site_services.update_site, site, {"mode": Mode.ENFORCE.value}),
+            done=f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}",
         )
 
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
@@ -172,20 +164,11 @@ class SiteAdmin(LogUploads):
             return proxy_file_download(site, request.GET["for"])
         return proxy_files_page(request, self, site)
 
-    @action(description="Verify host", icon="verified", permissions=["changing"], url_path="verify")
     @heavy
-    def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @confirmed_action("Verify host", "verified", "verify")
+    def verify_host(self, request: HttpRequest, site: Site) -> Confirmation:
         """Show what to publish at the host, and a button to verify it."""
-        site = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            site_services.verify_now(site)
-            return f"The host {site.host} is verified."
-
-        return confirm(
-            request,
-            self,
-            obj=site,
+        return Confirmation(
             title=f"Verify the host {site.host}?",
             facts=[
                 ("Record", dns_record(site.pk)),
@@ -197,22 +180,13 @@ class SiteAdmin(LogUploads):
                 "The first verified site of a host publishes its terms, even if other accounts have a site for it.",
             ],
             button="Verify it",
-            perform=perform,
+            perform=partial(site_services.verify_now, site),
+            done=f"The host {site.host} is verified.",
         )
 
-    @danger_action("Delete", "delete", "remove", permission="deleting")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        site = self.require_object(request, object_id)
-
-        def perform(fields: object) -> HttpResponse:
-            site_services.delete_site(site)
-            self.message_user(request, f"The site {site.host} is deleted.")
-            return redirect("admin:licensing_site_changelist")
-
-        return confirm(
-            request,
-            self,
-            obj=site,
+    @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
+    def delete_site(self, request: HttpRequest, site: Site) -> Confirmation:
+        return Confirmation(
             title=f"Delete the site {site.host}?",
             facts=[("Account", str(site.account)), ("Rules", str(len(site.rendered_rules)))],
             effects=[
@@ -220,8 +194,9 @@ class SiteAdmin(LogUploads):
                 "Decisions on its pages remain.",
             ],
             button="Delete it",
-            danger=True,
-            perform=perform,
+            perform=partial(site_services.delete_site, site),
+            done=f"The site {site.host} is deleted.",
+            next_page="admin:licensing_site_changelist",
         )
 
     @display(description="Mode", ordering="mode", label=MODE_LABELS)

@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from msgspec.structs import replace
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account
 from analytics.models import AccessEvent
@@ -51,7 +50,6 @@ class PlaygroundForm(TrialForm):
             self.fields["account"] = forms.ModelChoiceField(
                 scope.accounts().order_by("name"),
                 required=False,
-                widget=UnfoldAdminSelectWidget,
                 help_text="The item's account. Not needed with an item id.",
             )
             self.order_fields(["account"])

@@ -4,11 +4,6 @@ import orjson
 from django import forms
 from django.utils import timezone
 from django.utils.functional import cached_property
-from unfold.widgets import (
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
-)
 
 from kit.values.faults import Fault
 from licensing.policies.describe_rule import RuleJson
@@ -40,21 +35,15 @@ class PolicyForm(ServiceForm):
             "default_action": "What happens if no rule matches.",
         }
         widgets = {
-            "name": UnfoldAdminTextInputWidget,
-            "description": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-            "mode": UnfoldAdminSelectWidget,
-            "default_action": UnfoldAdminSelectWidget,
+            "name": forms.TextInput,
+            "description": forms.Textarea(attrs={"rows": 2}),
+            "mode": forms.Select,
+            "default_action": forms.Select,
         }
 
     @cached_property
     def asked(self) -> str:
         return str(self.data.get(EDIT, "")) if self.is_bound else ""
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if not name.strip():
-            raise forms.ValidationError("Must not be blank.")
-        return name
 
     def clean_mode(self) -> str:
         return str(self.cleaned_data["mode"] or self.instance.mode)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, cast
 
 from django.contrib import admin
@@ -10,7 +11,6 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -26,7 +26,7 @@ from licensing.policies.models import Policy
 from operators.base.fields import Values, changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import list_url
 from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
@@ -79,7 +79,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     add_fieldsets = ((None, {"fields": ADDED}),)
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
     autocomplete_fields = ("account",)
-    actions_detail = ("versions", "simulator", "delete_it")
+    actions_detail = ("versions", "simulator", "delete_policy")
     change_form_template = "operators/policies/policy_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
@@ -218,36 +218,27 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         }
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
-    @danger_action("Delete", "delete", "remove", permission="deleting")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.require_object(request, object_id)
+    @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
+    def delete_policy(self, request: HttpRequest, policy: Policy) -> Confirmation:
         number = linked_items(policy).count()
         hosts = linked_hosts(policy)
         is_used = bool(number or hosts)
 
-        def perform(fields: object) -> HttpResponse:
-            policy_services.delete_policy(policy)
-            self.message_user(request, f"The policy {policy.name} is deleted.")
-            return redirect("admin:licensing_policy_changelist")
-
-        return confirm(
-            request,
-            self,
-            obj=policy,
+        effect = "Its decisions remain, with the versions that made them."
+        if is_used:
+            effect = "A policy that items or sites use cannot be deleted. Assign another policy to them first."
+        return Confirmation(
             title=f"Delete the policy {policy.name}?",
             facts=[
                 ("Account", str(policy.account)),
                 ("Items", items_linked(policy, number)),
                 ("Sites", ", ".join(hosts) or "No site has rules with it"),
             ],
-            effects=[
-                "A policy that items or sites use cannot be deleted. Assign another policy to them first."
-                if is_used
-                else "Its decisions remain, with the versions that made them.",
-            ],
+            effects=[effect],
             button="" if is_used else "Delete it",
-            danger=True,
-            perform=perform,
+            perform=partial(policy_services.delete_policy, policy),
+            done=f"The policy {policy.name} is deleted.",
+            next_page="admin:licensing_policy_changelist",
         )
 
     # --- Showing -----------------------------------------------------------------------------------------------------

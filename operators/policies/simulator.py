@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from msgspec.structs import replace
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.windows import ALL, PERIODS
 from kit.http.errors import ApiError, NotFound, ValidationFailed
@@ -30,6 +29,7 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import change_url
+from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -41,10 +41,8 @@ SUGGESTED_ITEMS = 50
 PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
 
 
-class ReplayForm(forms.Form):
-    period = forms.ChoiceField(
-        label="Decisions of", choices=PERIOD_CHOICES, initial="30d", widget=UnfoldAdminSelectWidget
-    )
+class ReplayForm(StyledForm, forms.Form):
+    period = forms.ChoiceField(label="Decisions of", choices=PERIOD_CHOICES, initial="30d")
 
 
 class ReplayOfNewForm(ReplayForm):
@@ -55,7 +53,6 @@ class ReplayOfNewForm(ReplayForm):
         self.fields["replaced"] = forms.ModelChoiceField(
             Policy.objects.of(account_id).order_by("name", "pk"),
             label="In the place of",
-            widget=UnfoldAdminSelectWidget,
         )
 
 

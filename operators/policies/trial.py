@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from kit.http.errors import ValidationFailed
 from kit.values.faults import Fault
@@ -16,6 +15,7 @@ from licensing.access.deciding import Answer
 from licensing.access.describe_decision import DescribedDecision, describe_decision
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.facts import ASKED, Fact, Recorded
+from operators.base.mixins import StyledForm
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
@@ -29,9 +29,7 @@ MAX_TEXT = 50_000  # characters of a field: the largest metadata of a requester 
 
 
 def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
-    return forms.CharField(
-        label=label, help_text=help_text, required=required, max_length=most, widget=UnfoldAdminTextInputWidget
-    )
+    return forms.CharField(label=label, help_text=help_text, required=required, max_length=most)
 
 
 def field_for(fact: Fact) -> forms.Field:
@@ -41,7 +39,6 @@ def field_for(fact: Fact) -> forms.Field:
             help_text=fact.hint,
             required=False,
             choices=(("", "not known"), ("yes", "yes")),
-            widget=UnfoldAdminSelectWidget,
         )
     return text(fact.field, fact.hint, most=MAX_TEXT)
 
@@ -54,7 +51,7 @@ SUGGESTED = {
 }
 
 
-class TrialForm(forms.Form):
+class TrialForm(StyledForm, forms.Form):
     """A check. `account_id` restricts suggestions; without it, the form's own field does.
 
     The table's askable facts appear between the requester and the time.

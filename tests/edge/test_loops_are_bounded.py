@@ -29,7 +29,7 @@ from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
-from licensing.edge.site_published import MOST_BYTES, lint_robots
+from licensing.edge.site_published import MAX_BYTES, lint_robots
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
@@ -228,7 +228,7 @@ CASES = {
         lambda size: terms_of_patterns([f"/{number}/*" for number in range(size)]), MAX_RULES
     ),
     "entries of documents": Case(published_documents, 3 * MAX_ITEM_TERMS),
-    "lines of a fetched robots.txt": Case(published_robots_txt, MOST_BYTES),
+    "lines of a fetched robots.txt": Case(published_robots_txt, MAX_BYTES),
     "a page and patterns with wildcards": Case(
         lambda size: match_page(many_wildcards(size), "/" + "a" * 2000), MAX_RULES
     ),

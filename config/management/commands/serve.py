@@ -133,7 +133,7 @@ def fault_of_database() -> str | None:
         )
     if is_read_only():
         return None  # a standby, which serves once it is promoted
-    if not pepper.is_of_this_database():
+    if not pepper.check_or_adopt_pepper():
         return (
             "API_KEY_PEPPER (or SECRET_KEY, if that stands in for it) is not the one with which this database's keys "
             "were made, so every key would be refused. Set the former one, or name it in API_KEY_PEPPER_PREVIOUS. "

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.retries.idempotency import check_key, fingerprint, seal_reply
+from accounts.retries.idempotency import check_key, encrypt_reply, fingerprint
 from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
@@ -225,7 +225,7 @@ class CheckApplication:
             if made.unwritten and not is_free:
                 raise Unsure
             body = render(made.answers)
-            return Reply(claim, seal_reply(body))
+            return Reply(claim, encrypt_reply(body))
 
         recorded = None
         if self.gateway.retries.are_claimed_in_record:

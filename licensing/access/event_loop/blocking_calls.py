@@ -9,7 +9,7 @@ from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
-from accounts.keys.callers import Use, note
+from accounts.keys.callers import Use, write_use
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from kit.http.error_replies import as_api_error, forget_frames
 from kit.http.errors import ApiError, InvalidApiKey
@@ -97,7 +97,7 @@ def note_uses_now(uses: Sequence[Use]) -> list[None]:
     """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
     try:
         for use in {(use.grant.key_id, use.refusal != ""): use for use in uses}.values():
-            note(use, timezone.now())
+            write_use(use, timezone.now())
     except (DatabaseError, InterfaceError) as error:
         logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(uses)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys.authentication import Grant, bearer_token, check_well_formed, name_in_cache
-from accounts.keys.callers import GrantSteps, Use, admit, is_to_note, known_grants
+from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
@@ -92,7 +92,7 @@ class Callers:
         return {**scope, "extensions": {**scope.get("extensions", {}), "grant": grant, "limit_state": state}}
 
     def note_use(self, use: Use, now: datetime) -> None:
-        if is_to_note(use, now):
+        if is_use_due(use, now):
             self.uses.submit(use)
 
 

@@ -11,7 +11,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
-from msgspec import Struct
 from unfold.decorators import action
 
 from accounts.models import Account
@@ -24,7 +23,6 @@ from licensing.licenses.models import License
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.choice import BarRow, days_in_words, window_filter
-from operators.base.figures.terms import money, scope, term
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
@@ -34,22 +32,11 @@ from operators.base.times import TO_SECOND, shown_time
 
 MAX_LICENSES = 10
 LATEST = 5
-
-
-class LicenseRow(Struct, frozen=True):
-    link: str
-    license_type: str
-    holder: str
-    holder_link: str
-    state: str
-    covers: str
-    term: str
-    price: str
-    per_access: str
+FIGURE_ACTIONS = ("issue_license", "check_access")
 
 
 class RecentFigures(ScopedAdmin[ModelT]):
-    """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
+    """A ModelAdmin of items or requesters, with FIGURE_ACTIONS in its `actions_detail`."""
 
     one: ClassVar[One]
     licenses_title: ClassVar[str]
@@ -102,7 +89,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
         if request.user.has_perm("licensing.view_license"):
             licenses = list(self.shown_licenses(obj)[: MAX_LICENSES + 1])
             context |= {
-                "licenses": [license_row(license_, now) for license_ in licenses[:MAX_LICENSES]],
+                "licenses": licenses[:MAX_LICENSES],
                 "more_licenses": len(licenses) > MAX_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
@@ -156,20 +143,6 @@ def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
         )
         for reason, count in usage.reasons
     ]
-
-
-def license_row(license_: License, now: datetime) -> LicenseRow:
-    return LicenseRow(
-        link=change_url(license_),
-        license_type=license_.license_type,
-        holder=str(license_.requester),
-        holder_link=change_url(license_.requester),
-        state=license_.state(now),
-        covers=scope(license_),
-        term=term(license_),
-        price=money(license_.price_amount, license_.price_currency),
-        per_access=money(license_.access_amount, license_.access_currency),
-    )
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:

@@ -12,6 +12,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.times import shown_time
 
+NO_AMOUNT = "–"
 MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
 
@@ -35,13 +36,22 @@ def scope(license_: License) -> str:
 
 
 def money(amount: Decimal | None, currency: str | None) -> str:
-    return "–" if amount is None or currency is None else in_full(amount, currency)
+    return NO_AMOUNT if amount is None or currency is None else in_full(amount, currency)
+
+
+def price(license_: License) -> str:
+    return money(license_.price_amount, license_.price_currency)
+
+
+def access_price(license_: License) -> str:
+    return money(license_.access_amount, license_.access_currency)
 
 
 def fee(license_: License) -> str:
     """Return text such as "50.00 EUR every month"."""
-    amount = money(license_.fee_amount, license_.fee_currency)
-    return "–" if license_.fee_amount is None else f"{amount} every {license_.fee_every}"
+    if license_.fee_amount is None:
+        return NO_AMOUNT
+    return f"{money(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}"
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:

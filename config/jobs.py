@@ -190,7 +190,7 @@ async def run(job: Job) -> None:
         return
     try:
         with observed(job.task):
-            await asyncio.to_thread(on_a_connection_of_its_own, job.act)
+            await asyncio.to_thread(with_own_connection, job.act)
     except Exception as error:
         if isinstance(error, job.expected) and not is_outage(error):
             logger.warning("%s: %s", job.complaint, error)
@@ -198,7 +198,7 @@ async def run(job: Job) -> None:
             log_failure(logger, job.complaint, error)
 
 
-def on_a_connection_of_its_own(act: Callable[[], object]) -> None:
+def with_own_connection(act: Callable[[], object]) -> None:
     try:
         act()
     finally:
