@@ -6,7 +6,6 @@ from decimal import Decimal
 from django import forms
 from django.utils.timezone import get_current_timezone_name
 from msgspec import Struct
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from analytics.models import Wallet
 from analytics.wallets import services
@@ -35,7 +34,7 @@ class QuotaFields(forms.Form):
         max_value=LARGEST_QUOTA,
         label="Accesses a month",
         help_text="Counted from the licence's start. Unused ones expire. Empty: no quota.",
-        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     afterwards = choice_field("Further accesses are", AFTERWARDS, required=False)
     most_owed = Amount(
