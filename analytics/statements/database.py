@@ -28,9 +28,9 @@ from kit.values.calendar import first_of_month, zone_named
 HARMLESS = (AddField, AddConstraint, IndexOperation, ChangeRows)  # unless they are undone
 Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
-LINE_COLUMNS = ", ".join(field.column for field in ClosedLine._meta.concrete_fields)
+LINE_COLUMNS = ", ".join(field.attname for field in ClosedLine._meta.concrete_fields)
 STATEMENT_COLUMNS = ", ".join(
-    field.column for field in ClosedStatement._meta.concrete_fields if field.name != "closed_at"
+    field.attname for field in ClosedStatement._meta.concrete_fields if field.name != "closed_at"
 )
 TABLES = {
     "accounts_account",
