@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analytics.models import Wallet
 from analytics.wallets import services
-from analytics.wallets.models import Every
+from analytics.wallets.models import RefillPeriod
 from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS
 from kit.values.amounts import plain
@@ -86,7 +86,9 @@ class Quota(Struct, frozen=True):
     @classmethod
     def from_license(cls, held: License) -> "Quota | None":
         """Return the quota of a licence's own wallet; None if it has none that this form could have made."""
-        monthly = Wallet.objects.filter(license=held, refill_every=Every.MONTH, refill_amount__gt=0, rollover_max=0)
+        monthly = Wallet.objects.filter(
+            license=held, refill_every=RefillPeriod.MONTH, refill_amount__gt=0, rollover_max=0
+        )
         wallet = monthly.filter(unit__in=[ACCESS, held.access_currency or ACCESS]).order_by("created", "pk").first()
         if wallet is None or wallet.refill_amount is None:
             return None
@@ -117,7 +119,7 @@ class Quota(Struct, frozen=True):
             "floor": plain(-self.most_owed),
             "refill": {
                 "amount": plain(self.credit) if in_money else self.accesses,
-                "every": str(Every.MONTH),
+                "every": str(RefillPeriod.MONTH),
                 "anchor": render_timestamp(issued.starts_at),
             },
         }

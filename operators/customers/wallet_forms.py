@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from django import forms
 
-from analytics.wallets.models import Every, Wallet
+from analytics.wallets.models import RefillPeriod, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
 from operators.base.fields import Amount, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
-EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
+EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in RefillPeriod)]
 COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
 UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
 
