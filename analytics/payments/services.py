@@ -1,11 +1,14 @@
 """Record and void payments and payouts, for endpoints and the admin."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import IntegrityError, transaction
+from django.db.models import Sum
 
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
+from analytics.models.entries import BalanceChange
 from analytics.payments.models import Payment, PaymentKind
 from analytics.wallets.holders import lock_requester
 from kit.http.errors import AlreadyExists
@@ -58,6 +61,28 @@ def known_payment(payment: Payment) -> Payment:
             param="externalId",
         )
     return known
+
+
+def move_prepayment(account_id: str, source: int, target: int, currency: str, credit: Decimal) -> None:
+    """Let the money that paid for credit go with it: what the source paid in advance, up to the credit that moved.
+
+    Records a payout for the source and a payment for the target. Their notes name each other, but no customer: an
+    erasure of one of them clears its own notes only. Call it in the merge's transaction.
+    """
+    balances = BalanceChange.objects.filter(account=account_id, requester=source, currency=currency)
+    owed = balances.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
+    amount = min(-owed, credit)
+    if amount <= 0:
+        return
+    now = stored_now()
+    common = {"account_id": account_id, "amount": amount, "currency": currency, "received_at": now, "created": now}
+    payout = Payment(**common, requester_id=source, kind=PaymentKind.PAYOUT)
+    payment = Payment(**common, requester_id=target, kind=PaymentKind.PAYMENT)
+    payout.note = f"Merge: paid in advance for credit that moved. See {payment.pk}."
+    payment.note = f"Merge: paid in advance for credit that moved. See {payout.pk}."
+    for moved in (payout, payment):
+        moved.save(force_insert=True)
+        audit.record("payment.created", moved, {})
 
 
 @transaction.atomic

@@ -169,8 +169,10 @@ class CustomerChanges(ScopedAdmin[Requester]):
             effects=[
                 "Licences, licence clients, wallets and limit counts move to the other customer.",
                 f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
-                "Earlier decisions, ledger entries and statements do not change: what is owed stays owed by "
+                "What was paid in advance for credit that moves goes with it: as a payout here, and a payment of the "
+                "other customer. What is owed, and any further money paid in advance, stays with "
                 f"{requester}.",
+                "Earlier decisions, ledger entries and closed statements do not change.",
                 "This cannot be undone.",
             ],
             form=with_typed_name(str(requester), form) if held else form,
