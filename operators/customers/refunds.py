@@ -18,11 +18,11 @@ from unfold.decorators import action
 
 from analytics.ledger.refunds import Balance, Charge, balances, balances_of, booked_charge, refunds_of, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import AdminMixin, ModelT
@@ -101,7 +101,7 @@ class RefundButton(AdminMixin[ModelT]):
         charged = None if obj is None else self.refundable_charge(obj)
         if obj is None or charged is None:
             raise Http404
-        amount = plain(charged.balance.refundable)
+        amount = editable_amount(charged.balance.refundable)
         return self.adjustment(obj, "Refund", is_refund="on", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
