@@ -11,6 +11,8 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
+from licensing.edge.proxies.descriptions import Description
+from licensing.edge.proxies.downloads import is_outdated
 from licensing.sites.models import Site
 from licensing.visits.addresses import SEARCHED, Visit, in_words, newest_visits, shared_networks
 from operators.access.key_pages import NO_REFUSAL, refusal_in_words
@@ -44,6 +46,20 @@ def warning_about_addresses(visits: Sequence[Visit]) -> str:
         f"{len(visits):,}",
         in_words(networks),
     )
+
+
+def proxy_file_state(site: Site, description: Description | None = None) -> str:
+    """Return when the proxy's file was last downloaded, and whether it would differ now."""
+    if site.proxy_file_at is None:
+        return "The service knows of no download."
+    time = shown_time(site.proxy_file_at)
+    if is_outdated(site, description):
+        return format_html(
+            "Changed since it was downloaded at {}: download it again, and reload the proxy. Until then the proxy "
+            "does not ask about people on pages that were open to everybody.",
+            time,
+        )
+    return format_html("Downloaded at {}. It has not changed since.", time)
 
 
 def refused_proxies(site: Site) -> str:
