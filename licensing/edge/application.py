@@ -65,6 +65,7 @@ from licensing.edge.original import (
     read_original,
 )
 from licensing.edge.prices import PaymentRefused, read_payment
+from licensing.edge.proxies.wrong_keys import note_other_key, note_unknown_key
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
@@ -146,6 +147,7 @@ class ForwardApplication(CheckApplication):
                 status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
                 if edge.is_at_fault(error):
                     edge.note_refusal(error, moment())
+                    note_unknown_key(edge, head, self.proxies, error)
                     if head.header(ERRORS_HEADER) == "503":
                         fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
                         self.faults.log(log, logging.WARNING, error.code, fault)
@@ -235,6 +237,8 @@ class ForwardApplication(CheckApplication):
         except HostNotAllowed:
             hosts = await self.gateway.hosts.submit((edge.grant.account_id, host))
             if edge.grant.hosts.isdisjoint(hosts):
+                if hosts:  # visitors can name any host, but this one is a site of the account
+                    note_other_key(edge, host, self.faults, log)
                 raise
 
     def reply_to(

@@ -58,6 +58,11 @@ class Site(models.Model):
     # (licensing.edge.proxies.downloads).
     proxy_file_at = models.DateTimeField(null=True, blank=True, editable=False)
     proxy_file_digest = models.CharField(max_length=32, null=True, blank=True, editable=False)
+    # A proxy that was refused when it asked about the site, and the id of its key, if that is known
+    # (licensing.sites.refused_proxies).
+    refused_since = models.DateTimeField(null=True, blank=True, editable=False)
+    refused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    refused_key = models.CharField(max_length=40, null=True, blank=True, editable=False)
     verified_at = models.DateTimeField(null=True, editable=False)  # see licensing.sites.verification
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(editable=False)

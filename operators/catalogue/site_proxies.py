@@ -15,7 +15,7 @@ from licensing.edge.proxies.descriptions import Description
 from licensing.edge.proxies.downloads import is_outdated
 from licensing.sites.models import Site
 from licensing.visits.addresses import SEARCHED, Visit, in_words, newest_visits, shared_networks
-from operators.access.key_pages import NO_REFUSAL, refusal_in_words
+from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusal_of_site
 from operators.base.links import change_url
 from operators.base.times import shown_time
 
@@ -63,11 +63,18 @@ def proxy_file_state(site: Site, description: Description | None = None) -> str:
 
 
 def refused_proxies(site: Site) -> str:
-    """List the keys for the site's hosts with which a proxy was refused, each with since when and why."""
+    """List the keys for the site's hosts with which a proxy was refused, each with since when and why.
+
+    Before them the proxy whose key is unknown, or for other hosts.
+    """
     refused = ApiKey.objects.filter(key_states.is_refused(timezone.now()), account_id=site.account_id)
     keys = [key for key in refused.order_by("-refused_at", "pk") if may_ask_about(key, site)]
     lines = ((change_url(key), str(key), refusal_in_words(key)) for key in keys)
-    return format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines) or NO_REFUSAL
+    listed = format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines)
+    refusal = refusal_of_site(site)
+    if refusal:
+        return format_html("<p>{}</p>{}", refusal, listed)
+    return listed or NO_REFUSAL
 
 
 def may_ask_about(key: ApiKey, site: Site) -> bool:

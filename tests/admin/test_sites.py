@@ -15,6 +15,8 @@ from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
+from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
+from operators.base.links import change_url
 from operators.catalogue.site_terms import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
@@ -299,6 +301,35 @@ def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, acco
     of_site, overview = texts()
     assert "revoked. A proxy has asked with a valid key since 2026-03-04 05:10." in of_site
     assert "Rotated" not in overview
+
+
+def test_a_proxy_with_a_wrong_key_is_shown_at_the_site_the_key_and_the_overview(admin, account, clock):
+    site = factories.site(account, host="pub.example")
+    key, _ = factories.api_key(account, name="Other key", allowed_hosts=["other.example"])
+    since = "A proxy that asks about this site is refused since 2026-03-04 05:06, last at 2026-03-04 05:06: "
+    for proxy, reason, pages in (
+        (RefusedProxy("pub.example"), "The service does not know its key.", (page_of(site), "/admin/")),
+        (
+            RefusedProxy("pub.example", account.pk, key.pk),
+            "Its key is for other hosts.",
+            (page_of(site), change_url(key), "/admin/"),
+        ),
+    ):
+        Site.objects.update(refused_at=None)
+        note_refused_proxy(proxy, clock.now)
+        for page in pages:
+            assert f"{since}{reason}" in html_as_text(admin.get(page))
+    assert "Other key" in html_as_text(admin.get(page_of(site)))
+
+    clock.advance(minutes=5)
+    AccessEvent.objects.create(
+        account=account, content=site.pages, requester=factories.requester(account), allowed=True,
+        facts={"siteId": site.pk}, created=clock.now,
+    )  # fmt: skip
+    assert "A proxy has asked with a valid key since 2026-03-04 05:11." in html_as_text(admin.get(page_of(site)))
+    assert since not in html_as_text(admin.get("/admin/"))
+    clock.advance(days=1)
+    assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
 
 
 def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):
