@@ -35,7 +35,7 @@ from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import Head, header_lines
+from licensing.access.event_loop.head import FOR_VISITORS, Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     PRIVATE,
@@ -157,7 +157,7 @@ class ForwardApplication(CheckApplication):
             if has_option(head, DENY_403):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
-            lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
+            lines = header_lines(state, answer.headers, len(answer.body), is_secure=False, common=FOR_VISITORS)
             if answer.status != 200:  # which has a body, in one of two forms
                 lines = lines.replace(VARY, VARY_BY_ACCEPT, 1)
             if answer.is_page:
