@@ -20,6 +20,7 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.tokens.signing import forget_signer
+from licensing.sites import refused_proxies
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
 from tests.selection import (  # noqa: F401 - hooks of pytest
@@ -137,9 +138,10 @@ def _files_are_looked_for_once() -> None:
 
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
-    """Reset rate limits before each test, in Redis too, and forget the grants of its keys."""
+    """Reset rate limits before each test, in Redis too, and forget the grants and refusals of its keys."""
     limiter.forget_all()
     known_grants.clear()
+    refused_proxies.noted.clear()
     forget_signer()
 
 
