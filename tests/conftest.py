@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
+from math import inf
 from pathlib import Path
 from threading import Event
 
@@ -20,6 +21,7 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.tokens.signing import forget_signer
+from licensing.edge.publishing import current_terms
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
 from tests.selection import (  # noqa: F401 - hooks of pytest
@@ -133,6 +135,12 @@ def _files_are_looked_for_once() -> None:
         self.files.update(found)
 
     WhiteNoiseMiddleware.add_files_from_finders = add_files
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _terms_follow_each_change_at_once() -> None:
+    """Publish changed terms at once, also where a busy machine takes long to compute them."""
+    current_terms.QUICK = inf
 
 
 @pytest.fixture(autouse=True)
