@@ -267,7 +267,9 @@ EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", choices=["in-process", "servers"], help="run only tests without, or with, servers")
+    parser.addoption(
+        "--part", choices=["in-process", *SERVERS], help="run only tests without servers, or some of those with"
+    )
     parser.addoption("--sample", type=int, metavar="N", help="run this sample of the tests, as the gate does")
     parser.addoption("--most-cases", type=int, metavar="N", help="run at most N cases of each test")
 
@@ -299,7 +301,8 @@ def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -
 
 
 def part_of(path: Path) -> str:
-    return "servers" if path.relative_to(TESTS).parts[0] in SERVERS else "in-process"
+    folder = path.relative_to(TESTS).parts[0]
+    return next((part for part, folders in SERVERS.items() if folder in folders), "in-process")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

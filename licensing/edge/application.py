@@ -15,16 +15,8 @@ from msgspec.structs import replace
 from accounts.limits.throttling import edge_consume
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.errors import (
-    ApiError,
-    HostNotAllowed,
-    InsufficientScope,
-    InvalidToken,
-    MissingApiKey,
-    NotFound,
-    as_api_error,
-    forget_frames,
-)
+from kit.http.error_replies import as_api_error, forget_frames
+from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken, MissingApiKey, NotFound
 from kit.http.middleware import request_id, valid_request_id
 from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.callers import Use, note
+from accounts.keys.callers import Use, write_use
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
@@ -101,7 +101,7 @@ def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, compl
 
 def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, account):
     site = factories.site(account)
-    address = reverse("admin:licensing_site_delete_it", args=[site.pk])
+    address = reverse("admin:licensing_site_delete_site", args=[site.pk])
     assert "let through" in admin.get(address).content.decode()
     assert Site.objects.exists()
     assert submit(admin, address).status_code == 302
@@ -254,7 +254,7 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
 
     for name, hosts in (("Old key", []), ("Own key", ["pub.example"]), ("Other key", ["other.example"])):
         text = factories.key_text(account, name=name, allowed_hosts=hosts)
-        note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+        write_use(Use(find_grant(text), "This API key has been revoked."), clock.now)
     visitor = factories.requester(account)
     for facts in ({"siteId": site.pk}, {"siteId": site.pk, "imported": True}, {"siteId": "site_other"}):
         AccessEvent.objects.create(
@@ -279,7 +279,7 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
 def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, account, clock):
     site, other = (factories.site(account, host=f"{name}.example") for name in ("pub", "other"))
     text = factories.key_text(account, name="Rotated", allowed_hosts=["pub.example"])
-    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    write_use(Use(find_grant(text), "This API key has been revoked."), clock.now)
     fields = {"account": account, "requester": factories.requester(account), "allowed": True}
 
     def ask(about, **facts):

@@ -10,7 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, check_lengths, read_headers, request_id
+from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, read_headers, request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
@@ -67,10 +67,6 @@ class Head:
     @property
     def base_url(self) -> str:
         return f"{'https' if self.is_secure else 'http'}://{self.host}"
-
-    def check_lengths(self) -> None:
-        """Raises InvalidRequest if a header or the query is too long."""
-        check_lengths(self.too_long, self.query)
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
