@@ -6,6 +6,7 @@ what nobody reads.
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -34,16 +35,22 @@ def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int
 
 
 def book_regularly() -> int:
-    """Book all charges that are due now; return how many. A process with a wrong clock books none.
+    """Book all charges that are due now; return how many."""
+    return run_job(partial(book_due, None))
 
-    If an account fails, books those of the others and raises its error.
+
+def run_job(store: Callable[[datetime], tuple[int, Failures]], moment: datetime | None = None) -> int:
+    """Let `store` store what is due at a moment (now, unless given); return how much.
+
+    A process with a wrong clock stores nothing. If an account fails, stores what is due of the others and raises its
+    error.
     """
     if not watch.agrees():
         return 0
-    booked, failed = book_due(None)
+    stored, failed = store(moment or stored_now())
     for error in failed.values():
         raise error
-    return booked
+    return stored
 
 
 def store_due(

@@ -10,11 +10,10 @@ from functools import partial
 from django.db import transaction
 
 from accounts.models import Account
-from analytics.ledger.due import Failures, store_due
+from analytics.ledger.due import Failures, run_job, store_due
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import keep, lock_book, open_books
-from kit.storage.clocks import watch
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months
@@ -23,17 +22,8 @@ AT_ONCE = 50  # wallets of a transaction
 
 
 def settle_due(moment: datetime | None = None) -> int:
-    """Store the ends and refills that are due at a moment (now, unless given). Returns how many wallets had some.
-
-    Several processes may run it at once; one with a wrong clock stores nothing. If a wallet fails, stores those of the
-    others and raises its error.
-    """
-    if not watch.agrees():
-        return 0
-    settled, failed = settle_possible(moment or stored_now())
-    for error in failed.values():
-        raise error
-    return settled
+    """Store the ends and refills that are due at a moment (now, unless given). Returns how many wallets had some."""
+    return run_job(settle_possible, moment)
 
 
 def settle_possible(until: datetime) -> tuple[int, Failures]:
