@@ -56,8 +56,11 @@ def existing_payment(payment: Payment) -> Payment:
     same.append(are_default or existing.received_at == payment.received_at)
     if not all(same):
         whose = existing.requester.requester_id
+        is_void = existing.voided_at is not None
+        mend = " That payment is void. Record the corrected one with another externalId." if is_void else ""
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {existing.pk}, {existing} of {whose!r}.",
+            f"Another payment has the externalId {payment.external_id!r}: {existing.pk}, {existing} of {whose!r}."
+            f"{mend}",
             param="externalId",
         )
     return existing

@@ -10,11 +10,11 @@ from django.db import connection, transaction
 from django.db.models import Min
 
 from accounts.models import Account
-from analytics.ledger.due import FAILURES, Failures, book_due, check_usable, run_job
+from analytics.ledger.due import FAILURES, book_due, check_usable
 from analytics.models import ClosedLine, Entry, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
-from analytics.wallets.upkeep import settle_possible
+from kit.storage.clocks import watch
 from kit.storage.reading import committed_until, stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import Months
@@ -30,16 +30,15 @@ SELECT {STATEMENT_COLUMNS}, %s FROM analytics_openstatement WHERE account_id = %
 
 
 def close_due(now: datetime | None = None) -> int:
-    """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months."""
-    return run_job(close_possible, now)
+    """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months.
 
-
-def close_possible(now: datetime) -> tuple[int, Failures]:
-    """Close months. Returns their number, and the failures."""
-    until = committed_until(now) - CLOSES_AFTER
+    A process with a wrong clock closes none. If an account fails, closes those of the others and raises its error.
+    """
+    if not watch.agrees():
+        return 0
+    until = committed_until(now or stored_now()) - CLOSES_AFTER
     # Fees, expiries and refills before the end of a month belong to it.
-    _, failed = settle_possible(until)
-    failed |= book_due(None, until)[1]
+    _, failed = book_due(None, until)
     closed = 0
     for account in Account.objects.exclude(statementbook__closed_until__gt=until - SHORTEST_MONTH):
         try:
@@ -48,7 +47,9 @@ def close_possible(now: datetime) -> tuple[int, Failures]:
         except FAILURES as error:
             check_usable(error)
             failed[account.pk] = error
-    return closed, failed
+    for failure in failed.values():
+        raise failure
+    return closed
 
 
 def close_next(account_id: str, until: datetime) -> bool:

@@ -64,7 +64,7 @@ def amount_column(title: str, name: str, empty: str = "none") -> Callable[[objec
 
 @admin.register(Requester)
 class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
-    one = "requester"
+    subject_kind = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
     empty_state = EmptyState(
@@ -77,11 +77,11 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         "requester_id", "name", "licences", "owes", "revenue", "credit", "last_seen", "account", "first_seen",
     )  # fmt: skip
     list_select_related = ("account",)
-    row_facts = {"name": "", "licences": "", "owes": "owes"}
-    groups = {"decisions": "Decisions"}
+    phone_row_columns = {"name": "", "licences": "", "owes": "owes"}
+    fieldset_headings = {"decisions": "Decisions"}
     list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
-    find = staticmethod(find_requesters)
+    search = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "owes", "revenue", "credit", "first_seen")
     fields = readonly_fields = (

@@ -92,8 +92,8 @@ class PaymentAdmin(
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
-    row_name = "sum"
-    row_facts = {"requester": "", "received": "", "state": ""}
+    phone_row_title = "sum"
+    phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
         ("currency", ExactTextFilter),
         ("received_at", MomentFilter),
@@ -128,7 +128,9 @@ class PaymentAdmin(
     def create(self, request: HttpRequest, fields: Values) -> Payment:
         payment, is_new = record_payment(fields.pop("account").pk, fields)
         if not is_new:
-            raise ValidationFailed("This number was recorded before.", param="externalId")
+            is_void = payment.voided_at is not None
+            mend = " That payment is void: enter another number, such as this one with -2." if is_void else ""
+            raise ValidationFailed(f"This number was recorded before.{mend}", param="externalId")
         return payment
 
     def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:

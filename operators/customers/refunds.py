@@ -23,11 +23,11 @@ from analytics.ledger.refunds import (
     usage_id,
 )
 from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
 from operators.base.figures.recent import filled_in
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
@@ -108,7 +108,7 @@ class RefundButton(ScopedAdmin[ModelT]):
         charged = self.refundable_charge(obj)
         if charged is None:
             raise Http404
-        amount = plain(charged.balance.refundable)
+        amount = editable_amount(charged.balance.refundable)
         return self.adjustment(obj, "Refund", is_refund="on", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")

@@ -51,9 +51,9 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     )
     list_display = ("month_text", "holder", "opening_balance", "turnover", "closing_balance", "state", "account")
     list_select_related = ("account", "requester")
-    row_name = "holder"
-    row_facts = {"month_text": "", "closing_balance": "", "state": ""}
-    groups = {"opening_balance": "Figures", "lines_table": "Lines"}
+    phone_row_title = "holder"
+    phone_row_columns = {"month_text": "", "closing_balance": "", "state": ""}
+    fieldset_headings = {"opening_balance": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,

@@ -66,10 +66,10 @@ def initial_terms(wallet: Wallet) -> dict[str, object]:
     """Return a wallet's terms as the form's initial values."""
     percents = [one["percent"] for one in wallet.thresholds if "percent" in one]
     return {
-        "refill_amount": None if wallet.refill_amount is None else plain(wallet.refill_amount),
+        "refill_amount": wallet.refill_amount,
         "refill_every": wallet.refill_every or "",
-        "rollover_max": plain(wallet.rollover_max),
-        "overdraft": plain(-wallet.floor),
+        "rollover_max": wallet.rollover_max,
+        "overdraft": -wallet.floor,
         "low_percent": percents[0] if percents else None,
     }
 

@@ -39,7 +39,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
-    row_facts = {"counts": "", "left": "left"}
+    phone_row_columns = {"counts": "", "left": "left"}
     list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
     search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
@@ -52,7 +52,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         "identifier", "account", "customer_link", "counts", "left", "spendable", "refilled", "warnings", "grants",
         "entries",
     )  # fmt: skip
-    groups = {"grants": "What was added", "entries": "Latest changes"}
+    fieldset_headings = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER, "of_license": Kind.LICENSE}
     actions_detail = ("top_up", "change_terms")

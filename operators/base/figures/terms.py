@@ -1,5 +1,6 @@
-"""Licences and charges in words, and the order of licences."""
+"""Licences, charges, amounts and classes of visitors in words, and the order of licences."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
@@ -11,8 +12,19 @@ from analytics.models import EntryType, LedgerEntry
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
+from licensing.visits.report import OTHER
 from operators.base.times import shown_time
 
+CLASSES = {
+    "ai_training": "AI training",
+    "ai_input": "AI input",
+    "ai_index": "AI index",
+    "search": "Search",
+    "archive": "Archive",
+    "preview": "Link previews",
+    "ads": "Advertising",
+    OTHER: "Others",
+}
 NO_AMOUNT = "–"
 MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
@@ -46,6 +58,10 @@ def price(license_: License) -> str:
 
 def access_price(license_: License) -> str:
     return money(license_.access_amount, license_.access_currency)
+
+
+def format_sums(sums: Mapping[str, Decimal]) -> str:
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 def fee(license_: License) -> str:
