@@ -119,14 +119,14 @@ def simulations(target: Target, until: float) -> None:
 @named("unread-exports")
 def unread_exports(target: Target, until: float) -> None:
     """Request exports without reading them, or read one byte per second."""
-    asked = target.head("GET /v1/access/decisions?format=jsonl")
+    request_head = target.head("GET /v1/access/decisions?format=jsonl")
     opened = [target.connect(receive_bytes=4096) for _ in range(16)]
-    for one in opened:
-        one.sendall(asked)
+    for connection in opened:
+        connection.sendall(request_head)
     while time.monotonic() < until:
-        for one in opened[:8]:
+        for connection in opened[:8]:
             with suppress(OSError):
-                one.recv(1)
+                connection.recv(1)
         time.sleep(1)
 
 
@@ -135,10 +135,10 @@ def large_bodies(target: Target, until: float) -> None:
     """Send endless bodies of 20 MiB each to an unknown path, without a key."""
     size = 20 * 1024 * 1024
     head = f"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
-    kept = []
+    connections = []
     for _ in range(16):
         opened = target.connect()
-        kept.append(opened)
+        connections.append(opened)
         with suppress(OSError):
             opened.sendall(head + bytes(size - 1))
     time.sleep(max(0, until - time.monotonic()))
@@ -155,9 +155,9 @@ def slow_heads(target: Target, until: float) -> None:
     for byte in head:
         if time.monotonic() > until:
             break
-        for one in opened[::2]:
+        for connection in opened[::2]:
             with suppress(OSError):
-                one.sendall(bytes([byte]))
+                connection.sendall(bytes([byte]))
         time.sleep(0.1)
     time.sleep(max(0, until - time.monotonic()))
 
@@ -204,13 +204,13 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 def signed_in(target: Target) -> httpx.Client:
     client = httpx.Client(base_url=target.url, timeout=30, follow_redirects=True)
     form = {"username": target.username, "password": target.password, "next": "/admin/"}
-    client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": token_of(client, "/admin/login/")})
+    client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": csrf_token(client, "/admin/login/")})
     return client
 
 
-def token_of(client: httpx.Client, path: str) -> str:
-    found = TOKEN.search(client.get(path).text)
-    return found[1] if found else ""
+def csrf_token(client: httpx.Client, path: str) -> str:
+    match = TOKEN.search(client.get(path).text)
+    return match[1] if match else ""
 
 
 @named("blank-imports")
@@ -223,7 +223,7 @@ def blank_imports(target: Target, until: float) -> None:
         with closing(signed_in(target)) as client:
             while time.monotonic() < until:
                 with suppress(httpx.TransportError):
-                    form = {"csrfmiddlewaretoken": token_of(client, path), "account": target.account}
+                    form = {"csrfmiddlewaretoken": csrf_token(client, path), "account": target.account}
                     client.post(path, data=form, files={"file": ("rows.jsonl.gz", file)})
 
     by_many(4, bring)

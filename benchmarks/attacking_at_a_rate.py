@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.attacking import BATCH, RULES, Target, named, signed_in, token_of
+from benchmarks.attacking import BATCH, RULES, Target, csrf_token, named, signed_in
 from benchmarks.harness import due_moments
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 
@@ -127,7 +127,7 @@ def pasted_attributes(target: Target, until: float) -> None:
     """Paste 50,000 spaces into *Check access* as an operator."""
     path = "/admin/check-access/"
     with closing(signed_in(target)) as client:
-        token = token_of(client, path)
+        token = csrf_token(client, path)
         form = {"csrfmiddlewaretoken": token, "item": target.item, "requester": "org", "attributes": " " * 50_000}
         at_a_rate(until, lambda n: client.post(path, data=form))
 
@@ -140,6 +140,6 @@ def log_lines(target: Target, until: float) -> None:
         site = create_hostile_site(client, target.policy)
     path = f"/admin/licensing/site/{site}/import-log/"
     with closing(signed_in(target)) as client:
-        token = token_of(client, path)
+        token = csrf_token(client, path)
         form = {"csrfmiddlewaretoken": token, "account": target.account}
         at_a_rate(until, lambda n: client.post(path, data=form, files={"file": ("access.log", line * 100)}))

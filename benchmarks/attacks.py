@@ -167,9 +167,11 @@ def table(results: Sequence[Result]) -> str:
     kinds = list(results[0].times)
     names = [f"{kind} {rank}, ms" for kind in kinds for rank in ("p50", "p99")]
     rows = [["beside", *names, "errors", "memory, MiB", "holds"], ["---", *["---:"] * (len(names) + 3)]]
-    for one in results:
-        figures = [f"{value:,.1f}" for kind in kinds for value in one.times[kind]]
-        rows.append([one.attack, *figures, str(one.errors), f"{one.growth:+,.0f}", "yes" if one.holds else "NO"])
+    for result in results:
+        figures = [f"{value:,.1f}" for kind in kinds for value in result.times[kind]]
+        rows.append(
+            [result.attack, *figures, str(result.errors), f"{result.growth:+,.0f}", "yes" if result.holds else "NO"]
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -193,7 +195,7 @@ def main() -> None:
             made.server.stop()  # one attack's leftovers must not count for the next
             made.server.start()
     place = "attacks --sqlite" if given.sqlite else "attacks"
-    publish(place, table(results), {one.attack: asdict(one) for one in results}, given)
+    publish(place, table(results), {result.attack: asdict(result) for result in results}, given)
 
 
 if __name__ == "__main__":

@@ -72,8 +72,8 @@ class AccountAdmin(ServiceAdmin[Account]):
     empty_state = EmptyState("An account is one publisher. It owns keys, policies and content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
-    row_facts = {"state": "", "plan": "", "per_minute": "a minute:"}
-    groups = {"plan": "Plan and limits", "working_keys": "Use"}
+    phone_row_columns = {"state": "", "plan": "", "per_minute": "a minute:"}
+    fieldset_headings = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
     form = AccountForm

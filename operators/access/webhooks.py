@@ -123,8 +123,8 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "subscriptions", "health", "failing", "created")
     list_select_related = ("account",)
-    row_facts = {"health": "", "subscriptions": ""}
-    groups = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
+    phone_row_columns = {"health": "", "subscriptions": ""}
+    fieldset_headings = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)
@@ -138,8 +138,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: Values) -> WebhookEndpoint:
-        account_id, endpoint_id = fields.pop("account").pk, fields.pop("id")
-        endpoint, admin_request(request).secret = services.create_endpoint(account_id, fields, endpoint_id=endpoint_id)
+        account = fields.pop("account")
+        endpoint_id = fields.pop("id")
+        endpoint, admin_request(request).secret = services.create_endpoint(account.pk, fields, endpoint_id=endpoint_id)
         return endpoint
 
     def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: Values) -> WebhookEndpoint:

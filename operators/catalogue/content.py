@@ -94,7 +94,7 @@ class TagFilter(TextFilter):
 
 @admin.register(Content)
 class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExport[Content], ServiceAdmin[Content]):
-    one = "content"
+    subject_kind = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
     empty_state = EmptyState(
@@ -105,8 +105,8 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
     )
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
-    row_facts = {"type": "", "state": "", "policy": ""}
-    groups = {"policy": "Who may use it"}
+    phone_row_columns = {"type": "", "state": "", "policy": ""}
+    fieldset_headings = {"policy": "Who may use it"}
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),
@@ -118,7 +118,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
         ("account", RelatedFilter),
     )
     search_fields = ("title", "external_id")
-    find = staticmethod(find_content)
+    search = staticmethod(find_content)
     search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm

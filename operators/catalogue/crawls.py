@@ -16,18 +16,8 @@ from licensing.visits.reading import Usage
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice
-from operators.catalogue.site_terms import format_sums
+from operators.base.figures.terms import CLASSES, format_sums
 
-CLASSES = {
-    "ai_training": "AI training",
-    "ai_input": "AI input",
-    "ai_index": "AI index",
-    "search": "Search",
-    "archive": "Archive",
-    "preview": "Link previews",
-    "ads": "Advertising",
-    OTHER: "Others",
-}
 # The colours of operators and crawlers.
 KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
 FURTHER = ""  # the column of all operators or crawlers beyond the first
@@ -64,12 +54,15 @@ class Folders(Struct, frozen=True):
 
 def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
-    lines = [[*COUNTS, *(MONEY if with_money else [])]]
+    lines = [COUNTS + MONEY if with_money else COUNTS]
     for name, taker in report.operators:
         ratio = taker.crawls_per_referral
-        counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
-        money = [format_sums(taker.revenue), format_sums(taker.at_stake)] if with_money else []
-        lines.append([cell(value) for value in (name, *counts, None if ratio is None else str(ratio), *money)])
+        crawls = taker.crawls
+        values = [name, crawls.total, crawls.verified, crawls.violations, taker.referrals]
+        values.append(None if ratio is None else str(ratio))
+        if with_money:
+            values += [format_sums(taker.revenue), format_sums(taker.at_stake)]
+        lines.append([cell(value) for value in values])
     response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
     return response
@@ -106,7 +99,9 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))
         counts[bucket, name if name in names else FURTHER] += crawls.total
-    shown_names = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
+    shown_names = list(names)
+    if len(ranked) > len(names):
+        shown_names.append(FURTHER)
     rows = []
     for bucket in window.buckets():
         numbers = [counts.get((bucket, name), 0) for name in shown_names]

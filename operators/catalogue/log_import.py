@@ -15,7 +15,7 @@ from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from unfold.decorators import action
 
@@ -24,13 +24,12 @@ from kit.rest.heavy import heavy
 from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
-from operators.base.links import change_url
+from operators.base.figures.terms import format_sums
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
 from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
-from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
@@ -181,9 +180,6 @@ class LogUploads(ServiceAdmin[Site]):
             original=site,
             about={**metadata, "facts": shown_facts(metadata)},
             problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
-            visitors=reverse("admin:visitors"),
-            again=reverse("admin:licensing_site_import_log", args=[site.pk]),
-            back=change_url(site),
         )
 
 

@@ -65,8 +65,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
     empty_state = EmptyState("A crawler uses a client to get licence tokens, which it sends to the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
-    row_facts = {"requester": "", "state": "", "last_used_at": "used"}
-    groups = {"state": "State"}
+    phone_row_columns = {"requester": "", "state": "", "last_used_at": "used"}
+    fieldset_headings = {"state": "State"}
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("name", "prefix")
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)

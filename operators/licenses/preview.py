@@ -47,7 +47,7 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
 
 def draft_license(account: Account, license_: License | None, form: LicenseForm) -> License:
     """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted = copy(license_) if license_ is not None else License(account=account)
+    drafted = License(account=account) if license_ is None else copy(license_)
     cleaned = form.cleaned_data
     drafted.license_type = cleaned.get("license_type", "")
     drafted.fee_every = cleaned.get("fee_every") or None
@@ -57,10 +57,12 @@ def draft_license(account: Account, license_: License | None, form: LicenseForm)
     if license_ is None or "starts_at" in form.changed_data:  # the form shows no microseconds
         drafted.starts_at = cleaned.get("starts_at") or timezone.now()
     for name in ("price", "access", "fee"):
-        amount, currency = cleaned.get(f"{name}_amount"), cleaned.get(f"{name}_currency")
-        is_complete = amount is not None and currency is not None
-        setattr(drafted, f"{name}_amount", amount if is_complete else None)
-        setattr(drafted, f"{name}_currency", currency if is_complete else None)
+        amount = cleaned.get(f"{name}_amount")
+        currency = cleaned.get(f"{name}_currency")
+        if amount is None or currency is None:
+            amount = currency = None
+        setattr(drafted, f"{name}_amount", amount)
+        setattr(drafted, f"{name}_currency", currency)
     return drafted
 
 

@@ -17,10 +17,9 @@ from analytics.windows import DAY, Window, midnight
 from kit.values.currencies import in_full, round_to_minor_unit
 from kit.values.numbers import count_text
 from licensing.content.models import Content
-from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
-from operators.base.figures.choice import BarRow, Choice, render_change, window_filter
+from operators.base.figures.choice import BarRow, Choice, denial_rows, render_change, window_filter
 from operators.base.links import list_url
 
 
@@ -85,20 +84,12 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         )
         for requester, number in zip(report["topRequesters"], requester_numbers(rows), strict=True)
     ]
+    denials = {row["reason"]: row["count"] for row in report["byDenialReason"]}
     return UsageFigures(
         summary=report["summary"],
-        denials={row["reason"]: row["count"] for row in report["byDenialReason"]},
+        denials=denials,
         chart=decisions_chart(window.group_by, days),
-        reasons=[
-            BarRow(
-                Reason(row["reason"]).words,
-                f"{row['count']:,}",
-                share(row["count"], report["summary"]["denied"]),
-                list_url(AccessEvent, outcome=row["reason"], **filters),
-                row["reason"],
-            )
-            for row in report["byDenialReason"]
-        ],
+        reasons=denial_rows(denials.items(), report["summary"]["denied"], filters),
         content=ranking(choice, Content, content),
         requesters=ranking(choice, Requester, requesters),
     )
@@ -200,8 +191,8 @@ class Today:
     change: str  # in per cent with sign; empty without decisions yesterday
 
 
-def today_figures(of_accounts: Sequence[Days], now: datetime) -> Today:
-    days = add_days(of_accounts)
+def today_figures(days_by_account: Sequence[Days], now: datetime) -> Today:
+    days = add_days(days_by_account)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)

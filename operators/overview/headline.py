@@ -133,8 +133,8 @@ class Attention(Struct, frozen=True):
     """A part of the page whose rows need attention, with texts for one and several."""
 
     part: str  # key in the page's context
-    one: str
-    many: str
+    singular: str
+    plural: str
     link: str
     more: str = ""  # context key that says whether there are more rows
 
@@ -167,6 +167,12 @@ ATTENTION = (
         "#keys-title",
     ),
     Attention(
+        "refused_sites",
+        "A proxy asks about a site with an unknown key, or with one for other hosts.",
+        "sites have a proxy with an unknown key, or with one for other hosts.",
+        "#keys-title",
+    ),
+    Attention(
         "keys",
         "A key expires soon, or was not used for 90 days.",
         "keys end soon, or were not used for 90 days.",
@@ -189,7 +195,7 @@ def notices(
         rows = attention.get(kind.part)
         if isinstance(rows, list) and rows:
             more = "More than " if attention.get(kind.more) else ""
-            lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+            lines.append(Notice(kind.singular if len(rows) == 1 else f"{more}{len(rows)} {kind.plural}", kind.link))
     denials = figures.usage.denials if figures.usage is not None else {}
     if count := denials.get(Reason.NO_POLICY, 0):
         lines += notices_without_policy(request, choice, window, count)

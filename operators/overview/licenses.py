@@ -87,8 +87,8 @@ def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
     after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
     whole = Q(content_ids=[], tags=[], policy_ids=[])
     same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
-    of_the_same = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
-    following = of_the_same.filter(at_its_end, after_it).filter(whole | same)
+    same_terms = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
+    following = same_terms.filter(at_its_end, after_it).filter(whole | same)
     ending = License.objects.filter(
         account_id__in=list(account_ids),
         status=LicenseStatus.ACTIVE,

@@ -174,8 +174,10 @@ def unknown_requester(account_id: str, requester_id: str) -> dict[str, object]:
 
 
 def example_name(answer: Answer, item: Content | None) -> str:
-    asks = answer.facts.permission or "access"
-    return f"{answer.requester_id}: {asks}{f' of {item.title}' if item is not None else ''}"[:255]
+    name = f"{answer.requester_id}: {answer.facts.permission or 'access'}"
+    if item is not None:
+        name += f" of {item.title}"
+    return name[:255]
 
 
 def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:

@@ -48,7 +48,6 @@ from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
-ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
 
 
 class WithItems(Protocol):
@@ -58,7 +57,7 @@ class WithItems(Protocol):
 def requested_step(form: ModelForm) -> str:
     """Return what to do with a valid form instead of saving it; empty for an invalid one."""
     is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
-    return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
+    return str(getattr(form, "step", "")).partition("-")[0] if is_valid else ""
 
 
 @admin.register(Policy)
@@ -66,8 +65,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
-    row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
-    groups = {"mode": "How it decides"}
+    phone_row_columns = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    fieldset_headings = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
         ("default_action", ChoicesDropdownFilter),
@@ -76,8 +75,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     search_fields = ("name",)
     form = PolicyForm
     optional = frozenset({"mode"})
-    add_fieldsets = ((None, {"fields": ADDED}),)
+    add_fieldsets = (
+        (None, {"fields": ("account", "name", "description", "mode", "default_action", "rules", "tests")}),
+    )
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
+    words_instead = {"rules": "rules_in_words", "tests": "tests_in_words"}
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_policy")
     change_form_template = "operators/policies/policy_form.html"
@@ -92,14 +94,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         )
         policies = super().get_queryset(request).filter(deleted_at=None)
         return policies.annotate(items=Coalesce(Subquery(items), 0))
-
-    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
-        if obj is None:
-            return ADDED
-        if not self.has_change_permission(request, obj):
-            words = {"rules": "rules_in_words", "tests": "tests_in_words"}
-            return tuple(words.get(name, name) for name in self.fields)
-        return self.fields
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)
@@ -121,8 +115,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
         """Ask about changes of decisions, and about warnings of lint."""
         if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
-            vars(form)["asked"] = "confirm"
-        return not getattr(form, "asked", "")
+            vars(form)["step"] = "confirm"
+        return not getattr(form, "step", "")
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""

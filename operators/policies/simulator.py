@@ -107,10 +107,12 @@ class PolicySimulator(ServiceAdmin[Policy]):
         may_replay = request.user.has_perm("analytics.view_accessevent")
         if is_new:
             replay: ReplayForm = ReplayOfNewForm(policy.account_id, data, sent)
-            here, back = reverse("admin:licensing_policy_draft"), reverse("admin:licensing_policy_add")
+            here = reverse("admin:licensing_policy_draft")
+            back = reverse("admin:licensing_policy_add")
         else:
             replay = ReplayForm(data, initial=sent)
-            here, back = reverse("admin:licensing_policy_simulator", args=[policy.pk]), change_url(policy)
+            here = reverse("admin:licensing_policy_simulator", args=[policy.pk])
+            back = change_url(policy)
         items: list[Content] = []
         if not is_new and request.user.has_perm("licensing.view_content"):
             newest = linked_items(policy).order_by("-created", "-id").only("id", "title")

@@ -93,7 +93,11 @@ class TrialForm(StyledForm, forms.Form):
         """Return the dry run that the form describes. Raises ValidationFailed."""
         fields = self.cleaned_data
         item = fields["item"].strip()
-        selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
+        selector = "externalId"
+        if item.startswith("cnt_"):
+            selector = "contentId"
+        elif "://" in item:
+            selector = "source"
         body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
             if value := typed_value(fact, fields[fact.name]):

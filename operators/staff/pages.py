@@ -63,11 +63,11 @@ Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
-    def of_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def is_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    has_view_permission = has_change_permission = has_delete_permission = of_superuser
-    has_module_permission = has_add_permission = of_superuser
+    has_view_permission = has_change_permission = has_delete_permission = is_superuser
+    has_module_permission = has_add_permission = is_superuser
 
 
 class ScopeInline(ForSuperusers, StackedInline):
@@ -98,7 +98,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
     list_per_page = 50
-    row_facts = {"roles": "", "is_active": "active:", "last_login": "last here"}
+    phone_row_columns = {"roles": "", "is_active": "active:", "last_login": "last here"}
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password", "email", "is_active")}),

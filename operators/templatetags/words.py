@@ -6,16 +6,19 @@ from decimal import Decimal
 from django import template
 from django.utils import timezone
 
+from kit.values.currencies import in_full
 from licensing.licenses.models import License
+from licensing.policies.describe_rule import describe
 from operators.base.figures import terms
-from operators.catalogue.crawls import CLASSES
-from operators.catalogue.site_terms import format_sums
 
 register = template.Library()
+register.filter(describe)
 register.filter(terms.scope)
 register.filter(terms.term)
 register.filter(terms.price)
 register.filter(terms.access_price)
+register.filter(in_full)
+register.filter(terms.describe_charge)
 
 
 @register.filter
@@ -26,9 +29,9 @@ def state(license_: License) -> str:
 @register.filter
 def sums(amounts: Mapping[str, Decimal]) -> str:
     """Return amounts by currency as text."""
-    return format_sums(amounts)
+    return terms.format_sums(amounts)
 
 
 @register.filter
 def visitor_class(name: str) -> str:
-    return CLASSES[name]
+    return terms.CLASSES[name]

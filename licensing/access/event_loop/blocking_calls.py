@@ -23,6 +23,7 @@ from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
+from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
 
 Since = tuple[str, int]  # (account id, epoch)
 AtHost = tuple[str, str]  # (account id, host)
@@ -93,11 +94,18 @@ def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
     return [keys[kid] for kid in kids]
 
 
-def note_uses_now(uses: Sequence[Use]) -> list[None]:
-    """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
+def note_uses_now(uses: Sequence[Use | RefusedProxy]) -> list[None]:
+    """Store the last uses of keys, and refused proxies.
+
+    After a failure their requests succeed, and a use after a minute tries again.
+    """
+    keys = {(use.grant.key_id, use.refusal != ""): use for use in uses if isinstance(use, Use)}
+    proxies = {proxy for proxy in uses if isinstance(proxy, RefusedProxy)}
     try:
-        for use in {(use.grant.key_id, use.refusal != ""): use for use in uses}.values():
+        for use in keys.values():
             write_use(use, timezone.now())
+        for proxy in proxies:
+            note_refused_proxy(proxy, timezone.now())
     except (DatabaseError, InterfaceError) as error:
         logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(uses)

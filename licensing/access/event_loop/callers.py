@@ -24,6 +24,7 @@ from licensing.access.event_loop.head import Head, is_served
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
+from licensing.sites.refused_proxies import RefusedProxy
 
 R = TypeVar("R")
 
@@ -43,7 +44,7 @@ class Callers:
         self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
             AsyncKeys().find if calls.on_loop else in_thread("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
+        self.uses: MicroBatch[Use | RefusedProxy, None] = MicroBatch(in_thread("uses", note_uses_now))
 
     async def read_grant(self, header: str) -> Grant:
         """Read the current grant of an Authorization header's key. Raises MissingApiKey and InvalidApiKey.
@@ -94,6 +95,10 @@ class Callers:
     def note_use(self, use: Use, now: datetime) -> None:
         if is_use_due(use, now):
             self.uses.submit(use)
+
+    def note_refused_proxy(self, proxy: RefusedProxy, now: datetime) -> None:
+        if proxy.is_to_note(now):
+            self.uses.submit(proxy)
 
 
 async def count_here(consume: Consume) -> LimitState:
@@ -211,7 +216,7 @@ class Sender(GrantSteps):
         self.is_counted = True
 
     def note_refusal(self, refusal: ApiError, now: datetime) -> None:
-        """Note at the key why it was refused. Unknown keys have no account that could see it."""
+        """Note at the key why it was refused. Unknown keys are noted at sites (RefusedProxy)."""
         grant: Grant | None = getattr(self, "grant", None)
         if grant is not None and refusal.status_code in (400, 401, 403):
             self.callers.note_use(Use(grant, refusal.message), now)

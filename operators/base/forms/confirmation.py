@@ -26,14 +26,6 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
 
 
-def danger_action(
-    description: str, icon: str, url_path: str, *, permission: str = "changing"
-) -> Callable[[Callable[..., HttpResponse]], Action]:
-    """Decorate an action that ends something, whose button is red."""
-    variant = ActionVariant.DANGER
-    return action(description=description, icon=icon, permissions=[permission], url_path=url_path, variant=variant)
-
-
 class Current(Protocol):
     def __call__(self, *, lock: bool) -> Mapping[str, object]:
         """Return the object's values that a form changes; lock it until the transaction ends."""
