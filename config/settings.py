@@ -131,7 +131,7 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.throttling.PageLimitMiddleware",
+    "config.page_limit.PageLimitMiddleware",
     "kit.http.rendering.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise

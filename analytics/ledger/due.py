@@ -1,7 +1,7 @@
-"""Charges that fall due by themselves, such as recurring fees, and how jobs store whatever is due.
+"""What falls due by itself, and how it is stored: fees of licences, and ends and refills of credit.
 
-Whatever adds up the ledger calls `book_due` first, so that figures never depend on a background job. The job books
-what nobody reads.
+Whatever adds up the ledger or wallets calls `book_due` first, so that figures never depend on a background job. The
+job books what nobody reads.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from kit.storage.reading import stored_now
 
 Failures = dict[str, Exception]  # the first one of each account
 FAILURES = (DatabaseError, OverflowError)  # of a single row, such as an amount that the database cannot hold
-# Each books what is due at a moment, of one account or of all, and returns how many charges and the failures.
+# Each books what is due at a moment, of one account or of all, and returns how much that was and the failures.
 bookers: list[Callable[[str | None, datetime], tuple[int, Failures]]] = []
 
 
 def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int, Failures]:
-    """Book the charges that are due at a moment (now, unless given), of the account or of all.
+    """Book what is due at a moment (now, unless given), of the account or of all.
 
     Returns how many, and the failures. Readers ignore failures, because the job logs them.
     """
@@ -34,7 +34,7 @@ def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int
 
 
 def book_regularly() -> int:
-    """Book all charges that are due now; return how many. A process with a wrong clock books none.
+    """Book everything that is due now; return how much that was. A process with a wrong clock books none.
 
     If an account fails, books those of the others and raises its error.
     """

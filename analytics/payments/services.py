@@ -56,8 +56,10 @@ def known_payment(payment: Payment) -> Payment:
     same.append(are_default or known.received_at == payment.received_at)
     if not all(same):
         whose = known.requester.requester_id
+        is_void = known.voided_at is not None
+        mend = " That payment is void. Record the corrected one with another externalId." if is_void else ""
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.",
+            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.{mend}",
             param="externalId",
         )
     return known

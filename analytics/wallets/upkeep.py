@@ -14,7 +14,6 @@ from analytics.ledger.due import Failures, store_due
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import keep, lock_book, open_books
-from kit.storage.clocks import watch
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months
@@ -22,24 +21,12 @@ from kit.values.calendar import add_months
 AT_ONCE = 50  # wallets of a transaction
 
 
-def settle_due(moment: datetime | None = None) -> int:
-    """Store the ends and refills that are due at a moment (now, unless given). Returns how many wallets had some.
-
-    Several processes may run it at once; one with a wrong clock stores nothing. If a wallet fails, stores those of the
-    others and raises its error.
-    """
-    if not watch.agrees():
-        return 0
-    settled, failed = settle_possible(moment or stored_now())
-    for error in failed.values():
-        raise error
-    return settled
-
-
-def settle_possible(until: datetime) -> tuple[int, Failures]:
-    """Store what is due at a moment. Returns how many wallets had some, and the failures."""
-    due = Wallet.objects.filter(next_change_at__lte=until).order_by("pk")
-    return store_due(due, partial(settle_together, until), AT_ONCE)
+def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failures]:
+    """Store what is due at a moment, of one account or of all. Returns how many wallets had some, and the failures."""
+    due = Wallet.objects.filter(next_change_at__lte=until)
+    if account_id is not None:
+        due = due.filter(account=account_id)
+    return store_due(due.order_by("pk"), partial(settle_together, until), AT_ONCE)
 
 
 def settle_together(until: datetime, wallets: Sequence[Wallet]) -> int:

@@ -34,6 +34,8 @@ class JSONRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, object] | None = None,
     ) -> bytes:
+        if isinstance(renderer_context, dict):  # it refers to the view, which refers to it
+            renderer_context.clear()
         return render_json(data)
 
 

@@ -140,7 +140,7 @@ class Deciding:
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Return the decision for this check and item. Items with equal policy and facts share one."""
-        kind = item.policy_key, item.known
+        kind = item.policy_key, item.fact_values
         shared = self.alike.get(kind)
         # Rate limits are counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):

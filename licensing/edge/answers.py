@@ -126,7 +126,7 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
         "X-Access-Requester": encode_requester(answer.requester_id),
         "X-Access-Reason": refusal.code,
     }
-    body = render_json({"error": refusal.as_dict()})
+    body = render_refusal(refusal.code, DENIED)  # the key is no concern of the visitor
     return EdgeAnswer(status, decision_headers(status, "deny", original) | headers, body, message=DENIED)
 
 

@@ -22,6 +22,8 @@ from licensing.edge.publishing.publication import Publication
 MAX_AGE = 300  # seconds
 KEY_HEADER = "X-Licensing-Key"
 LICENSE_SERVER_PATH = "/olp"
+# Headers of the service's own pages. They would bind browsers at the publisher's whole host, perhaps for a year.
+DOMAIN_WIDE = ("Strict-Transport-Security", "Cross-Origin-Opener-Policy", "Referrer-Policy")
 NO_TERMS = "This site publishes no terms here.\n"
 
 
@@ -100,12 +102,19 @@ def license_server(request: HttpRequest) -> str | None:
 
 
 class ProxyQuestions:
-    """Middleware that answers proxies' questions, and passes on all other requests."""
+    """Middleware that answers proxies' questions, and passes on all other requests.
+
+    Documents, and errors in their place, leave without DOMAIN_WIDE: proxies pass them on under the publisher's host.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not is_question(request.path):
-            return self.get_response(request)
+            response = self.get_response(request)
+            if request.path in DOCUMENTS:
+                for name in DOMAIN_WIDE:
+                    response.headers.pop(name, None)
+            return response
         return answer(ForwardApplication(gateway_of_request()), Exchange(request))

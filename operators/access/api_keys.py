@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
@@ -24,16 +24,15 @@ from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
 from operators.access.key_pages import (
-    NO_REFUSAL,
     FindKey,
     form_seed,
     key_shown_again,
     latest_changes,
     latest_decisions,
     note_seen,
-    refusal_in_words,
     show_key,
 )
+from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusals_at_sites
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
@@ -244,7 +243,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @display(description="Proxies refused with it")
     def refused_proxy(self, key: ApiKey) -> str:
-        return refusal_in_words(key) or NO_REFUSAL
+        return format_html("{}{}", refusal_in_words(key), refusals_at_sites(key)) or NO_REFUSAL
 
     @display(description="May")
     def may(self, key: ApiKey) -> str:

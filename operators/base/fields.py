@@ -153,30 +153,38 @@ class Amount(forms.DecimalField):
         )
 
     def prepare_value(self, value: object) -> object:
-        return plain(value) if isinstance(value, Decimal) else value
+        return editable_amount(value) if isinstance(value, Decimal) else value
 
     def clean(self, value: object) -> Decimal | None:
         amount: Decimal | None = super().clean(with_point(value) if isinstance(value, str) else value)
         return amount
 
 
+AMBIGUOUS = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
+
+
+def editable_amount(amount: Decimal) -> str:
+    """Return an amount as a text for a form, which reads three decimals only with a further 0 (`1.1250`)."""
+    text = plain(amount)
+    return f"{text}0" if AMBIGUOUS.fullmatch(text) else text
+
+
 def with_point(text: str) -> str:
     """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
 
-    Raises Django's ValidationError for ambiguous numbers such as `1,200`.
+    Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.
     """
     number = text.strip()
+    if match := AMBIGUOUS.fullmatch(number):
+        whole, rest = match.groups()
+        decimals = f"{rest}0" if rest[2] != "0" else rest[:2]
+        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{decimals}: {number} could be either.")
     if "," not in number:
         return number
     if "." in number:
         thousands, decimal = (",", ".") if number.rindex(".") > number.rindex(",") else (".", ",")
         return number.replace(thousands, "").replace(decimal, ".")
-    whole, _, rest = number.partition(",")
-    if "," in rest:
-        return number
-    if len(rest) == 3 and whole.lstrip("-+").strip("0"):
-        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{rest}: {number} could be either.")
-    return number.replace(",", ".")
+    return number if number.count(",") > 1 else number.replace(",", ".")
 
 
 class Currency(forms.ChoiceField):

@@ -11,6 +11,7 @@ from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
+from licensing.edge.proxies.downloads import note_download
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
@@ -20,6 +21,7 @@ from licensing.sites.models import Site
 from operators.base.figures.terms import format_sums
 from operators.base.mixins import AdminMixin
 from operators.base.pages import page
+from operators.catalogue.site_proxies import proxy_file_state
 
 
 def sentences_about(site: Site) -> list[tuple[str, str]]:
@@ -62,6 +64,7 @@ def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]
 
 def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
     """Show each proxy with what to fill in, and the pages that stay open while the service is down."""
+    pages = describe_pages(site)
     return page(
         request,
         model_admin,
@@ -69,7 +72,8 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         title=f"Proxy files of {site.host}",
         original=site,
         proxies=KINDS,
-        pages=describe_pages(site),
+        pages=pages,
+        state=proxy_file_state(site, pages),
     )
 
 
@@ -78,5 +82,6 @@ def proxy_file_download(site: Site, proxy: str) -> HttpResponseBase:
     if proxy not in KINDS:
         raise Http404
     file = proxy_file(site, proxy)
+    note_download(site, file.digest)
     content = BytesIO(file.content.encode())
     return FileResponse(content, as_attachment=True, filename=file.name, content_type="text/plain; charset=utf-8")

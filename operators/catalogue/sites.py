@@ -10,7 +10,7 @@ from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
@@ -18,6 +18,7 @@ from unfold.decorators import action, display
 from analytics.windows import Window
 from kit.rest.heavy import heavy
 from licensing.edge.observed import observed_denials, observed_report
+from licensing.edge.proxies.downloads import is_outdated
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
@@ -32,7 +33,7 @@ from operators.base.lists import column, time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
-from operators.catalogue.site_proxies import last_question, refused_proxies
+from operators.catalogue.site_proxies import last_question, proxy_file_state, refused_proxies
 from operators.catalogue.site_terms import (
     observed_facts,
     proxy_file_download,
@@ -42,9 +43,15 @@ from operators.catalogue.site_terms import (
 )
 
 MAX_NAMED_HOSTS = 10  # hosts without a site
-PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 OBSERVED_FOR = timedelta(days=30)
+
+
+def enforce_site(site: Site) -> str:
+    """Enforce the decisions. Return the message, which says whether the proxy's file has to be downloaded again."""
+    changed = site_services.update_site(site, {"mode": Mode.ENFORCE.value})
+    done = f"The decisions on {site.host} are carried out."
+    return format_html("{} {}", done, proxy_file_state(changed)) if is_outdated(changed) else done
 
 
 def uncovered_hosts(site: Site) -> list[str]:
@@ -77,7 +84,7 @@ class SiteAdmin(LogUploads):
     )
     shown_fields = (
         "in_short", "identifier", "account", "host", "aliases", "verified", "mode", "unknown", "ask", "rules",
-        "last_question", "refused_proxies", "changed",
+        "last_question", "refused_proxies", "proxy_file", "changed",
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
     words_instead = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
@@ -106,10 +113,9 @@ class SiteAdmin(LogUploads):
         return site_services.create_site(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
-        former = site_services.proxy_file_facts(obj)
         site = site_services.update_site(obj, fields)
-        if site_services.proxy_file_facts(site) != former:
-            self.message_user(request, PROXY_FILE_CHANGED, messages.WARNING)
+        if is_outdated(site):
+            self.message_user(request, proxy_file_state(site), messages.WARNING)
         return site
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
@@ -133,13 +139,12 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
-                "Download the proxy’s file again afterwards: the present one keeps every page open while the service "
-                "is down.",
+                "If a proxy uses a file of this site, download it again afterwards: the present one keeps every page "
+                "open while the service is down.",
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
-            perform=partial(site_services.update_site, site, {"mode": Mode.ENFORCE.value}),
-            done=f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}",
+            perform=partial(enforce_site, site),
         )
 
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
@@ -197,6 +202,10 @@ class SiteAdmin(LogUploads):
     @display(description="Rules", ordering="rule_count")
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
+
+    @display(description="Proxy’s file")
+    def proxy_file(self, site: Site) -> str:
+        return proxy_file_state(site)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

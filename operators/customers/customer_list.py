@@ -20,10 +20,10 @@ from analytics.payments.models import PaymentKind
 from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import in_units
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee
 from operators.base.filters import OptionsFilter
 from operators.base.lists import BoundedChangeList, BoundedPaginator
@@ -72,7 +72,7 @@ def owed_fields(requester: Requester) -> dict[str, str]:
     if len(debts) != 1:
         return {}
     [(code, closing)] = debts
-    return {"amount": plain(closing), "currency": code}
+    return {"amount": editable_amount(closing), "currency": code}
 
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url, list_url, with_copy_button
 from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
@@ -41,7 +42,7 @@ from operators.customers.customer_list import (
     owed_fields,
 )
 from operators.customers.refunds import RefundPage
-from operators.customers.top_ups import top_up_page
+from operators.customers.top_ups import top_up_question
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
@@ -139,11 +140,10 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     has_changing_wallets_permission = right("analytics.change_wallet")
 
-    @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
-    def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.require_object(request, object_id)
+    @confirmed_action("Top up", "add_card", "top-up", permission="changing_wallets")
+    def top_up(self, request: HttpRequest, requester: Requester) -> Confirmation:
         wallets = Wallet.objects.filter(requester=requester.current)
-        return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
+        return top_up_question(request, requester, wallets, opens_wallets=True)
 
     has_paying_permission = right("analytics.add_payment")
 

@@ -8,19 +8,26 @@ from typing import ClassVar, NamedTuple
 
 from django.contrib.admin.utils import unquote
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from msgspec import Struct
 from unfold.decorators import action
 
-from analytics.ledger.refunds import Balance, Charge, balances, balances_of, booked_charge, refunds_of, usage_id
+from analytics.ledger.refunds import (
+    Balance,
+    Charge,
+    balance_of,
+    balances,
+    balances_of,
+    charge_of,
+    refunds_of,
+    usage_id,
+)
 from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
 from operators.base.figures.recent import filled_in
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
@@ -101,7 +108,7 @@ class RefundButton(ScopedAdmin[ModelT]):
         charged = self.refundable_charge(obj)
         if charged is None:
             raise Http404
-        amount = plain(charged.balance.refundable)
+        amount = editable_amount(charged.balance.refundable)
         return self.adjustment(obj, "Refund", is_refund="on", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
@@ -142,41 +149,20 @@ MOST_ENTRIES = 1_000  # of prices and fees
 MOST_SHOWN = 50  # charges
 
 
-class Refundable(Struct, frozen=True):
-    """A charge of which something is left to refund."""
-
-    what: str
-    link: str
-    charged: str
-    left: str
-    at: str
-    refund: str
-
-
-def refundable_charges(requester: Requester) -> list[Refundable]:
+def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]]:
     """Return the newest charges with something left to refund: prices and fees of licences, then accesses.
 
     Charges of customers merged into this one are included.
     """
     numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
     entries = [*prices(numbers), *accesses(numbers)]
-    known = balances_of(entries)
-    found = {}
+    balances_by_charge = balances_of(entries)
+    refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency
     for entry in entries:
-        charge = booked_charge(entry)
-        if charge is None or (charge, entry.currency) in found:
-            continue
-        balance = known[charge, entry.currency]
-        if balance.refundable:
-            found[charge, entry.currency] = Refundable(
-                what=describe_charge(entry),
-                link=change_url(entry),
-                charged=in_full(balance.charged, entry.currency),
-                left=in_full(balance.refundable, entry.currency),
-                at=shown_time(entry.occurred_at),
-                refund=reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]),
-            )
-    return list(found.values())
+        balance = balance_of(entry, balances_by_charge)
+        if balance is not None and balance.refundable:
+            refundable.setdefault((charge_of(entry), entry.currency), (entry, balance))
+    return list(refundable.values())
 
 
 def prices(numbers: list[int]) -> list[LedgerEntry]:
@@ -193,14 +179,6 @@ def accesses(numbers: list[int]) -> list[LedgerEntry]:
     decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*BY_TIME))
     charges = [usage_id(one.pk) for one in decisions[:MOST_DECISIONS]]
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
-
-
-def describe_charge(entry: LedgerEntry) -> str:
-    if entry.type == EntryType.FEE:
-        return f"Fee of the licence {entry.license_type}"
-    if entry.decision_id is None:
-        return f"Price of the licence {entry.license_type}"
-    return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"
 
 
 class RefundPage(ScopedAdmin[Requester]):

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 from django import forms
 
 from accounts.models import Account
-from kit.values.amounts import plain
 from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines
+from operators.base.fields import Amount, Currency, Lines, editable_amount
 from operators.base.mixins import ServiceForm
 from operators.base.times import Moment
 from operators.customers.quotas import QuotaFields
@@ -78,7 +77,7 @@ class LicenseForm(QuotaFields, ServiceForm):
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         """Format amounts as the API does."""
         initial = super().get_initial_for_field(field, field_name)
-        return plain(initial) if isinstance(initial, Decimal) else initial
+        return editable_amount(initial) if isinstance(initial, Decimal) else initial
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

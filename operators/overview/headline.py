@@ -167,6 +167,12 @@ ATTENTION = (
         "#keys-title",
     ),
     Attention(
+        "refused_sites",
+        "A proxy asks about a site with an unknown key, or with one for other hosts.",
+        "sites have a proxy with an unknown key, or with one for other hosts.",
+        "#keys-title",
+    ),
+    Attention(
         "keys",
         "A key expires soon, or was not used for 90 days.",
         "keys end soon, or were not used for 90 days.",

@@ -21,7 +21,9 @@ from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.windows import Window
 from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
-from operators.access.key_pages import is_over, refusal_in_words
+from licensing.sites.models import Site
+from licensing.sites.refused_proxies import is_refused
+from operators.access.refused_proxies import is_over, is_over_at_site, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
@@ -57,7 +59,26 @@ PARTS = {
     "accounts": "accounts.view_account",
     "webhooks": "accounts.view_webhookendpoint",
     "licenses": "licensing.view_license",
+    "sites": "licensing.view_site",
 }
+
+
+class KeyRow(Struct, frozen=True):
+    """A key, or a site whose proxy is refused."""
+
+    name: str
+    detail: str
+    account: str
+    link: str
+    warning: str
+
+    @classmethod
+    def from_key(cls, key: ApiKey, warning: str) -> "KeyRow":
+        return cls(key.name, f"{key.prefix}…", key.account.name, change_url(key), warning)
+
+    @classmethod
+    def from_site(cls, site: Site) -> "KeyRow":
+        return cls(site.host, "site", site.account.name, change_url(site), refusal_of_site(site))
 
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
@@ -140,6 +161,8 @@ def attention_context(
         context |= licenses_to_look_after(request, choice, now)
     if "keys" in visible:
         context |= keys_needing_attention(choice, now)
+    if "keys" in visible and "sites" in visible:
+        context["refused_sites"] = sites_with_refused_proxies(choice, now)
     if "webhooks" in visible:
         context["webhooks"] = failing_webhooks(choice)
     if "accounts" in visible:
@@ -168,9 +191,9 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
         if refusal and is_over(key):
             continue
         if refusal:
-            refused.append((key, refusal))
+            refused.append(KeyRow.from_key(key, refusal))
         else:
-            others.append((key, ", ".join(key_states.key_warnings(key, now))))
+            others.append(KeyRow.from_key(key, ", ".join(key_states.key_warnings(key, now))))
     return {
         "refused_keys": refused,
         "keys": others,
@@ -179,6 +202,13 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }
+
+
+def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
+    """Return sites whose proxy has an unknown key, or one for other hosts, unless it works again."""
+    sites = Site.objects.filter(is_refused(now), account_id__in=choice.account_ids).select_related("account")
+    refused = sites.order_by("-refused_at", "pk")[:MAX_ROWS]
+    return [KeyRow.from_site(site) for site in refused if not is_over_at_site(site)]
 
 
 def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:

@@ -22,8 +22,8 @@ from kit.rest.resources import find
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access as decide
 from licensing.access.deciding import Answer
+from licensing.access.describe_decision import find_deciding_revision
 from licensing.access.history.queryset import HistoryQuerySet
-from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
@@ -103,7 +103,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
-            policy = revision_of(answer)
+            policy = find_deciding_revision(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
                 response = keep(request, form, answer, policy)

@@ -12,7 +12,7 @@ from kit.values.timestamps import parse_timestamp
 from licensing.access.bodies import parse_check
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer
-from licensing.access.in_words import DecisionInWords, in_words
+from licensing.access.describe_decision import DescribedDecision, describe_decision
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.facts import ASKED, Fact, Recorded
 from operators.base.mixins import StyledForm
@@ -123,9 +123,9 @@ def typed_fields(recorded: Recorded) -> dict[str, str]:
     return {fact.name: fact.text(recorded[fact.name]) for fact in ASKED if fact.name in recorded}
 
 
-class Side(DecisionInWords):
+class Side(DescribedDecision):
     title: str
 
 
 def build_side(title: str, answer: Answer, rules: Sequence[RuleJson]) -> Side:
-    return {"title": title, **in_words(answer, rules)}
+    return {"title": title, **describe_decision(answer, rules)}

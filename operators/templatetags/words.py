@@ -6,6 +6,7 @@ from decimal import Decimal
 from django import template
 from django.utils import timezone
 
+from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.describe_rule import describe
 from operators.base.figures import terms
@@ -16,6 +17,8 @@ register.filter(terms.scope)
 register.filter(terms.term)
 register.filter(terms.price)
 register.filter(terms.access_price)
+register.filter(in_full)
+register.filter(terms.describe_charge)
 
 
 @register.filter

@@ -14,7 +14,6 @@ from kit.values.networks import Address
 from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.publishing import current_terms
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.policies import rate_limits
 from licensing.sites.models import Site
@@ -38,12 +37,6 @@ class Names(dict[str, str]):
     async def resolve(self, address: Address) -> str | None:
         self.asked.append(str(address))
         return self.get(str(address))
-
-
-@pytest.fixture(autouse=True)
-def quick_terms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine, too, computed terms follow each change at once."""
-    monkeypatch.setattr(current_terms, "QUICK_SECONDS", float("inf"))
 
 
 @pytest.fixture

@@ -127,6 +127,7 @@ def test_a_failed_computation_is_begun_again(kept, computing):
 
 def test_after_a_long_computation_the_terms_stay_for_three_times_its_duration(kept, computing, monkeypatch):
     now = 100.0
+    monkeypatch.setattr(current_terms, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(current_terms, "monotonic", lambda: now)
     monkeypatch.setattr(current_terms, "QUICK_SECONDS", 0.1)
 

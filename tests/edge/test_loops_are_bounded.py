@@ -18,6 +18,7 @@ from accounts.models import Account
 from kit.values.pages import RegisteredPage
 from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.access.subjects import LookupRequest
 from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
@@ -293,7 +294,7 @@ def large_site(account: Account) -> Site:
 
 def looked_up(site: Site, target: str) -> Any:
     selector = "page", f"https://{site.host}{target}"
-    return look_up_account(site.account_id, {selector}, ()).items.get(selector)
+    return look_up_account(LookupRequest(site.account_id, {selector}, set())).items.get(selector)
 
 
 def test_patterns_beyond_the_limits_still_match(large_site: Site) -> None:

@@ -12,11 +12,11 @@ MOST = {
     "cold check": (42, 187),
     "batch of 50": (36, 160),
     "check after PATCH": (53, 235),
-    "GET item": (41, 158),
-    "list of content": (45, 186),
-    "list of decisions": (60, 227),
-    "PATCH policy": (59, 253),
-    "refund": (61, 232),
+    "GET item": (41, 154),
+    "list of content": (45, 183),
+    "list of decisions": (60, 224),
+    "PATCH policy": (59, 247),
+    "refund": (61, 228),
 }
 
 

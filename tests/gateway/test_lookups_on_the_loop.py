@@ -103,7 +103,7 @@ def wanted(account, selectors: set[Selector] = frozenset(), *requesters: str) ->
 
 
 def in_a_thread(one: LookupRequest) -> LookupResult:
-    return look_up_account(one.account_id, one.selectors, one.requesters)
+    return look_up_account(one)
 
 
 def expect_the_same(*many: LookupRequest) -> list[LookupResult]:

@@ -144,24 +144,24 @@ class Gateway:
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
             promotions = self.promotions
-            found = await self.facts.look_up(account_id, checks, in_record)
-            if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
+            facts = await self.facts.look_up(account_id, checks, in_record)
+            if not self.snapshot.vouches(sender.grant, facts.epoch) and not await self.readmit(sender, facts.epoch):
                 continue
             if promotions != self.promotions:  # key or facts may come from the former primary
                 await sender.readmit()
                 continue
             # The decision of a single check about one page is always short.
-            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, found) > MOST_COMPARISONS:
+            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, facts) > MOST_COMPARISONS:
                 return None
-            made = decide_checks(checks, found, sender.grant.account_key, now, sender.grant)
+            made = decide_checks(checks, facts, sender.grant.account_key, now, sender.grant)
             if made.need_transaction(keep_reply=keep is not None):
                 return None
             outcomes = await self.record(sender, made, now, keep, render)
-            unstored = self.reason_not_stored(account_id, found.epoch, outcomes)
+            unstored = self.reason_not_stored(account_id, facts.epoch, outcomes)
             if unstored is None:
                 sender.is_confirmed = True
                 if made.unwritten:
-                    self.facts.remember(account_id, found.epoch, made.unwritten)
+                    self.facts.remember(account_id, facts.epoch, made.unwritten)
                 return made.settle(outcomes)
             if unstored is Unstored.UNPAID:
                 return None

@@ -1,4 +1,4 @@
-"""Licences, amounts and classes of visitors in words, and the order of licences."""
+"""Licences, charges, amounts and classes of visitors in words, and the order of licences."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from analytics.models import EntryType, LedgerEntry
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
@@ -96,3 +97,11 @@ def covering_licenses(item: Content) -> QuerySet[License]:
         License.objects.filter(pk__in=newest.values("pk")).filter(active, covers_item).select_related("requester")
     )
     return licenses.order_by(F("expires_at").asc(nulls_last=True), "-pk")
+
+
+def describe_charge(entry: LedgerEntry) -> str:
+    if entry.type == EntryType.FEE:
+        return f"Fee of the licence {entry.license_type}"
+    if entry.decision_id is None:
+        return f"Price of the licence {entry.license_type}"
+    return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"
