@@ -10,7 +10,7 @@ from licensing.access.rendering import present
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import Reason
-from licensing.policies.describe_rule import RuleJson, describe
+from licensing.policies.describe_rule import RuleJson, describe_rule
 from licensing.policies.facts import value_in_words
 from licensing.policies.models import PolicyRevision
 
@@ -46,7 +46,7 @@ def in_words(answer: Answer, rules: Sequence[RuleJson]) -> DecisionInWords:
         "reason": Reason(reason).words if reason else "",
         "charge": in_full(from_millionths(price[0]), price[1]) if price else "",
         "steps": [
-            {**step, "told": describe(rules[step["index"]]), "outcome": outcome(step)} for step in shown["trace"]
+            {**step, "told": describe_rule(rules[step["index"]]), "outcome": outcome(step)} for step in shown["trace"]
         ],
     }
 

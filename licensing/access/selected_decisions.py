@@ -9,7 +9,7 @@ from django.http import QueryDict
 from msgspec import Struct, field
 
 from analytics.models import AccessEvent
-from analytics.usage.matching import ALLOWED, Keys, One, Outcomes, Selection
+from analytics.usage.matching import ALLOWED, Keys, Outcomes, Selection, Subject
 from analytics.windows import MICROSECOND, YEARS
 from kit.rest.filters import OperatorFilter, given_filters
 from kit.rest.lists.mixin import Given
@@ -18,7 +18,7 @@ from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 
 REASONS = frozenset(map(str, Reason))
-KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
+KEYS: dict[str, Subject] = {"contentId": "content", "requesterId": "requester"}
 
 
 class SelectedDecisions(Struct, frozen=True):
@@ -77,7 +77,7 @@ class SelectedDecisions(Struct, frozen=True):
         """
         window = Window()
         outcomes: list[Outcomes] = []
-        keys: dict[One, Members] = {}
+        keys: dict[Subject, Members] = {}
         for one, value in self.given:
             if one.of in KEYS:
                 values = self.numbers_of(value) if one.of == "requesterId" else members(value)
@@ -145,7 +145,7 @@ class Members:
         else:
             self.included = set(values) if self.included is None else self.included & set(values)
 
-    def keys(self, one: One) -> Keys:
+    def keys(self, one: Subject) -> Keys:
         if self.included is None:
             return Keys(one, tuple(self.excluded), are_excluded=True)
         return Keys(one, tuple(self.included - self.excluded))

@@ -119,7 +119,7 @@ def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFindi
         if one.code in OF_POLICIES:
             yield Finding("warning", one.code, f"{one.path}: {one.message}", pattern)
     for rule in policy.rules:
-        wanted = rule.wanted_permissions
+        wanted = rule.requested_permissions
         if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
             message = (
                 f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."

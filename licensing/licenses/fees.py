@@ -141,26 +141,26 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
     for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
         stuck: dict[str, Exception] = {}
         due_licenses = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)
-        while some := list(due_licenses.exclude(pk__in=list(stuck))[:AT_ONCE]):
-            booked += book_possible(owner, some, until, stuck)
+        while batch := list(due_licenses.exclude(pk__in=list(stuck))[:AT_ONCE]):
+            booked += book_possible(owner, batch, until, stuck)
         if stuck:
             failed[owner] = next(iter(stuck.values()))
     return booked, failed
 
 
-def book_possible(account_id: str, license_ids: list[str], until: datetime, stuck: dict[str, Exception]) -> int:
+def book_possible(account_id: str, license_ids: list[str], until: datetime, failed: dict[str, Exception]) -> int:
     """Book the fees of licences, one licence at a time where they fail together; return how many.
 
-    `stuck` gets the failures of licences.
+    `failed` gets the failures of licences.
     """
     try:
         return book_fees(account_id, license_ids, until)
     except FAILURES as error:
         check_usable(error)
         if len(license_ids) == 1:
-            stuck[license_ids[0]] = error
+            failed[license_ids[0]] = error
             return 0
-    return sum(book_possible(account_id, [license_id], until, stuck) for license_id in license_ids)
+    return sum(book_possible(account_id, [license_id], until, failed) for license_id in license_ids)
 
 
 def book_fees(account_id: str, license_ids: Iterable[str], until: datetime) -> int:

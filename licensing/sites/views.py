@@ -87,10 +87,10 @@ class SiteViewSet(AccountViewSet[Site]):
         enforces = fields.get("mode") == Mode.ENFORCE != site.mode
         former = services.proxy_file_facts(site)
         changed = services.update_site(site, fields)
-        once: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
+        extra: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
         if services.proxy_file_facts(changed) != former:
-            once["proxyFileChanged"] = True
-        return self.with_tag(self.serializer_class(changed).data, 200, once)
+            extra["proxyFileChanged"] = True
+        return self.with_tag(self.serializer_class(changed).data, 200, extra)
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
     @action(detail=True, methods=["post"])

@@ -19,7 +19,7 @@ from licensing.edge.publishing.documents import compiled_rules, terms_of_site, w
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
-from licensing.policies.describe_rule import describe
+from licensing.policies.describe_rule import describe_rule
 from licensing.sites.models import Site
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
@@ -41,7 +41,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
             "pattern": rule.pattern,
             "policy": rule.policy,
             "url": change_url(rule.policy) if rule.policy else "",
-            "words": [describe(policy_rule) for policy_rule in rule.policy.rules] if rule.policy else [],
+            "words": [describe_rule(policy_rule) for policy_rule in rule.policy.rules] if rule.policy else [],
         }
         for rule in site.rules.select_related("policy").order_by("position")
     ]

@@ -17,7 +17,7 @@ from unfold.decorators import action
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.sums import sums_of_one
-from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
+from analytics.usage.subject_usage import Key, Subject, SubjectUsage, read_subject_usage
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
@@ -51,10 +51,10 @@ class LicenseRow(Struct, frozen=True):
 class RecentFigures(ScopedAdmin[ModelT]):
     """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
 
-    one: ClassVar[One]
+    one: ClassVar[Subject]
     licenses_title: ClassVar[str]
     no_licenses: ClassVar[str]
-    change_form_outer_before_template = "operators/customers/of_one.html"
+    change_form_outer_before_template = "operators/customers/subject_usage.html"
 
     @property
     def media(self) -> Media:
@@ -85,7 +85,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
         of_it = {f"{self.one}__id__exact": str(key)}
         context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
-            usage = usage_of_one(self.one, account_id, key, window)
+            usage = read_subject_usage(self.one, account_id, key, window)
             window = usage.window
             listed = {**of_it, **window_filter("created", window)}
             context |= {
@@ -145,7 +145,7 @@ def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
 
 
-def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
+def reasons(usage: SubjectUsage, listed: dict[str, str]) -> list[BarRow]:
     return [
         BarRow(
             Reason(reason).words,
