@@ -9,7 +9,8 @@ from os import urandom
 from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
-from django.conf import settings
+
+from kit.hot_settings import hot_setting
 
 VERSION = b"\x01"  # a Fernet token begins with another byte
 NONCE_BYTES = 12
@@ -17,7 +18,7 @@ NONCE_BYTES = 12
 
 def valid_peppers() -> tuple[bytes, ...]:
     """Return the current pepper first, then FORMER_PEPPERS."""
-    return settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS
+    return hot_setting("API_KEY_PEPPER"), *hot_setting("FORMER_PEPPERS")
 
 
 def sealer(purpose: str) -> MultiFernet:

@@ -12,6 +12,7 @@ from accounts.plans.services import time_zone_changed
 from analytics.events import access_summaries
 from analytics.events.retention import before_removal
 from analytics.examples import ADJUSTMENT
+from analytics.ledger.due import bookers
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.payments.examples import PAYMENT
 from analytics.payments.serializers import PaymentSerializer
@@ -19,7 +20,7 @@ from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
-from analytics.wallets.upkeep import follow_zone
+from analytics.wallets.upkeep import follow_zone, settle_wallets
 
 
 def find_ending_grants(after: datetime, until: datetime) -> QuerySet[Grant]:
@@ -42,6 +43,7 @@ def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
 
 
 time_zone_changed.connect(follow_zone)
+bookers.append(settle_wallets)
 register("wallet", WalletSerializer(), WALLET)
 register("grant", GrantSerializer(), GRANT)
 deadlines.register(

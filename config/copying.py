@@ -160,7 +160,10 @@ def make_partitions() -> None:
 def copy_table(model: type[Model], copied: int, show: Show) -> None:
     """Copy the rows behind the first `copied`, in batches that commit with their number."""
     name = model._meta.db_table
-    rows = model._base_manager.using(SOURCE).order_by("pk")[copied:].iterator(chunk_size=BATCH)
+    source = model._base_manager.using(SOURCE)
+    if count := source.count():
+        show(f"{name}: {count:,} rows")
+    rows = source.order_by("pk")[copied:].iterator(chunk_size=BATCH)
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     # A row may refer to a later one of its own table: the database checks that when the transaction commits.
     transaction_of_table = transaction.atomic() if model in references(model) else nullcontext()
@@ -170,7 +173,6 @@ def copy_table(model: type[Model], copied: int, show: Show) -> None:
             with transaction.atomic():
                 model._base_manager._insert(batch, fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
                 note_progress(name, copied)
-            show(f"{name}: {copied:,}")
 
 
 def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:

@@ -7,15 +7,16 @@ import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import ceil
 from typing import IO
 
 from launcher.installing import DEV, PYTHON, install, setup_lock
 from launcher.processes import ROOT, start, stop
 
-# Their tests start, stop and starve servers, or drive browsers. They run in a phase of their own, one after the other:
-# on a machine that is busy with other tests, servers would start too late for what is tested.
-SERVER_FOLDERS = ("world", "browser", "faults", "flows", "release")
-SLOW_FOLDERS = (*SERVER_FOLDERS, "clients", "openapi", "documentation", "admin", "commands")
+# Their tests start, stop and starve servers, or drive browsers. The tests of a part run one after the other: on a
+# machine that is busy with many tests, servers would start too late for what is tested.
+SERVERS = {"servers": ("browser", "faults", "release"), "world": ("flows", "world")}
+SLOW_FOLDERS = (*SERVERS["servers"], *SERVERS["world"], "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
@@ -59,6 +60,7 @@ SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
 POLL_SECONDS = 0.1
 LEGS = {SQLITE: "SQLite", POSTGRESQL: "PostgreSQL + Valkey"}
+PARTS_OF_LEGS = {SQLITE: ["servers"], POSTGRESQL: ["servers", "world"]}
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,11 @@ def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[
         sample = commit_sample() if options.sample is None else options.sample
         print(f"The gate's sample {sample}; `run.py test --sample {sample}` repeats it.", flush=True)
         arguments = [*arguments, "--sample", str(sample)]
-    in_process = [*add_workers(arguments), "--part", "in-process"]
+    in_process = [*add_workers(arguments, len(legs)), "--part", "in-process"]
     return [
-        *([Phase(leg, "in process", in_process, environment)] for leg in legs),
-        # Servers mostly wait: those of both databases together keep two cores busy.
-        [Phase(leg, "servers", [*arguments, "--part", "servers"], environment) for leg in legs],
+        [Phase(leg, "in process", in_process, environment) for leg in legs],
+        # Servers mostly wait: three parts together keep two cores busy.
+        [Phase(leg, part, [*arguments, "--part", part], environment) for leg in legs for part in PARTS_OF_LEGS[leg]],
     ]
 
 
@@ -131,11 +133,15 @@ def names_folders(arguments: list[str]) -> bool:
     return any((ROOT / argument).is_dir() for argument in arguments if not argument.startswith("-"))
 
 
-def add_workers(arguments: list[str]) -> list[str]:
-    """Add a worker for each core and one more, as some tests wait, unless the arguments set their number."""
+def add_workers(arguments: list[str], phases: int = 1) -> list[str]:
+    """Add the workers of one of as many phases, unless the arguments set their number.
+
+    Together the phases have a worker for each core and one more, as some tests wait.
+    """
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
-    return ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal", *arguments]
+    workers = ceil(((os.cpu_count() or 1) + 1) / phases)
+    return ["-n", str(min(workers, 8)), "--dist", "worksteal", *arguments]
 
 
 def commit_sample() -> int:

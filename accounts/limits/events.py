@@ -64,8 +64,8 @@ noted: set[tuple[object, ...]] = set()
 waiting: deque[UsedUpLimit] = deque(maxlen=MOST_WAITING)
 
 
-def is_new(*key: object) -> bool:
-    """Whether this process sees the key for the first time; remembers it."""
+def first_time(*key: object) -> bool:
+    """Remember the key; return whether it was new to this process."""
     if key in noted:
         return False
     if len(noted) >= MOST_REMEMBERED:
@@ -85,7 +85,7 @@ def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
         if (
             window.part
             or used * 5 < limit * 4
-            or not is_new(scope, account_id, seconds, now // seconds, percent, limit)
+            or not first_time(scope, account_id, seconds, now // seconds, percent, limit)
         ):
             continue
         ends, period = (now // seconds + 1) * seconds, "day" if seconds > 60 else "minute"
@@ -97,22 +97,20 @@ def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
 
 
 def note_rule(
+    *,
     account_id: str,
     policy_id: str,
-    rule: tuple[bytes, int],
-    limit: tuple[int, str],
+    fingerprint: bytes,
+    rule_index: int,
+    requests: int,
+    period: str,
     ends: int,
     requester_id: str,
 ) -> None:
-    """Queue an event for a requester that has used up a rule's limit, such as (100, "hour"). Call it if `is_new`.
-
-    `rule` is the rule's fingerprint and index.
-    """
-    fingerprint, index = rule
+    """Queue an event for a requester that has used up a rule's limit. Call it the `first_time` only."""
     who = blake2b(requester_id.encode(), digest_size=16).hexdigest()
-    requests, period = limit
     data = limit_data("rule", 100, requests, requests, period, ends)
-    data |= {"policyId": policy_id, "ruleIndex": index}
+    data |= {"policyId": policy_id, "ruleIndex": rule_index}
     key = f"{key_of_rule(policy_id, fingerprint)} {who} {ends}"
     waiting.append(UsedUpLimit(key, account_id, policy_id, ends, data, requester_id))
 

@@ -26,7 +26,7 @@ from accounts.webhooks import outbox, queue
 from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
-from kit.storage.outages import log_failure
+from kit.storage.outage_causes import log_failure
 from kit.telemetry.jobs import observed
 
 logger = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from accounts.models import Authenticator, RecoveryCode
 from accounts.sealing import sealer, valid_peppers
 from operators.base.audited import AuditedOperator
 from operators.login import totp
-from operators.login.sessions import end_sessions
+from operators.login.session_store import end_sessions
 
 PURPOSE = "authenticator"  # of the encryption key
 RECOVERY_CODES = 10
@@ -92,8 +92,9 @@ def accepts_of_app(user: User, code: str) -> bool:
     except InvalidToken:  # encrypted with another API_KEY_PEPPER
         return False
     step = totp.time_step(secret, code)
-    newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
-    return newer is not None and newer.update(last_step=step) == 1
+    if step is None:
+        return False
+    return Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step).update(last_step=step) == 1
 
 
 @transaction.atomic

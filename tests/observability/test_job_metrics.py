@@ -38,14 +38,14 @@ def test_every_job_shows_when_it_last_succeeded():
     jobs = [*JOBS_OF_EACH_PROCESS, *SHARED_JOBS]
     names = {job.task for job in jobs}
     assert len(names) == len(jobs)
-    assert {"settle_due", "close_due", "roll_up", "compare_clocks"} <= names
+    assert {"book_regularly", "close_due", "roll_up", "compare_clocks"} <= names
     assert all(f'{LAST}{{task="{name}"}}' in samples for name in names)
     began = time()
-    asyncio.run(run(Job(int, 1, "It failed", name="settle_due")))
-    succeeded = value(scrape(), LAST, task="settle_due")
+    asyncio.run(run(Job(int, 1, "It failed", name="book_regularly")))
+    succeeded = value(scrape(), LAST, task="book_regularly")
     assert succeeded >= began
-    asyncio.run(run(Job(fail, 1, "It failed", name="settle_due")))
-    assert value(scrape(), LAST, task="settle_due") == succeeded
+    asyncio.run(run(Job(fail, 1, "It failed", name="book_regularly")))
+    assert value(scrape(), LAST, task="book_regularly") == succeeded
 
 
 def test_the_backlog_is_as_old_as_its_oldest_delivery_that_is_due(account):

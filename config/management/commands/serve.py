@@ -21,7 +21,7 @@ from config.server.connections import allow_connections
 from config.server.stopping import StoppingServer
 from config.server.workers import Workers
 from kit.ports import why_unusable
-from kit.storage.outages import is_read_only
+from kit.storage.outage_causes import is_read_only
 from kit.storage.postgresql.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.output import is_log_json, log_output, log_uncaught_errors
 from kit.telemetry.workers import shared_metrics
