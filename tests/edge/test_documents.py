@@ -19,7 +19,7 @@ from licensing.edge.site_lint import lint_site
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
-from licensing.sites.patterns import compiled
+from licensing.sites.patterns import compile_pattern
 from tests import factories
 from tests.edge.documents import ROBOTS, RSL, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
@@ -204,7 +204,7 @@ def test_a_host_that_has_become_the_services_own_has_no_documents(account, site,
     assert "own_host" in [one.code for one in lint_site(site)]
 
 
-RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
+RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compile_pattern(pair[0]))
 
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans())
@@ -266,7 +266,7 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
 
 
 def compiled_path(url):
-    return compiled(url.partition("?")[0])
+    return compile_pattern(url.partition("?")[0])
 
 
 @pytest.mark.parametrize("path", READERS)
