@@ -17,7 +17,7 @@ from launcher.processes import ROOT, start, stop
 # Their tests start, stop and starve servers, or drive browsers. The tests of a part run one after the other: on a
 # machine that is busy with many tests, servers would start too late for what is tested.
 SERVERS = {"servers": ("faults", "release"), "browser": ("browser",), "world": ("flows", "world")}
-NOT_FAST = (*chain.from_iterable(SERVERS.values()), "clients", "openapi", "documentation", "admin", "commands")
+SLOW_FOLDERS = (*chain.from_iterable(SERVERS.values()), "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
@@ -79,7 +79,7 @@ class Phase:
         return f"{LEGS[self.leg]}, {self.part}" if self.part else LEGS[self.leg]
 
 
-def test(arguments: list[str]) -> int:
+def run_tests(arguments: list[str]) -> int:
     """Run the tests that the arguments name, or the gate. Return the exit status."""
     parser = argparse.ArgumentParser(prog="run.py test", add_help=False, allow_abbrev=False)
     parser.add_argument("--leg", choices=list(LEGS))
@@ -89,32 +89,32 @@ def test(arguments: list[str]) -> int:
     options, arguments = parser.parse_known_args(arguments)
     with setup_lock() as stamp:
         install(stamp, DEV)
-    results = [result for side_by_side in phases(options, arguments) for result in run_phases(side_by_side)]
+    results = [result for side_by_side in plan_phases(options, arguments) for result in run_phases(side_by_side)]
     print("", *(line for _, line in results), sep="\n")
     passed = all(success for success, _ in results)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
     return 0 if passed else 1
 
 
-def phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
+def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
     """Return the phases in their order. Those of an inner list run side by side, as far as there are cores."""
     legs = [options.leg] if options.leg else list(LEGS)
     if names_tests(arguments):
         return [[Phase(leg, "", arguments)] for leg in legs if options.leg or leg == SQLITE]
     if options.fast:
-        left_out = [f"--ignore=tests/{folder}" for folder in NOT_FAST]
-        fast = [*in_parallel(arguments), *left_out, "-m", "not slow", "--most-cases", "4"]
-        return [[Phase(options.leg or SQLITE, "fast", fast, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]]
+        arguments = add_workers(arguments) + [f"--ignore=tests/{folder}" for folder in SLOW_FOLDERS]
+        arguments += ["-m", "not slow", "--most-cases", "4"]
+        return [[Phase(options.leg or SQLITE, "fast", arguments, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]]
     if names_folders(arguments):
-        return [[Phase(leg, "", in_parallel(arguments))] for leg in legs]
+        return [[Phase(leg, "", add_workers(arguments))] for leg in legs]
     environment = {}
     if options.all:
         environment = {"EXAMPLES": os.environ.get("EXAMPLES", "all")}
     else:
-        sample = sample_of_commit() if options.sample is None else options.sample
+        sample = commit_sample() if options.sample is None else options.sample
         print(f"The gate's sample {sample}; `run.py test --sample {sample}` repeats it.", flush=True)
         arguments = [*arguments, "--sample", str(sample)]
-    in_process = [*in_parallel(arguments, len(legs)), "--part", "in-process"]
+    in_process = [*add_workers(arguments, len(legs)), "--part", "in-process"]
     return [
         [Phase(leg, "in process", in_process, environment) for leg in legs],
         [
@@ -138,14 +138,14 @@ def names_folders(arguments: list[str]) -> bool:
     return any((ROOT / argument).is_dir() for argument in arguments if not argument.startswith("-"))
 
 
-def in_parallel(arguments: list[str], phases: int = 1) -> list[str]:
+def add_workers(arguments: list[str], phases: int = 1) -> list[str]:
     """Add the workers of one of as many phases, unless the arguments set their number."""
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
     return ["-n", str(min(ceil(WORKERS / phases), 8)), "--dist", "worksteal", *arguments]
 
 
-def sample_of_commit() -> int:
+def commit_sample() -> int:
     """Return a number that changes with each commit, and 0 outside of a checkout."""
     command = ["git", "rev-parse", "--short=7", "HEAD"]
     try:
@@ -184,8 +184,8 @@ class Run:
 
     def start(self) -> "subprocess.Popen[str]":
         # Without bytecode each of a run's processes, some fifty, would compile everything anew.
-        dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
-        environment = {name: value for name, value in os.environ.items() if name not in dropped}
+        excluded = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
+        environment = {name: value for name, value in os.environ.items() if name not in excluded}
         command = [str(PYTHON), "-m", "pytest", *self.phase.arguments]
         if self.phase.leg == POSTGRESQL:
             environment |= {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
@@ -202,7 +202,8 @@ class Run:
 
 def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
     """Run all, at most WORKERS at the same time. An interruption ends them."""
-    processes, begun = list[subprocess.Popen[str]](), list[float]()
+    processes: list[subprocess.Popen[str]] = []
+    begun: list[float] = []
     results: dict[int, tuple[bool, str]] = {}
     try:
         # Without threads: a signal that reaches one of them would not wake the thread that handles it.
@@ -212,7 +213,8 @@ def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
                 processes.append(runs[len(processes)].start())
                 continue
             for number, process in enumerate(processes):
-                if number not in results and (status := process.poll()) is not None:
+                status = None if number in results else process.poll()
+                if status is not None:
                     results[number] = runs[number].result(status, time.monotonic() - begun[number])
             time.sleep(POLL_SECONDS)
     except BaseException:

@@ -11,11 +11,12 @@ from django.db import models
 from django.db.models.functions import Now
 
 from accounts.models import Account
+from analytics.models.usage import Totals
 from kit.storage.references import Reference
 from kit.values.ids import IdField
 
 
-class Pending(models.Model):
+class Pending(Totals):
     """Decisions of one account in one UTC hour, as parallel lists."""
 
     account = Reference(Account, models.DO_NOTHING)
@@ -33,9 +34,6 @@ class RecentUsage(Pending):
 
     outcomes = ArrayField(models.TextField())
 
-    def __str__(self) -> str:
-        return f"{len(self.outcomes)} decisions in {self.hour}"
-
 
 class RecentRevenue(Pending):
     """Pending entries of the ledger, in millionths of the currency unit.
@@ -46,6 +44,3 @@ class RecentRevenue(Pending):
     currency = models.CharField(max_length=3)
     amounts = ArrayField(models.BigIntegerField())
     license_types = ArrayField(models.TextField())
-
-    def __str__(self) -> str:
-        return f"{len(self.amounts)} entries in {self.hour}"

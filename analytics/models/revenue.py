@@ -3,13 +3,11 @@
 Amounts are exact decimals in the currency's unit (kit.values.amounts), never floats.
 """
 
-from decimal import Decimal
-
 from django.db import models
 from django.utils import timezone
 
 from accounts.models import Account
-from analytics.models.usage import MONTHS, OfContent, OfRequester, add_counts
+from analytics.models.usage import MONTHS, OfContent, OfRequester, Totals, add_counts
 from kit.storage.loading import QuicklyLoaded
 from kit.storage.references import Reference
 from kit.values.amounts import AmountField, TotalField, plain
@@ -80,7 +78,7 @@ class LedgerEntry(QuicklyLoaded, ChargeColumns):
         }
 
 
-class DailyRevenue(models.Model):
+class DailyRevenue(Totals):
     """The sum of a UTC day's entries, without pending charges (analytics.models.pending)."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -102,35 +100,22 @@ class TierRevenue(DailyRevenue):
             models.UniqueConstraint(fields=["account", "day", "currency", "license_type"], name="revenue_of_tier")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.day} {self.license_type}: {plain(self.amount)} {self.currency}"
 
-
-class RequesterRevenue(DailyRevenue):
-    requester = Reference("licensing.Requester", models.DO_NOTHING)
-
+class RequesterRevenue(DailyRevenue, OfRequester):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["account", "day", "currency", "requester"], name="revenue_of_requester")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.day} {self.requester_id}: {plain(self.amount)} {self.currency}"
 
-
-class ContentRevenue(DailyRevenue):
-    content = Reference("licensing.Content", models.DO_NOTHING)
-
+class ContentRevenue(DailyRevenue, OfContent):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["account", "day", "currency", "content"], name="revenue_of_content")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.day} {self.content_id}: {plain(self.amount)} {self.currency}"
 
-
-class RevenueYear(models.Model):
+class RevenueYear(Totals):
     """Running totals of the ledger from the start of a calendar year (UTC) to the end of each month.
 
     PostgreSQL only. Refunds have separate rows, so that all amounts of a row have the same sign. With a period's
@@ -141,7 +126,6 @@ class RevenueYear(models.Model):
     year = models.PositiveSmallIntegerField()
     currency = models.CharField(max_length=3)
     refund = models.BooleanField()  # whether for entries below 0
-    m12: Decimal
 
     class Meta:
         abstract = True
@@ -158,9 +142,6 @@ class RequesterRevenueYear(RevenueYear, OfRequester):
             )
         ]
 
-    def __str__(self) -> str:
-        return f"{self.requester_id} in {self.year}: {plain(self.m12)} {self.currency}"
-
 
 class ContentRevenueYear(RevenueYear, OfContent):
     class Meta:
@@ -169,9 +150,6 @@ class ContentRevenueYear(RevenueYear, OfContent):
                 fields=["account", "content", "year", "currency", "refund"], name="revenue_of_content_in_year"
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.content_id} in {self.year}: {plain(self.m12)} {self.currency}"
 
 
 class ExchangeRate(models.Model):

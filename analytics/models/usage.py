@@ -23,7 +23,17 @@ def add_counts(model: type[models.Model], names: list[str], field: type[models.F
         model.add_to_class(name, field(db_default=0))
 
 
-class HourlyUsage(models.Model):
+class Totals(models.Model):
+    """Base of sums that a roll-up adds up. Operators do not see the rows."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} {self.pk}"
+
+
+class HourlyUsage(Totals):
     """An account's decisions in an hour with one outcome: a denial's reason, or `""` if allowed."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -34,23 +44,19 @@ class HourlyUsage(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "hour", "outcome"], name="usage_of_hour")]
 
-    def __str__(self) -> str:
-        return f"{self.hour} {self.outcome or 'allowed'}: {self.requests}"
 
-
-class Yearly(models.Model):
+class Yearly(Totals):
     """Running totals of decisions from the start of a calendar year to the end of each month."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
     allowed = models.BigIntegerField()  # in the whole year
-    m12: int
 
     class Meta:
         abstract = True
 
 
-class Monthly(models.Model):
+class Monthly(Totals):
     """Running totals of decisions from the start of a month to the end of each day.
 
     `month` is year × 12 + month − 1.
@@ -84,26 +90,14 @@ class OfRequester(models.Model):
 class ContentYear(Yearly, OfContent):
     pk = models.CompositePrimaryKey("account_id", "content_id", "year")
 
-    def __str__(self) -> str:
-        return f"{self.content_id} in {self.year}: {self.m12}"
-
 
 class ContentMonth(Monthly, OfContent):
     pk = models.CompositePrimaryKey("account_id", "month", "content_id")
-
-    def __str__(self) -> str:
-        return f"{self.content_id} in month {self.month}"
 
 
 class RequesterYear(Yearly, OfRequester):
     pk = models.CompositePrimaryKey("account_id", "requester_id", "year")
 
-    def __str__(self) -> str:
-        return f"{self.requester_id} in {self.year}: {self.m12}"
-
 
 class RequesterMonth(Monthly, OfRequester):
     pk = models.CompositePrimaryKey("account_id", "month", "requester_id")
-
-    def __str__(self) -> str:
-        return f"{self.requester_id} in month {self.month}"

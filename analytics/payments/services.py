@@ -1,22 +1,26 @@
 """Record and void payments and payouts, for endpoints and the admin."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import IntegrityError, transaction
+from django.db.models import Sum
 
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
+from analytics.models.entries import BalanceChange
 from analytics.payments.models import Payment, PaymentKind
 from analytics.wallets.holders import lock_requester
-from analytics.wallets.models import Grant
 from kit.http.errors import AlreadyExists
 from kit.storage.reading import stored_now
 from kit.values.json_values import Validated
 
+COPIED = ("id", "amount", "currency", "external_id", "note", "grant")  # the other fields are looked up or checked
+
 
 @transaction.atomic
 def record_payment(account_id: str, fields: Validated, now: datetime | None = None) -> tuple[Payment, bool]:
-    """Record a payment or payout as of `now`.
+    """Record a payment or payout as of `now`; with a `grant`, as paid for that credit.
 
     Returns it and True, or the existing one and False if its `external_id` is known.
     Raises ValidationFailed, and AlreadyExists if the existing one was recorded with other fields.
@@ -24,7 +28,7 @@ def record_payment(account_id: str, fields: Validated, now: datetime | None = No
     requester = lock_requester(account_id, fields["requester_id"])
     now = now or stored_now()
     payment = Payment(
-        **{name: fields[name] for name in ("id", "amount", "currency", "external_id", "note") if name in fields},
+        **{name: fields[name] for name in COPIED if name in fields},
         account_id=account_id,
         requester_id=requester.pk,
         kind=fields.get("kind") or PaymentKind.PAYMENT,
@@ -52,28 +56,35 @@ def known_payment(payment: Payment) -> Payment:
     same.append(are_default or known.received_at == payment.received_at)
     if not all(same):
         whose = known.requester.requester_id
+        is_void = known.voided_at is not None
+        mend = " That payment is void. Record the corrected one with another externalId." if is_void else ""
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.",
+            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.{mend}",
             param="externalId",
         )
     return known
 
 
-def record_price_of_grant(grant: Grant, price: Validated) -> Payment:
-    """Record what was paid for a grant of credit. Call it in the grant's transaction, while holding the account."""
-    payment = Payment(
-        account_id=grant.account_id,
-        requester_id=grant.wallet.requester_id,
-        kind=PaymentKind.PAYMENT,
-        amount=price["amount"],
-        currency=price["currency"],
-        received_at=grant.created,
-        grant=grant,
-        created=grant.created,
-    )
-    payment.save(force_insert=True)
-    audit.record("payment.created", payment, {})
-    return payment
+def move_prepayment(account_id: str, source: int, target: int, currency: str, credit: Decimal) -> None:
+    """Let the money that paid for credit go with it: what the source paid in advance, up to the credit that moved.
+
+    Records a payout for the source and a payment for the target. Their notes name each other, but no customer: an
+    erasure of one of them clears its own notes only. Call it in the merge's transaction.
+    """
+    balances = BalanceChange.objects.filter(account=account_id, requester=source, currency=currency)
+    owed = balances.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
+    amount = min(-owed, credit)
+    if amount <= 0:
+        return
+    now = stored_now()
+    common = {"account_id": account_id, "amount": amount, "currency": currency, "received_at": now, "created": now}
+    payout = Payment(**common, requester_id=source, kind=PaymentKind.PAYOUT)
+    payment = Payment(**common, requester_id=target, kind=PaymentKind.PAYMENT)
+    payout.note = f"Merge: paid in advance for credit that moved. See {payment.pk}."
+    payment.note = f"Merge: paid in advance for credit that moved. See {payout.pk}."
+    for moved in (payout, payment):
+        moved.save(force_insert=True)
+        audit.record("payment.created", moved, {})
 
 
 @transaction.atomic

@@ -10,11 +10,10 @@ from django.db import connection, transaction
 from django.db.models import Min
 
 from accounts.models import Account
-from analytics.ledger.due import book_all
+from analytics.ledger.due import FAILURES, book_due, check_usable
 from analytics.models import ClosedLine, Entry, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
-from analytics.wallets.upkeep import FAILURES, check_usable, settle_possible
 from kit.storage.clocks import watch
 from kit.storage.reading import committed_until, stored_now
 from kit.storage.sqlite_turns import turn_to_write
@@ -39,8 +38,7 @@ def close_due(now: datetime | None = None) -> int:
         return 0
     until = committed_until(now or stored_now()) - CLOSES_AFTER
     # Fees, expiries and refills before the end of a month belong to it.
-    _, failed = settle_possible(until)
-    failed |= book_all(until)[1]
+    _, failed = book_due(None, until)
     closed = 0
     for account in Account.objects.exclude(statementbook__closed_until__gt=until - SHORTEST_MONTH):
         try:

@@ -4,6 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounts.auditing import audit
+from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet, WalletEntryType
 from analytics.wallets.rows import keep, lock_book
 from kit.http.errors import ValidationFailed
@@ -30,8 +31,10 @@ def current_wallet(wallet: Wallet) -> Wallet:
     return Wallet.objects.filter(requester=target, license=None, unit=wallet.unit).first() or wallet
 
 
-def move_wallet(wallet_id: str, target: int, now: datetime) -> None:
-    """Give the wallet to the target. Call it in a transaction that holds the account.
+def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decimal]:
+    """Give the wallet to the target; return its unit and the credit that moved, with grants that start later.
+
+    Call it in a transaction that holds the account.
 
     If the target has a wallet in the unit, that one gets the grants and the balance. It keeps its floor and its
     thresholds, and its refill if it has one. The emptied wallet keeps its entries.
@@ -44,11 +47,12 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> None:
         book = lock_book(wallet)
         before = book.wallet.audited()
         book.roll_to(now)
+        moved = credit_in(book)
         book.move_to(target, now)
         book.wallet.updated = now
         keep(book, now)
         audit.record("wallet.updated", Wallet.objects.select_related("requester").get(pk=wallet_id), before)
-        return
+        return wallet.unit, moved
     books = {pk: lock_book(Wallet(pk=pk)) for pk in sorted((wallet.pk, target_wallet.pk))}
     giving, taking = books[wallet.pk], books[target_wallet.pk]
     for book in books.values():
@@ -64,11 +68,10 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> None:
         taking.wallet.updated = now
         for name in REFILL:
             setattr(taking.wallet, name, getattr(giving.wallet, name))
-    giving.wallet.refill_amount = giving.wallet.refill_every = None
-    giving.wallet.refill_anchor = giving.wallet.refill_zone = giving.wallet.next_refill_at = None
+    giving.wallet.end_refills()
     for book in books.values():
         keep(book, now)
-    carried = giving.wallet.balance
+    carried, moved = giving.wallet.balance, credit_in(giving)
     open_ids = [grant.pk for grant in giving.grants if grant.ended_at is None]
     Grant.objects.filter(pk__in=open_ids).update(wallet=taking.wallet)
     giving.grants = []
@@ -81,3 +84,10 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> None:
     taking = lock_book(taking.wallet)  # with the grants that it got
     taking.carry(carried, now)
     keep(taking, now)
+    return wallet.unit, moved
+
+
+def credit_in(book: Book) -> Decimal:
+    """Return the wallet's balance, and the grants that start later."""
+    scheduled = [grant.amount for grant in book.grants if grant.ended_at is None and not grant.started]
+    return book.wallet.balance + sum(scheduled, Decimal(0))

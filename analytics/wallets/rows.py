@@ -75,8 +75,8 @@ def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
 
 def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list[Grant]:
     """Return a wallet's grants as of a time, less what was spent of them, for reading. One query."""
-    book = Book(copy(wallet), open_grants([wallet]))
+    rows = {grant.pk: grant for grant in grants}
+    book = Book(copy(wallet), [rows.get(grant.pk, grant) for grant in open_grants([wallet])])
     book.roll_to(now)
     book.close_spent(now)
-    current = {grant.pk: grant for grant in book.grants}
-    return [current.get(grant.pk, grant) for grant in grants]
+    return list(rows.values())

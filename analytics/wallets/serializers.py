@@ -1,6 +1,5 @@
 """Wallets, grants and entries on the wire."""
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Unpack
 
@@ -9,11 +8,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.payments.models import Payment
-from analytics.wallets.models import GRANT_STATES, Every, Grant, GrantKind, Wallet, WalletEntryType
+from analytics.wallets.models import GRANT_STATES, Grant, GrantKind, RefillPeriod, Wallet, WalletEntryType
 from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money
-from kit.rest.rows import RowSerializer
+from kit.rest.rows import RowSerializer, ShownRow
 from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import plain, render_amount
 from kit.values.json_values import Rendered
@@ -57,7 +56,7 @@ class RefillSerializer(StrictSerializer):
     example = {"amount": 100, "every": "month"}
 
     amount = Amount(more_than=0)
-    every = Choice(choices=Every.choices)
+    every = Choice(choices=RefillPeriod.choices)
     anchor = Timestamp(
         required=False,
         help_text="Start of a period. Default: when the refill was set. Days and months are counted in the account's "
@@ -170,24 +169,18 @@ class GrantSerializer(RowSerializer):
     created = Timestamp(read_only=True)
 
     def show_paid(self, grant: Grant) -> Rendered | None:
-        """Return what was paid for the grant; from the context, if that has the prices of a page."""
-        prices = self.context.get("prices")
-        if prices is not None:
-            return prices.get(grant.pk)
+        """Return what was paid for the grant; a query, unless they are `with_prices`."""
+        columns = vars(grant)
+        if "paid_amount" in columns:
+            return Money.shown(columns["paid_amount"], columns["paid_currency"])
         payment = Payment.objects.filter(grant=grant.pk, reverses=None).first()
         return None if payment is None else Money.shown(payment.amount, payment.currency)
 
 
 def with_prices(grants: QuerySet[Grant]) -> QuerySet[Grant]:
-    """Return the grants with what was paid for each, for `prices_of`. A grant has at most one payment and its void."""
+    """Return the grants with what was paid for each. A grant has at most one payment and its void."""
     payment = FilteredRelation("payments", condition=Q(payments__reverses=None))
     return grants.annotate(payment=payment, paid_amount=F("payment__amount"), paid_currency=F("payment__currency"))
-
-
-def prices_of(grants: Iterable[Grant]) -> dict[str, Rendered | None]:
-    """Return the prices of grants `with_prices` by the grant's id."""
-    found = ((grant.pk, vars(grant)) for grant in grants)
-    return {pk: Money.shown(values["paid_amount"], values["paid_currency"]) for pk, values in found}
 
 
 class WalletEntrySerializer(RowSerializer):
@@ -203,17 +196,12 @@ class WalletEntrySerializer(RowSerializer):
     created = Timestamp(help_text="When the entry took effect.")
 
 
-class CreditAccessSerializer(serializers.Serializer):
+class CreditAccessSerializer(ShownRow):
     """Whether a wallet could pay an amount now."""
 
     hasAccess = serializers.BooleanField()
     balance = Amount()
     available = Amount(help_text="The amount that can be spent before the balance reaches the floor.")
 
-    def to_representation(self, answer: tuple[Wallet, Decimal]) -> Rendered:
-        wallet, amount = answer
-        return {
-            "hasAccess": wallet.covers(amount),
-            "balance": render_amount(wallet.balance),
-            "available": render_amount(wallet.available),
-        }
+    def show_has_access(self, wallet: Wallet) -> bool:
+        return wallet.covers(self.context["amount"])

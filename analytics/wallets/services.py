@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from accounts.auditing import audit
 from accounts.models import Account
 from accounts.plans import epochs
-from analytics.payments.services import record_price_of_grant
+from analytics.payments.services import record_payment
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, lock_requester
 from analytics.wallets.models import Grant, GrantKind, Wallet
@@ -101,9 +101,7 @@ def set_terms(wallet: Wallet, fields: Validated, now: datetime) -> None:
 
 def set_refill(wallet: Wallet, refill: Validated | None, now: datetime) -> None:
     if refill is None:
-        wallet.refill_amount = wallet.refill_every = wallet.refill_anchor = wallet.next_refill_at = None
-        wallet.refill_zone = None
-        wallet.rollover_min = wallet.rollover_max = Decimal(0)
+        wallet.end_refills()
         return
     former = (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone)
     anchor, zone = refill.get("anchor"), refill.get("zone")
@@ -173,7 +171,8 @@ def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) ->
     keep(book, now)
     audit.record("grant.created", grant, {})
     if paid is not None:
-        record_price_of_grant(grant, paid)
+        payment = {**paid, "requester_id": book.wallet.requester.requester_id, "grant": grant}
+        record_payment(wallet.account_id, payment, now)
     return grant, True
 
 

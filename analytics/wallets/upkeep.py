@@ -5,74 +5,42 @@ Refills follow their account to another time zone.
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 
 from accounts.models import Account
+from analytics.ledger.due import Failures, store_due
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import keep, lock_book, open_books
-from kit.storage.clocks import watch
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months
 
 AT_ONCE = 50  # wallets of a transaction
-FAILURES = (DatabaseError, OverflowError)  # of a single row, such as an amount that the database cannot hold
-Failures = dict[str, Exception]  # the first one of each account
 
 
-def settle_due(moment: datetime | None = None) -> int:
-    """Store the ends and refills that are due at a moment (now, unless given). Returns how many wallets had some.
-
-    Several processes may run it at once; one with a wrong clock stores nothing. If a wallet fails, stores those of the
-    others and raises its error.
-    """
-    if not watch.agrees():
-        return 0
-    settled, failed = settle_possible(moment or stored_now())
-    for error in failed.values():
-        raise error
-    return settled
+def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failures]:
+    """Store what is due at a moment, of one account or of all. Returns how many wallets had some, and the failures."""
+    due = Wallet.objects.filter(next_change_at__lte=until)
+    if account_id is not None:
+        due = due.filter(account=account_id)
+    return store_due(due.order_by("pk"), partial(settle_together, until), AT_ONCE)
 
 
-def settle_possible(until: datetime) -> tuple[int, Failures]:
-    """Store what is due, wallet by wallet where several fail together; return how many had some, and the failures."""
-    due = Wallet.objects.filter(next_change_at__lte=until).order_by("pk")
-    settled, failed, stuck = 0, Failures(), set[str]()
-    while some := [*due.exclude(pk__in=stuck)[:AT_ONCE]]:
-        for wallets in (some, *([one] for one in some)):
-            try:
-                settle_together(wallets, until)
-            except FAILURES as error:
-                check_usable(error)
-                if len(wallets) == 1:
-                    stuck.add(wallets[0].pk)
-                    failed.setdefault(wallets[0].account_id, error)
-            else:
-                settled += len(wallets)
-                if wallets is some:
-                    break
-    return settled, failed
-
-
-def settle_together(wallets: Sequence[Wallet], until: datetime) -> None:
+def settle_together(until: datetime, wallets: Sequence[Wallet]) -> int:
     with turn_to_write(), transaction.atomic():
         for wallet in wallets:
             keep(lock_book(wallet), until)
-
-
-def check_usable(error: Exception) -> None:
-    """Raise the error if the connection is lost: then nothing else can be done either."""
-    if not connection.is_usable():
-        raise error
+    return len(wallets)
 
 
 MOVED = ["refill_anchor", "refill_zone", "next_refill_at", "next_change_at"]
 ROWS_AT_ONCE = 500  # rows of a statement
 
 
-def follow_zone(account: Account) -> None:
+def follow_zone(account: Account, **signal: object) -> None:
     """Move refills that are due later to the account's new time zone, at the same time by its clock."""
     now = stored_now()
     refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)

@@ -29,7 +29,6 @@ from analytics.wallets.serializers import (
     WalletChangeSerializer,
     WalletEntrySerializer,
     WalletSerializer,
-    prices_of,
     with_prices,
 )
 from analytics.wallets.units import ACCESS
@@ -183,7 +182,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
         if amount < 0:
             raise InvalidRequest("Must be at least 0.", param="amount")
         [book] = as_of([wallet], timezone.now())
-        return Response(CreditAccessSerializer((book.wallet, Decimal(amount))).data)
+        return Response(CreditAccessSerializer(book.wallet, context={"amount": Decimal(amount)}).data)
 
     @cached_property
     def wallet(self) -> Wallet:
@@ -198,6 +197,5 @@ def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
 
 def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
     """Render grants `with_prices` with their current rest."""
-    grants = list(rows)
-    serializer = GrantSerializer(context={"prices": prices_of(grants)})
-    return [serializer.to_representation(grant) for grant in grants_as_of(wallet, grants, timezone.now())]
+    serializer = GrantSerializer()
+    return [serializer.to_representation(grant) for grant in grants_as_of(wallet, rows, timezone.now())]

@@ -4,7 +4,9 @@ Recorded decisions keep the id they were recorded with. The merged requester's r
 that its checks count for (licensing.access.lookup).
 """
 
+from collections import defaultdict
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,6 +14,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.models import RuleUsage, Wallet
+from analytics.payments.services import move_prepayment
 from analytics.wallets.moving import move_wallet
 from analytics.wallets.services import name_of
 from kit.http.errors import InUse, ValidationFailed
@@ -82,9 +85,13 @@ def move(source: Requester, target: Requester) -> None:
     source.portal_sessions.all().delete()  # whoever has one was not shown what the target has
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
+    moved_credit: defaultdict[str, Decimal] = defaultdict(Decimal)
     for wallet in list(wallets):
         if wallet.requester_id == source.pk:
-            move_wallet(wallet.pk, target.pk, now)
+            unit, credit = move_wallet(wallet.pk, target.pk, now)
+            moved_credit[unit] += credit
+    for unit, credit in sorted(moved_credit.items()):
+        move_prepayment(source.account_id, source.pk, target.pk, unit, credit)
     for requester in (source, target):
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
         requester.wallets = [name_of(wallet) for wallet in wallets] or None
@@ -95,8 +102,7 @@ def move(source: Requester, target: Requester) -> None:
 def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     """Move all licences with one statement, and write an audit entry and an event for each."""
     licenses = License.objects.filter(requester=source)
-    due = licenses.filter(next_fee_at__lte=now).values_list("pk", flat=True)
-    book_fees(source.account_id, list(due), now)  # the source owes them
+    book_fees(source.account_id, now, licenses.filter(next_fee_at__lte=now))  # the source owes them
     before, after = licensee(source), licensee(target)
     changes = []
     for held in licenses.order_by("pk").select_for_update():

@@ -9,6 +9,7 @@ once, whichever processes and clocks take part.
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -16,11 +17,10 @@ from django.db import transaction
 
 from accounts.models import Account
 from accounts.plans import epochs
-from analytics.ledger.due import Failures
+from analytics.ledger.due import FAILURES as DATABASE_FAILURES
+from analytics.ledger.due import Failures, store_due
 from analytics.ledger.entries import add_entries
 from analytics.models import EntryType, LedgerEntry
-from analytics.wallets.upkeep import FAILURES as DATABASE_FAILURES
-from analytics.wallets.upkeep import check_usable
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
@@ -136,39 +136,21 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
     due = License.objects.filter(next_fee_at__lte=until)
     if account_id is not None:
         due = due.filter(account_id=account_id)
-    booked = 0
-    failed = Failures()
+    booked, failed = 0, Failures()
     for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
-        stuck: dict[str, Exception] = {}
-        due_licenses = due.filter(account_id=owner).order_by("pk").values_list("pk", flat=True)
-        while some := list(due_licenses.exclude(pk__in=list(stuck))[:AT_ONCE]):
-            booked += book_possible(owner, some, until, stuck)
-        if stuck:
-            failed[owner] = next(iter(stuck.values()))
+        licenses = due.filter(account_id=owner).only("account_id").order_by("pk")
+        count, failures = store_due(licenses, partial(book_fees, owner, until), AT_ONCE, FAILURES)
+        booked += count
+        failed |= failures
     return booked, failed
 
 
-def book_possible(account_id: str, license_ids: list[str], until: datetime, stuck: dict[str, Exception]) -> int:
-    """Book the fees of licences, one licence at a time where they fail together; return how many.
-
-    `stuck` gets the failures of licences.
-    """
-    try:
-        return book_fees(account_id, license_ids, until)
-    except FAILURES as error:
-        check_usable(error)
-        if len(license_ids) == 1:
-            stuck[license_ids[0]] = error
-            return 0
-    return sum(book_possible(account_id, [license_id], until, stuck) for license_id in license_ids)
-
-
-def book_fees(account_id: str, license_ids: Iterable[str], until: datetime) -> int:
+def book_fees(account_id: str, until: datetime, due: Iterable[License]) -> int:
     """Book the fees of an account's licences that are due at a moment, in one transaction; return how many."""
     with turn_to_write(), transaction.atomic():
         epochs.hold(account_id)
         licenses = list(
-            License.objects.filter(pk__in=license_ids, account_id=account_id, next_fee_at__lte=until)
+            License.objects.filter(pk__in=[license_.pk for license_ in due], next_fee_at__lte=until)
             .select_related("account")
             .select_for_update(of=("self",))
             .order_by("pk")
@@ -180,7 +162,7 @@ def book_fees(account_id: str, license_ids: Iterable[str], until: datetime) -> i
         return len(entries)
 
 
-def follow_zone(account: Account) -> None:
+def move_fees_to_zone(account: Account, **signal: object) -> None:
     """Move the fees that are due later to the account's new time zone, after `now`. Call it while holding the account.
 
     A fee that is due already keeps its moment.

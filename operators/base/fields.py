@@ -1,7 +1,7 @@
 """Form fields for the API's types, and conversion to JSON.
 
 The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
-stay as stored (`is_untouched`, `Lines.kept`).
+stay as stored (`is_untouched`, `Lines.restore_spellings`).
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from django import forms
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model
+from django.forms.fields import InvalidJSONInput
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
 from unfold.widgets import (
@@ -21,7 +22,8 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from kit.http.parsing import check_values
+from kit.http.errors import InvalidRequest
+from kit.http.parsing import check_values, parse_value
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
@@ -114,12 +116,31 @@ class Lines(LinesField):
     def to_python(self, value: str | None) -> list[str]:
         return lines(value or "")
 
-    def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
+    def restore_spellings(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """Return the submitted lines, with unchanged ones as stored."""
         spellings: dict[str, list[str]] = {}
         for line in reversed(stored or []):
             spellings.setdefault(line.strip(), []).append(line)
         return read and [spellings[line].pop() if spellings.get(line) else line for line in read]
+
+
+class StrictJson(forms.JSONField):
+    """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
+
+    def to_python(self, value: object) -> Any:
+        if isinstance(value, str) and value not in self.empty_values:
+            try:
+                return parse_value(value, "This")
+            except InvalidRequest as error:
+                raise forms.ValidationError(error.message) from None
+        return super().to_python(value)
+
+    def bound_data(self, data: str | None, initial: object) -> object:
+        try:
+            self.to_python(data)
+        except forms.ValidationError:
+            return InvalidJSONInput(data)
+        return super().bound_data(data, initial)
 
 
 class Amount(forms.DecimalField):
@@ -132,30 +153,38 @@ class Amount(forms.DecimalField):
         )
 
     def prepare_value(self, value: object) -> object:
-        return plain(value) if isinstance(value, Decimal) else value
+        return editable_amount(value) if isinstance(value, Decimal) else value
 
     def clean(self, value: object) -> Decimal | None:
         amount: Decimal | None = super().clean(with_point(value) if isinstance(value, str) else value)
         return amount
 
 
+AMBIGUOUS = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
+
+
+def editable_amount(amount: Decimal) -> str:
+    """Return an amount as a text for a form, which reads three decimals only with a further 0 (`1.1250`)."""
+    text = plain(amount)
+    return f"{text}0" if AMBIGUOUS.fullmatch(text) else text
+
+
 def with_point(text: str) -> str:
     """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
 
-    Raises Django's ValidationError for ambiguous numbers such as `1,200`.
+    Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.
     """
     number = text.strip()
+    if match := AMBIGUOUS.fullmatch(number):
+        whole, rest = match.groups()
+        decimals = f"{rest}0" if rest[2] != "0" else rest[:2]
+        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{decimals}: {number} could be either.")
     if "," not in number:
         return number
     if "." in number:
         thousands, decimal = (",", ".") if number.rindex(".") > number.rindex(",") else (".", ",")
         return number.replace(thousands, "").replace(decimal, ".")
-    whole, _, rest = number.partition(",")
-    if "," in rest:
-        return number
-    if len(rest) == 3 and whole.lstrip("-+").strip("0"):
-        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{rest}: {number} could be either.")
-    return number.replace(",", ".")
+    return number if number.count(",") > 1 else number.replace(",", ".")
 
 
 class Currency(forms.ChoiceField):
@@ -213,7 +242,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     def read(name: str) -> object:
         field = form.fields[name]
         value = form.cleaned_data[name]
-        return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
+        return field.restore_spellings(form[name].initial, value) if isinstance(field, Lines) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 

@@ -68,7 +68,7 @@ class AdjustmentForm(ServiceForm):
         """Label the amount of a refund, or say what is left of the charge for other adjustments."""
         charged = self.refundable_charge()
         left = "" if charged is None else f"{charged.in_words()}."
-        amount = self.fields["amount"]
+        amount = self["amount"]  # not the field: once validated, the form shows the texts that this one has copied
         if self["is_refund"].value():
             amount.label = "Amount to refund"
             amount.help_text = f"What the customer gets back, as a positive amount. {left}"

@@ -6,15 +6,13 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from kit.values.amounts import plain
 from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines
+from operators.base.fields import Amount, Currency, Lines, editable_amount
 from operators.base.mixins import ServiceForm
 from operators.base.times import Moment
 from operators.customers.quotas import QuotaFields
@@ -41,12 +39,9 @@ class LicenseForm(QuotaFields, ServiceForm):
     requester_own_id = forms.CharField(
         label="Customer",
         max_length=255,
-        widget=UnfoldAdminTextInputWidget,
         help_text="The customer's own id, as in checks. A new one is created.",
     )
-    requester_name = forms.CharField(
-        label="Customer's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
-    )
+    requester_name = forms.CharField(label="Customer's name", max_length=255, required=False)
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items with one of these tags. {EITHER}")
     policy_ids = Lines(label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}")
@@ -67,7 +62,6 @@ class LicenseForm(QuotaFields, ServiceForm):
         label="Every",
         required=False,
         choices=[("", "–"), *FeeEvery.choices],
-        widget=UnfoldAdminSelectWidget,
         help_text="A changed fee applies from the next period. Empty all three to end it.",
     )
 
@@ -83,7 +77,7 @@ class LicenseForm(QuotaFields, ServiceForm):
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         """Format amounts as the API does."""
         initial = super().get_initial_for_field(field, field_name)
-        return plain(initial) if isinstance(initial, Decimal) else initial
+        return editable_amount(initial) if isinstance(initial, Decimal) else initial
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -83,7 +83,9 @@ def test_invalid_values_are_reported_before_the_confirmation(admin, account):
         assert not License.objects.exists()
 
     for written, message in (
-        ("1,200", "Write 1200 or 1.200"),
+        ("1,200", "Write 1200 or 1.20: 1,200 could be either."),
+        ("1.000", "Write 1000 or 1.00: 1.000 could be either."),
+        ("-12.345", "Write -12345 or -12.3450"),
         ("twelve", "Enter a number"),
         ("1,2,3", "Enter a number"),
     ):
@@ -115,6 +117,14 @@ def test_a_price_is_changed_and_taken_away(admin, account):
     assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 12
     assert confirmed(admin, submit(admin, change_url(held), price_amount="", price_currency="")).status_code == 302
     assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 0
+
+
+def test_a_stored_price_of_three_decimals_is_shown_so_that_it_can_be_saved(admin, account):
+    held = factories.license(account, price_amount=Decimal("1.125"), price_currency="EUR", per_access="0.125")
+    values = form_values(admin.get(change_url(held)).content.decode())
+    assert (values["price_amount"], values["access_amount"]) == (["1.1250"], ["0.125"])
+    assert confirmed(admin, submit(admin, change_url(held), license_type="editorial")).status_code == 302
+    assert License.objects.get().price_amount == Decimal("1.125")
 
 
 SOLD = {"requester_own_id": "org_acme", "license_type": "commercial", "price_amount": "100", "price_currency": "USD"}

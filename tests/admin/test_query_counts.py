@@ -21,7 +21,7 @@ from tests import factories
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site, Statement]
 ELSEWHERE = {
     "again",
-    "decisions_of_it",
+    "list_decisions",
     "refund",
     "adjust",
     "issue_license",
@@ -93,3 +93,24 @@ def test_the_overview_takes_at_most_27_for_everybody(sign_in, account, other_acc
     assert "Who was refused most" in html
     assert "revenue-total" in html
     assert queries(client, reverse("admin:index") + query.format(account=account.pk)) <= 27
+
+
+def test_the_debtors_are_counted_with_as_many_parameters_for_many_as_for_few(admin, account, api):
+    path = f"{address(Requester, 'changelist')}?balance=owes"
+    more(account, api, 2)
+    few = parameters_of_counts(admin, path)
+    more(account, api, 6)
+    assert parameters_of_counts(admin, path) == few
+
+
+def parameters_of_counts(client, path):
+    numbers = []
+
+    def note(execute, sql, params, many, context):
+        if "COUNT(" in sql:
+            numbers.append(len(params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        assert client.get(path).status_code == 200
+    return numbers

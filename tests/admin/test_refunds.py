@@ -117,7 +117,11 @@ def test_a_refund_cannot_be_negative_or_more_than_is_left(admin, charged):
         address = refund(admin, charged["decision"])
         values = {**form_values(admin.get(address).content.decode()), "amount": amount}
         refused = admin.post(address, {**values, "confirmed": "1", "_save": "Save"})
-        assert "Enter what to give back as a positive amount: 50 refunds 50." in refused.content.decode()
+        page = refused.content.decode()
+        assert "Enter what to give back as a positive amount: 50 refunds 50." in page
+        assert "Amount to refund" in page
+        assert "0.05 USD of 0.05 USD is left to refund." in page
+        assert "Negative to give back" not in page
         assert not LedgerEntry.objects.filter(type="adjustment").exists()
 
     opened = form_values(admin.get(address).content.decode())

@@ -187,6 +187,10 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
     assert (payment.amount, payment.external_id) == (Decimal("12.5"), "inv-1")
     assert "recorded before" in submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
+    submit(admin, reverse("admin:analytics_payment_void", args=[payment.pk]), reason="Typing error")
+    for amount in ("12.50", "1.25"):
+        again = submit(admin, PAY, **{**fields, "amount": amount}, external_id="inv-1", confirmed="1")
+        assert "That payment is void" in again.content.decode()
 
 
 def test_a_payment_has_the_date_of_the_bank_without_a_time(admin, account, customer):

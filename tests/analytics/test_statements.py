@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.events.partitions import month_after, month_start
+from analytics.ledger.due import book_regularly
 from analytics.ledger.entries import add_entries
 from analytics.ledger.services import adjust
 from analytics.models import (
@@ -25,7 +26,6 @@ from analytics.models import (
 )
 from analytics.statements.checking import find_differences
 from analytics.statements.closing import close_due
-from analytics.wallets.upkeep import settle_due
 from kit.values import ids
 from licensing.account_deletion import delete_account
 from tests import factories, ledger
@@ -256,7 +256,7 @@ def test_amounts_beyond_the_database_keep_no_other_account_from_refills_and_clos
     stuck, other = (factories.wallet(owner, refill=refill)["wallet"] for owner in (account, other_account))
     Wallet.objects.filter(pk=stuck).update(balance=Decimal(9 * 10**12), refill_amount=Decimal(9 * 10**12))
     clock.advance(days=62)
-    for work in (settle_due, close_due):
+    for work in (book_regularly, close_due):
         with pytest.raises((DatabaseError, OverflowError)):
             work()
     assert Grant.objects.filter(wallet=other, kind="refill").count() == 3

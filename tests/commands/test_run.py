@@ -97,9 +97,9 @@ def installed(monkeypatch, tmp_path):
 
     monkeypatch.setattr(installing, "VENV", venv)
     monkeypatch.setattr(installing, "PYTHON", python)
-    monkeypatch.setattr(installing, "must", note)
+    monkeypatch.setattr(installing, "run_step", note)
     monkeypatch.setattr(installing.shutil, "which", lambda _: None)
-    monkeypatch.setattr(installing, "works", lambda *_: True)
+    monkeypatch.setattr(installing, "succeeds", lambda *_: True)
     monkeypatch.setattr(run, "build_docs", lambda stamp: None)
     return locks
 
@@ -227,8 +227,8 @@ def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_wit
 def test_two_phases_in_process_share_the_workers_of_one(monkeypatch):
     for workers, alone, each in ((3, "3", "2"), (5, "5", "3"), (17, "8", "8")):
         monkeypatch.setattr(testing, "WORKERS", workers)
-        assert testing.in_parallel([])[1] == alone
-        assert testing.in_parallel([], phases=2)[1] == each
+        assert testing.add_workers([])[1] == alone
+        assert testing.add_workers([], phases=2)[1] == each
 
 
 def test_samples_can_be_repeated_and_fast_runs_have_some_cases(commands):
@@ -369,8 +369,8 @@ def test_a_set_up_keeps_its_packages_if_those_of_the_documentation_are_cut_short
     def fail(doing: str, *command: object, **_: object) -> None:
         raise cause
 
-    monkeypatch.setattr(installing, "must", fail)
-    monkeypatch.setattr(documentation, "BUILT", tmp_path / "site" / "build.json")
+    monkeypatch.setattr(installing, "run_step", fail)
+    monkeypatch.setattr(documentation, "BUILD_RECORD", tmp_path / "site" / "build.json")
     with suppress(KeyboardInterrupt, SystemExit):
         documentation.build_docs(stamp)
         assert "The pages of /docs/ were not built: no network" in capsys.readouterr().err
@@ -385,9 +385,9 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
     stamp = tmp_path / "setup.lock"
     stamp.touch()
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
-    monkeypatch.setattr(documentation, "BUILT", built)
+    monkeypatch.setattr(documentation, "BUILD_RECORD", built)
     monkeypatch.setattr(documentation, "install", lambda stamp, lock: steps.append(lock))
-    monkeypatch.setattr(documentation, "must", lambda doing, *command, env: steps.append(command[-1]))
+    monkeypatch.setattr(documentation, "run_step", lambda step, *command, env: steps.append(command[-1]))
     os.utime(page, (1, 1))
     documentation.build_docs(stamp)
     assert steps == []
@@ -398,7 +398,7 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
 
 
 def test_the_process_that_builds_the_documentation_ends_with_the_service():
-    build = f"{sys.executable} {run.ROOT / 'run.py'} {documentation.BESIDE} $$"
+    build = f"{sys.executable} {run.ROOT / 'run.py'} {documentation.DOCS_ARGUMENT} $$"
     environment = {**os.environ, "PORT": str(free_port())}
     # The shell stands for a service, which ends before it answers.
     status, output = call("sh", "-c", f"{build} >/dev/null 2>&1 & echo $!", piped=True, env=environment)

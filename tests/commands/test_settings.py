@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
-from config.upkeep import JOBS_OF_EACH_PROCESS, run
+from config.jobs import JOBS_OF_EACH_PROCESS, run
 from operators.base.uploads import purge
 from tests.documentation.blocks import block
 

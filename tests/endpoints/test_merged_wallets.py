@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 
+from analytics.statements.checking import find_differences
 from analytics.statements.closing import close_due
 
 PRICE = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
@@ -172,3 +173,39 @@ def test_wallets_that_together_exceed_the_largest_amount_are_not_merged(api):
         api.post(f"/v1/wallets/{open_wallet(api, one)}/grants", {"amount": amount})
     assert merge(api).status_and_param == (422, "into")
     assert "mergedInto" not in api.get("/v1/requesters/org_a").body
+
+
+def owed(api):
+    """Return what each customer owes, from its latest statement in EUR."""
+    rows = api.get("/v1/statements?currency=EUR&sort=created")["data"]
+    return {row["requesterId"]: row["closing"] for row in rows}
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize(
+    ("paid", "moved"), [(34, 30), (10, 10), (0, 0)], ids=["more than the credit", "a part of it", "nothing"]
+)
+@pytest.mark.parametrize("has_own", [True, False])
+def test_the_money_that_paid_for_credit_goes_with_it(api, item, paid, moved, has_own):
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **PRICE})
+    wallets = {one: open_wallet(api, one) for one in (("org_a", "org_b") if has_own else ("org_a",))}
+    api.post(f"/v1/wallets/{wallets['org_a']}/grants", {"amount": 21})
+    api.post(f"/v1/wallets/{wallets['org_a']}/grants", {"amount": 10, "effectiveAt": "2199-01-01"})
+    assert check(api, item)["allowed"] is True
+    if paid:
+        api.post("/v1/payments", {"requesterId": "org_a", "amount": paid + 1, "currency": "EUR"})
+    before = owed(api)
+    assert before["org_a"] == (-paid or 1)
+    merge(api)
+    assert merge(api).status == 200
+    after = owed(api)
+    assert after["org_a"] == before["org_a"] + moved
+    assert after.get("org_b", 0) == -moved
+    rows = api.get("/v1/payments?sort=created")["data"]
+    pairs = [(row["requesterId"], row["kind"], row["amount"]) for row in rows[1 if paid else 0 :]]
+    assert pairs == ([("org_a", "payout", moved), ("org_b", "payment", moved)] if moved else [])
+    if moved:
+        assert rows[-1]["id"] in rows[-2]["note"]
+        assert rows[-2]["id"] in rows[-1]["note"]
+        assert len(api.get("/v1/events?type=payment.created")["data"]) == 3
+    assert not find_differences()

@@ -1,5 +1,5 @@
 import csv
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -114,3 +114,17 @@ def test_statements_of_quotas_are_found_by_their_currency(api, account):
     [found] = api.get("/v1/statements", currency="access")["data"]
     assert (found["currency"], found["credits"]["closing"]) == ("access", 10)
     assert api.get("/v1/statements", currency="accesses").error["param"] == "currency"
+
+
+def test_statements_show_at_once_that_credit_has_expired_and_was_refilled(api, account, clock):
+    factories.requester(account, requester_id="org_acme")
+    wallet = api.post(
+        "/v1/wallets", {"requesterId": "org_acme", "unit": "EUR", "refill": {"amount": 5, "every": "day"}}
+    )
+    api.post(
+        f"/v1/wallets/{wallet['id']}/grants", {"amount": 10, "expiresAt": f"{clock.now + timedelta(hours=1):%FT%TZ}"}
+    )
+    clock.advance(days=1, hours=1)
+    credit = api.get("/v1/statements?requesterId=org_acme&status=open&sort=-created")["data"][0]["credits"]
+    assert credit["closing"] == api.get(f"/v1/wallets/{wallet['id']}")["balance"] == 5
+    assert credit["opening"] + credit["granted"] - credit["expired"] == 5

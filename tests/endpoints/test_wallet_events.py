@@ -6,7 +6,7 @@ import pytest
 
 from accounts.events import deadlines
 from accounts.events.models import Event
-from analytics.wallets.upkeep import settle_due
+from analytics.ledger.due import book_regularly
 from tests import factories
 
 
@@ -88,9 +88,9 @@ def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock
     api.post(f"/v1/wallets/{wallet}/grants/{void}/void")
     assert news() == []
     clock.advance(days=2)
-    assert settle_due() == 1
+    assert book_regularly() == 1
     assert news() == [("wallet.low", 0, 4), ("wallet.exhausted", 0, 4)]
-    assert settle_due() == 0
+    assert book_regularly() == 0
 
 
 @pytest.mark.parametrize(("credit", "told"), [
@@ -104,7 +104,7 @@ def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, g
     grant(credit, effectiveAt=change)
     news()
     clock.advance(days=2)
-    settle_due()
+    book_regularly()
     assert news() == told
 
 
@@ -114,7 +114,7 @@ def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock
     grant(99, effectiveAt=(clock.now + 2 * day).isoformat())
     news()
     clock.advance(days=3)
-    settle_due()
+    book_regularly()
     assert news() == [("wallet.exhausted", 0, 10), ("wallet.topped_up", 99, 0)]
 
 
@@ -124,7 +124,7 @@ def test_a_refill_sends_one_event(api, account, clock):
     api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", **refill})
     assert news() == [("wallet.topped_up", 10, 0)]
     clock.advance(days=1)
-    settle_due()
+    book_regularly()
     assert news() == [("wallet.topped_up", 10, 10)]
 
 

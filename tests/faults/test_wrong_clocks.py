@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from accounts.events import deadlines
 from accounts.events.models import Event
+from analytics.ledger.due import book_regularly
 from analytics.models import Grant, LedgerEntry, Payment, StatementBook, Wallet, WalletEntry
 from analytics.statements.closing import close_due
-from analytics.wallets.upkeep import settle_due
 from config.monitoring import probes
 from kit.storage.clocks import difference_seconds, watch
 from licensing.licenses.models import License
@@ -62,7 +62,7 @@ def test_work_by_date_waits_until_the_clock_is_right(account, wallet, shift, by,
     shift(by)
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            assert (settle_due(), close_due(), deadlines.write_all_due_events()) == (0, 0, 0)
+            assert (book_regularly(), close_due(), deadlines.write_all_due_events()) == (0, 0, 0)
         with pytest.raises(CommandError, match=r"This machine's clock is 3,45\d,\d+\.\d s .* PostgreSQL's\. Synchron"):
             call_command("close_statements")
     assert state_of_everything() == before
@@ -75,7 +75,7 @@ def test_work_by_date_waits_until_the_clock_is_right(account, wallet, shift, by,
     assert abs(difference_seconds.values[0] - by.total_seconds()) < 5
     shift(timedelta(0))
     with caplog.at_level(logging.WARNING):
-        settle_due()
+        book_regularly()
     assert caplog.records[-1].message == "This machine's clock agrees with PostgreSQL's again."
     assert "clock" not in probes.readiness()[0]["checks"]
 

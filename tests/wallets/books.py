@@ -138,7 +138,12 @@ class Books(Histories):
         self.post_thrice("/v1/revenue", {"requesterId": customer, "amount": str(sign * amount), "currency": currency})
         self.book((customer, currency), sign * amount)
 
-    @rule(customer=CUSTOMERS, amount=MONEY, kind=st.sampled_from(["payment", "payout"]), currency=CURRENCIES)
+    @rule(
+        customer=CUSTOMERS,
+        amount=MONEY,
+        kind=st.sampled_from(["payment", "payout"]),
+        currency=CURRENCIES | st.just(CREDIT),
+    )
     def pay(self, customer: str, amount: Decimal, kind: str, currency: str) -> None:
         body = {"requesterId": self.current(customer), "amount": str(amount), "currency": currency, "kind": kind}
         made = self.post_thrice("/v1/payments", body)
@@ -165,14 +170,21 @@ class Books(Histories):
 
     @rule()
     def merge(self) -> None:
-        """Merge the customers. Debts stay on the merged one's statements; credit and later charges go to the other."""
+        """Merge the customers. Credit, the money that paid for it, and later charges go to the other one.
+
+        Debts, and what else was paid in advance, stay on the merged one's statements.
+        """
         if not self.merged:
             self.charge_fees()
             self.post("/v1/requesters/org_b/merge", into="org_a")
             self.merged["org_b"] = "org_a"
             if "org_b" in self.wallets:
                 self.wallets.setdefault("org_a", self.wallets.pop("org_b"))
-            self.credit["org_a"] += self.credit.pop("org_b", Decimal(0))
+            credit = self.credit.pop("org_b", Decimal(0))
+            self.credit["org_a"] += credit
+            prepaid = min(max(-self.owed["org_b", CREDIT], Decimal(0)), credit)
+            self.owed["org_b", CREDIT] += prepaid
+            self.owed["org_a", CREDIT] -= prepaid
             for held in self.licenses:
                 held["owner"] = (self.current(held["owner"][0]), held["owner"][1])
 

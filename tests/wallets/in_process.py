@@ -10,7 +10,6 @@ from analytics.ledger.due import book_regularly
 from analytics.rollups.roll_up import roll_up
 from analytics.statements.checking import find_differences
 from analytics.statements.closing import CLOSES_AFTER, close_next
-from analytics.wallets.upkeep import settle_due
 from tests import factories
 
 
@@ -42,7 +41,6 @@ def in_this_process(machine: Any, connect: Any, clock: Any) -> Any:
 
         def clean_up(self) -> None:
             book_regularly()
-            settle_due()
             roll_up()
             while close_next(self.account.pk, clock.now - CLOSES_AFTER):
                 pass

@@ -15,10 +15,9 @@ from analytics.events.partitions import ensure_partitions
 from analytics.ledger.due import book_regularly
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
-from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.clocks import watch
-from kit.storage.outages import is_outage, log_failure
+from kit.storage.outage_causes import is_outage, log_failure
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
@@ -143,8 +142,11 @@ SHARED_JOBS = [
         "Counts of rate limits whose windows have ended could not be deleted; trying again in a day",
         expected=(OperationalError,),
     ),
-    Job(settle_due, SETTLING_SECONDS, "Ends and refills of wallets could not be stored; trying again"),
-    Job(book_regularly, SETTLING_SECONDS, "Fees of licences could not be booked; trying again"),
+    Job(
+        book_regularly,
+        SETTLING_SECONDS,
+        "Fees of licences, or ends and refills of wallets, could not be booked; trying again",
+    ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     Job(
         erasure.finish_interrupted_erasures,
@@ -190,7 +192,7 @@ async def run(job: Job) -> None:
         return
     try:
         with observed(job.task):
-            await asyncio.to_thread(on_a_connection_of_its_own, job.act)
+            await asyncio.to_thread(with_own_connection, job.act)
     except Exception as error:
         if isinstance(error, job.expected) and not is_outage(error):
             logger.warning("%s: %s", job.complaint, error)
@@ -198,7 +200,7 @@ async def run(job: Job) -> None:
             log_failure(logger, job.complaint, error)
 
 
-def on_a_connection_of_its_own(act: Callable[[], object]) -> None:
+def with_own_connection(act: Callable[[], object]) -> None:
     try:
         act()
     finally:
