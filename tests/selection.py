@@ -114,6 +114,7 @@ ON_SQLITE_ALONE = {
         "test_protocol",
         "test_request_lines",
         "test_threads",
+        "test_turns_to_write",
         "test_waiting",
     ],
     "observability": ["test_reading_metrics"],
