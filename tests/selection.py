@@ -173,7 +173,6 @@ BOTH_DATABASES = {
         "test_migrating_online",
         "test_partitions",
         "test_rebuild_usage",
-        "test_seed_demo",
     ],
     "conventions": [
         "test_content_filters",
