@@ -115,6 +115,7 @@ ON_SQLITE_ALONE = {
         "test_protocol",
         "test_request_lines",
         "test_threads",
+        "test_turns_to_write",
         "test_waiting",
     ],
     "observability": ["test_reading_metrics"],
@@ -173,7 +174,6 @@ BOTH_DATABASES = {
         "test_migrating_online",
         "test_partitions",
         "test_rebuild_usage",
-        "test_seed_demo",
     ],
     "conventions": [
         "test_content_filters",
