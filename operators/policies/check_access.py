@@ -192,7 +192,7 @@ def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: P
         if test in policy.tests:
             messages.info(request, f"{policy.name} already has this test.")
         else:
-            policy_services.keep_test(policy, test)
+            policy_services.append_test(policy, test)
             messages.success(request, f"Saved as a test of {policy.name}. It runs before every change is saved.")
     except REFUSALS as error:
         add_refusal(form, refusal(error, {}))
