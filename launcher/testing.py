@@ -57,7 +57,8 @@ ARCHIVE = (
 )
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *DATA, *ARCHIVE, "DEBUG"}
 
-SQLITE, POSTGRESQL = "sqlite", "postgresql"
+SQLITE = "sqlite"
+POSTGRESQL = "postgresql"
 POLL_SECONDS = 0.1
 WORKERS = (os.cpu_count() or 1) + 1  # one for each core and one more, as some tests wait
 LEGS = {SQLITE: "SQLite", POSTGRESQL: "PostgreSQL + Valkey"}
@@ -91,9 +92,9 @@ def run_tests(arguments: list[str]) -> int:
         install(stamp, DEV)
     results = [result for side_by_side in plan_phases(options, arguments) for result in run_phases(side_by_side)]
     print("", *(line for _, line in results), sep="\n")
-    passed = all(success for success, _ in results)
-    print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
-    return 0 if passed else 1
+    all_passed = all(success for success, _ in results)
+    print("run.py test: all passed" if all_passed else "run.py test: FAILED", flush=True)
+    return 0 if all_passed else 1
 
 
 def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:

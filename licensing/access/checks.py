@@ -85,7 +85,7 @@ def check_and_record(
                     return attempt(account_id, checks, now, current_epoch(account_id), caller)
             except Stale:
                 return attempt(account_id, checks, now, epochs.hold(account_id), caller)
-        except recorder.TOO_MUCH:
+        except recorder.OVERFLOWS:
             raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
 

@@ -301,6 +301,15 @@ def test_an_interruption_ends_all_phases():
     assert not [number for number in numbers if Path("/proc", number).exists()]
 
 
+def test_an_interrupted_command_ends_without_a_traceback():
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)"
+    )
+    command = [sys.executable, "manage.py", "shell", "-c", code]
+    done = subprocess.run(command, cwd=run.ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_the_samples_of_the_gate_have_each_file_on_each_of_its_databases():
     alone = {"sqlite": ON_POSTGRESQL_ALONE, "postgresql": ON_SQLITE_ALONE}  # what the other one has alone
     for path in TESTS.rglob("test_*.py"):
