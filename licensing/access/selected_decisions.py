@@ -9,7 +9,7 @@ from django.http import QueryDict
 from msgspec import Struct, field
 
 from analytics.models import AccessEvent
-from analytics.usage.matching import ALLOWED, Keys, One, Outcomes, Selection
+from analytics.usage.matching import ALLOWED, Keys, Outcomes, Selection, Subject
 from analytics.windows import MICROSECOND, YEARS
 from kit.rest.filters import OperatorFilter, given_filters
 from kit.rest.lists.mixin import Given
@@ -18,7 +18,7 @@ from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 
 REASONS = frozenset(map(str, Reason))
-KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
+KEYS: dict[str, Subject] = {"contentId": "content", "requesterId": "requester"}
 
 
 class SelectedDecisions(Struct, frozen=True):
@@ -81,7 +81,7 @@ class SelectedDecisions(Struct, frozen=True):
         """
         window = Window()
         outcomes: list[Outcomes] = []
-        keys: dict[One, Members] = {}
+        keys: dict[Subject, Members] = {}
         for row_filter, value in self.given:
             if row_filter.of in KEYS:
                 values = self.numbers_of(value) if row_filter.of == "requesterId" else members(value)
@@ -151,10 +151,10 @@ class Members:
         else:
             self.included = set(values) if self.included is None else self.included & set(values)
 
-    def keys(self, kind: One) -> Keys:
+    def keys(self, subject: Subject) -> Keys:
         if self.included is None:
-            return Keys(kind, tuple(self.excluded), are_excluded=True)
-        return Keys(kind, tuple(self.included - self.excluded))
+            return Keys(subject, tuple(self.excluded), are_excluded=True)
+        return Keys(subject, tuple(self.included - self.excluded))
 
 
 def numbers_with_merged(account_id: str, requester_ids: Iterable[str]) -> dict[str, list[int]]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analytics.recording import recorder
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import Outcome
-from analytics.recording.spending import Spending
+from analytics.recording.spending_sql import Spending
 from analytics.wallets.spending import Purses
 from kit.http.errors import ApiError
 from kit.values import ids
@@ -17,7 +17,7 @@ from licensing.access.decisions import Decisions
 
 
 def spend_in_record(made: Decisions) -> Decisions:
-    """Let the record take what the decisions spend (analytics.recording.spending)."""
+    """Let the record take what the decisions spend (analytics.recording.spending_sql)."""
     wallets = dict.fromkeys(spend.wallet for spends in made.spends.values() for spend in spends)
     spending, nanoseconds = Spending(tuple(wallets)), ids.to_nanoseconds(made.now)
     entries = []

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from msgspec.structs import replace
 
 from analytics.archive.horizon import read_at_horizon
-from analytics.archive.lookup import archived_decision, available_archive
+from analytics.archive.lookup import available_archive, find_archived_decision
 from analytics.models import AccessEvent
 from analytics.usage.matching import Selection, count_matching
 from kit.rest.lists.counting import Total
@@ -99,7 +99,7 @@ def count_by_rollups(
 
 def find_archived(account_id: str, id: str) -> AccessEvent | None:
     """Return the decision if only the archive has it."""
-    row = archived_decision(account_id, id)
+    row = find_archived_decision(account_id, id)
     return None if row is None else events_of([row])[0]
 
 
