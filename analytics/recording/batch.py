@@ -301,7 +301,7 @@ class AsyncRecorder:
 
         Raises Django's OperationalError; then no decision may be returned.
         """
-        async with self.sessions.one() as session:
+        async with self.sessions.lease() as session:
             batch = Batch(entries, RECORDED_WITHIN)  # not before, because connecting may take longer
             [row] = await session.run(*batch.statement())
         return batch.read_row(row)

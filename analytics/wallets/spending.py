@@ -42,8 +42,7 @@ class Purses:
     @classmethod
     def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
         """The same without a lock, for a rehearsal."""
-        looked_up = list(keys)
-        return cls(find_wallets(looked_up) if looked_up else [], now)
+        return cls(find_wallets(keys), now)
 
     def lacking(self, spends: Sequence[Spend]) -> Spend | None:
         """The first of the spends that its wallet does not cover."""

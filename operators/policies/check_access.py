@@ -160,9 +160,7 @@ def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[st
         "side": build_side("Now", answer, rules),
         "outcome": render_outcome(decision.allowed, decision.observed or decision.reason),
         "policy": revision,
-        "policy_url": change_url(revision.policy) if revision is not None else "",
         "item": item,
-        "item_url": change_url(item) if item is not None else "",
         "name": example_name(answer, item),
     }
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.same_page import SamePage
 from licensing.access.lookup.pages import compiled_policies
+from licensing.edge import middleware
 from licensing.edge.publishing import overlaps, terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
@@ -183,8 +185,13 @@ def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, 
     assert b"ai-train" in theirs.content
 
 
-def test_a_wrong_key_of_the_proxy_is_an_outage_that_names_it(site):
-    reply = get(RSL, **{"X-Licensing-Key": "svc_sk_PUT-THE-KEY-HERE"})
+def test_a_wrong_key_of_the_proxy_is_an_outage_that_names_it_and_is_logged_once_a_minute(site, caplog, monkeypatch):
+    monkeypatch.setattr(middleware, "faults", RepeatedLog())
+    for _ in range(3):
+        reply = get(RSL, **{"X-Licensing-Key": "svc_sk_PUT-THE-KEY-HERE"})
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "A document of a site was not served: The proxy's X-Licensing-Key is refused.")
+    ]
     assert (reply.status_code, reply.json()["error"]["code"]) == (503, "service_unavailable")
     assert reply.json()["error"]["message"] == "The proxy's X-Licensing-Key is refused."
 
