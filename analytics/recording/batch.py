@@ -147,7 +147,8 @@ class Batch:
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
-        number, last = len(self.cases), len(self.ids)
+        number = len(self.cases)
+        last = len(self.ids)
         case = replace(entry.case, number=number, first=first, last=last, naming=naming, **numbers)
         self.cases.append(case)
         if entry.charge is not None:
