@@ -8,7 +8,7 @@ from django.db.models import Model
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from analytics.archive.lookup import archived_decision
+from analytics.archive.lookup import find_archived_decision
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import Balance, Charge, balances, charge_of, charge_to_refund, check_refund, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
@@ -203,7 +203,7 @@ def former_decision(account_id: str, id: str) -> AccessEvent | None:
     charges = LedgerEntry.objects.filter(account_id=account_id, pk=usage_id(id))
     charged = charges.values("content_id", "requester_id").first()
     # Whatever is charged was allowed.
-    facts = archived_decision(account_id, id) if charged is None else {**charged, "allowed": True, "reason": None}
+    facts = find_archived_decision(account_id, id) if charged is None else {**charged, "allowed": True, "reason": None}
     if facts is None:
         return None
     shown = {name: facts[name] for name in ("content_id", "requester_id", "allowed", "reason")}

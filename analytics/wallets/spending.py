@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.db import connection
 from django.db.models import QuerySet
 
-from analytics.recording.spending import Spend
+from analytics.recording.spending_sql import Spend
 from analytics.wallets.events import announce, next_notice
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import keep, open_books
