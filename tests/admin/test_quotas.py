@@ -189,3 +189,17 @@ def test_templates_are_in_the_currency_of_the_account(admin, account):
     for template in ("quota_then_charged", "per_access"):
         filled = form_values(admin.get(ADD, {"template": template}).content.decode())
         assert filled["access_currency"] == ["EUR"]
+
+
+def test_the_fee_and_the_quota_that_were_sold_are_shown(admin, account, check):
+    fee = {"fee_amount": "50", "fee_currency": "EUR", "fee_every": "month"}
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial", **fee, **QUOTA}
+    reply = confirmed(admin, submit(admin, ADD, account=account.pk, **fields))
+    held, wallet = License.objects.get(), Wallet.objects.get()
+    assert reply["Location"] == change_url(held)
+    check()
+    page = admin.get(change_url(held)).content.decode()
+    assert change_url(wallet) in page
+    assert "2 accesses left, 3 accesses each month" in page
+    for shown in (reverse("admin:licensing_license_changelist"), change_url(held.requester)):
+        assert "50.00 EUR every month" in words(admin.get(shown))

@@ -24,7 +24,7 @@ from licensing.licenses.models import License
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import CHART_FILES, decisions_chart, share
 from operators.base.figures.choice import BarRow, days_in_words, window_filter
-from operators.base.figures.terms import money, scope, term
+from operators.base.figures.terms import fee, money, scope, term
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
@@ -46,6 +46,7 @@ class LicenseRow(Struct, frozen=True):
     term: str
     price: str
     per_access: str
+    fee: str
 
 
 class RecentFigures(ScopedAdmin[ModelT]):
@@ -169,6 +170,7 @@ def license_row(license_: License, now: datetime) -> LicenseRow:
         term=term(license_),
         price=money(license_.price_amount, license_.price_currency),
         per_access=money(license_.access_amount, license_.access_currency),
+        fee=fee(license_),
     )
 
 
