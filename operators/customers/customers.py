@@ -19,7 +19,7 @@ from analytics.ledger.due import book_due
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
-from kit.values.amounts import plain
+from analytics.wallets.units import in_units
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
@@ -164,7 +164,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         shown = super().figures(request, requester, now)
         who = {"Customer": str(requester), "Own id": requester.requester_id, "E-mail": requester.email or "not known"}
         if request.user.has_perm("analytics.view_wallet"):
-            who["Balance"] = self.balance(requester)
+            who["Credit"] = self.credit_in_wallets(requester)
         if request.user.has_perm("analytics.view_statement"):
             who |= money_facts(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):
@@ -183,13 +183,13 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     credit = amount_column("Credit", "credit_left")
     last_seen = figure_column("Last access", ListFigures.access_in_words, empty="never")
 
-    def balance(self, requester: Requester) -> str:
+    def credit_in_wallets(self, requester: Requester) -> str:
         """Return the current balance of each wallet."""
         if not requester.wallets:
             return "no wallet"
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
         books = as_of(wallets, timezone.now())
-        return ", ".join(f"{plain(book.wallet.balance)} {book.wallet.unit}" for book in books)
+        return ", ".join(in_units(book.wallet.balance, book.wallet.unit) for book in books)
 
     def last_access(self, requester: Requester) -> str:
         """Return the time of the last decision about the customer or one that was merged into it."""

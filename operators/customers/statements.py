@@ -49,7 +49,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         "analytics_ledgerentry_changelist",
         ("analytics.view_ledgerentry",),
     )
-    list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
+    list_display = ("of_month", "holder", "opened_with", "turnover", "settled", "closed_with", "state", "account")
     list_select_related = ("account", "requester")
     row_name = "holder"
     row_facts = {"of_month": "", "closed_with": "", "state": ""}
@@ -71,11 +71,11 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
         *heading_fields, "opened_with", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
-        "paid_out", "paid_for_credit", "closed_with", "credit", "lines_table",
+        "paid_out", "credit_paid", "closed_with", "credit", "lines_table",
     )  # fmt: skip
     prices = amount_column("Licence prices", "licenses")
     recurring_fees = amount_column("Recurring fees", "fees")
-    corrections = amount_column("Adjustments", "adjustments")
+    corrections = amount_column("Refunds and adjustments", "adjustments")
     paid = amount_column("Payments", "payments", sign=-1)
     paid_out = amount_column("Payouts", "payouts")
 
@@ -152,8 +152,15 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
             return f"{in_units(statement.credit_spent, statement.currency)} spent"
         return in_units(statement.total, statement.currency)
 
+    @display(description="Payments, less payouts", empty_value="none")
+    def settled(self, statement: Statement) -> str | None:
+        """Return what payments and payouts change, so that a row adds up."""
+        if statement.is_quota:
+            return None
+        return in_units((statement.payouts or Decimal(0)) - statement.payments, statement.currency)
+
     @display(description="Paid for credit")
-    def paid_for_credit(self, statement: Statement) -> str:
+    def credit_paid(self, statement: Statement) -> str:
         return f"{in_units(statement.paid_for_credit or Decimal(0), statement.currency)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")

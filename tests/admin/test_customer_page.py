@@ -35,7 +35,7 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
     api.post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_acme"})
     html = html_of(admin, change_url(acme))
     seen = AccessEvent.objects.get().created
-    for shown in ("Acme", "ada@acme.example", "Renews in May.", "12.5 EUR", f"{seen:%Y-%m-%d %H:%M}"):
+    for shown in ("Acme", "ada@acme.example", "Renews in May.", "12.50 EUR", f"{seen:%Y-%m-%d %H:%M}"):
         assert shown in html
     for name in ("issue_license", "edit", "statement", "merge", "erase"):
         assert button(acme, name) in html
