@@ -192,9 +192,12 @@ def list_figures(numbers: Sequence[int]) -> dict[int, ListFigures]:
     for row in sums_of(BalanceChange.objects.filter(requester__in=numbers)).order_by("currency"):
         figures[row["requester_id"]].sums.append(row)
     newest = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("-created").values("created")[:1]
-    seen = Requester.objects.filter(pk__in=numbers).annotate(last_access=Subquery(newest))
-    for number, last_access in seen.values_list("pk", "last_access"):
-        figures[number].last_access = last_access
+    present = Requester.objects.filter(Q(pk__in=numbers) | Q(merged_into__in=numbers))
+    seen = present.annotate(last_access=Subquery(newest)).exclude(last_access=None).order_by("last_access")
+    for number, target, last_access in seen.values_list("pk", "merged_into", "last_access"):
+        for holder in (number, target):
+            if holder in figures:
+                figures[holder].last_access = last_access
     return figures
 
 

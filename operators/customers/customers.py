@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 from operator import methodcaller
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -43,6 +44,7 @@ from operators.customers.customer_list import (
 from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_page
 
+NOT_AFTER_MERGES = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
@@ -134,8 +136,12 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        requester = self.get_object(request, unquote(object_id))
+        hidden = IN_CARD
+        if requester is not None and requester.merged_into_id is not None:
+            hidden += NOT_AFTER_MERGES
         shown = super().get_actions_detail(request, object_id)
-        return [one for one in shown if not one.action_name.endswith(IN_CARD)]
+        return [one for one in shown if not one.action_name.endswith(hidden)]
 
     has_changing_wallets_permission = right("analytics.change_wallet")
 
@@ -171,8 +177,12 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
             who["Last access"] = self.last_access(requester)
         links = {}
         if self.has_changing_permission(request):
-            urls = ((name, f"admin:licensing_requester_{name}") for name in IN_CARD)
+            names = IN_CARD if requester.merged_into is None else set(IN_CARD) - set(NOT_AFTER_MERGES)
+            urls = ((name, f"admin:licensing_requester_{name}") for name in names)
             links = {name.capitalize(): reverse(url, args=[requester.pk]) for name, url in urls}
+        if requester.merged_into is not None:
+            of_one = cast("dict[str, object]", shown["of_one"])
+            of_one["no_licenses"] = f"Its licences moved to {requester.merged_into}."
         return {**shown, "who": who, "who_links": links}
 
     # --- Showing -----------------------------------------------------------------------------------------------------
