@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -13,7 +13,7 @@ from analytics.revenue.report import UnconvertedRevenue
 from analytics.usage.daily_totals import Days
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
-from licensing.policies.decision import UNMET_DEMAND, Reason
+from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
 from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
@@ -46,6 +46,7 @@ class RefusedRequester(Struct, frozen=True):
     count: str
     decisions: str
     issue: str  # link to issue a licence; empty without the permission
+    top_up: str  # link to top up; empty without the permission, and for those who mostly lacked a licence
 
 
 class RefusedCount(Struct, frozen=True):
@@ -55,6 +56,7 @@ class RefusedCount(Struct, frozen=True):
     id: str
     name: str | None
     count: int
+    unpaid: int  # of these, how many for lack of credit
     since: datetime | None  # None for the whole window
 
 
@@ -118,26 +120,28 @@ def refusal_figures(
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}
-    issues = request.user.has_perm("licensing.add_license")
     return RefusalFigures(
         count=sum(count for _, count in counts),
         link=list_url(AccessEvent, outcome="unmet_demand", **filters),
         reasons=[
             (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **filters)) for reason, count in counts
         ],
-        requesters=[refused_row(requester, counted, issues) for requester in requesters],
+        requesters=[refused_row(request, requester, counted) for requester in requesters],
         since=since,
     )
 
 
-def refused_row(refused: RefusedCount, filters: dict[str, str], issues: bool) -> RefusedRequester:
+def refused_row(request: HttpRequest, refused: RefusedCount, filters: dict[str, str]) -> RefusedRequester:
     number = str(refused.requester)
+    issues = request.user.has_perm("licensing.add_license")
+    tops_up = issues and request.user.has_perm("analytics.change_wallet") and refused.unpaid * 2 > refused.count
     return RefusedRequester(
         name=refused.name or refused.id,
         link=reverse("admin:licensing_requester_change", args=[number]),
         count=f"{refused.count:,}",
         decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **filters),
         issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
+        top_up=reverse("admin:licensing_requester_top_up", args=[number]) if tops_up else "",
     )
 
 
@@ -146,7 +150,7 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     bounded, since = newest_decisions(account_ids, window, MAX_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
-        count=Count("pk"), since=since
+        count=Count("pk"), unpaid=Count("pk", filter=Q(reason__in=UNPAID)), since=since
     )
     return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
