@@ -19,7 +19,7 @@ if __name__ == "__main__":
     except ImproperlyConfigured as error:
         sys.exit(f"manage.py: {error}")
     except Error as error:  # of commands that are Django's own; kit.commands handles the others'
-        from kit.storage.outages import SCHEMA_DIFFERS, describe_outage, is_outage, outage_cause
+        from kit.storage.outage_causes import SCHEMA_DIFFERS, describe_outage, is_outage, outage_cause
 
         if not is_outage(error) or outage_cause(error) == SCHEMA_DIFFERS:
             raise

@@ -24,10 +24,10 @@ if sys.platform == "win32":
     sys.exit("run.py needs Linux, macOS or WSL.")
 
 from kit.ports import why_unusable
-from launcher.documentation import BESIDE, build_docs, build_docs_beside, start_building_docs
+from launcher.documentation import DOCS_ARGUMENT, build_docs, build_docs_beside, start_building_docs
 from launcher.installing import ARCHIVE, DEV, PYTHON, install, install_runtime, setup_lock
 from launcher.processes import ROOT, RunError
-from launcher.testing import test
+from launcher.testing import run_tests
 
 
 def check_port() -> None:
@@ -51,7 +51,7 @@ def serve(*arguments: str) -> None:
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if arguments[:1] == ["test"]:
-        return test(arguments[1:])
+        return run_tests(arguments[1:])
     if arguments in (["setup"], ["setup", "--dev"], ["setup", "--archive"]):
         with setup_lock() as stamp:
             if arguments[1:] == ["--dev"]:
@@ -61,12 +61,12 @@ def main(arguments: list[str]) -> int:
             build_docs(stamp)
     elif arguments == ["--empty"]:
         serve("--empty")
-    elif arguments[:1] == [BESIDE]:
+    elif arguments[:1] == [DOCS_ARGUMENT]:
         build_docs_beside(int(arguments[1]))
     elif arguments:
-        asked = arguments in (["-h"], ["--help"])
-        print(__doc__, file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
+        wants_help = arguments in (["-h"], ["--help"])
+        print(__doc__, file=sys.stdout if wants_help else sys.stderr)
+        return 0 if wants_help else 2
     else:
         serve()
     return 0

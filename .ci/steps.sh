@@ -16,6 +16,21 @@ step() {
     "$@" || { echo "FAILED: $name" >&2; exit 1; }
 }
 
+# Run functions beside each other. Show what each has printed once it has ended, and stop if one has failed.
+beside() {
+    local each failed="" numbers=()
+    for each in "$@"; do
+        "$each" >"$scratch/$each.out" 2>&1 &
+        numbers+=($!)
+    done
+    for each in "$@"; do
+        wait "${numbers[0]}" || failed=yes
+        numbers=("${numbers[@]:1}")
+        cat "$scratch/$each.out"
+    done
+    [ -z "$failed" ] || exit 1
+}
+
 # Install Debian's packages, as root where there is apt-get. Elsewhere the tests that need them say so.
 debian() {
     if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
@@ -29,7 +44,7 @@ has() {
     for program in "$@"; do command -v "$program" >/dev/null || return 1; done
 }
 
-install_everything_for_the_gate() {
+install_programs_and_packages() {
     has chromium || debian chromium
     has nginx || debian nginx-light
     # The clock of tests/world, which lives through several days.
@@ -37,6 +52,9 @@ install_everything_for_the_gate() {
     step "set up" python3 run.py setup --dev
     step "install other proxies and clients" "$python" -m pip install --quiet --disable-pip-version-check \
         --require-hashes --no-deps --ignore-requires-python -r requirements-edge.txt
+}
+
+install_tools_of_node() {
     # Without Node and its tools the tests of the document's linters and of Workers are skipped, and say so.
     if has npm; then
         echo "==> tools of Node"
@@ -48,11 +66,19 @@ install_everything_for_the_gate() {
     fi
 }
 
-check_the_code() {
+check_types() {
+    step "mypy" "${clean[@]}" "$python" -m mypy
+}
+
+check_the_rest() {
     step "ruff check"          "$python" -m ruff check .
     step "ruff format"         "$python" -m ruff format --check .
-    step "mypy"                "${clean[@]}" "$python" -m mypy
     step "migrations complete" "${clean[@]}" "$python" manage.py makemigrations --check --dry-run
     step "deployment check"    "${production[@]}" "$python" manage.py check --deploy --fail-level WARNING
     step "OpenAPI document"    "${clean[@]}" "$python" manage.py spectacular --validate --fail-on-warn --file /dev/null
+}
+
+install_and_check() {
+    install_programs_and_packages
+    beside install_tools_of_node check_types check_the_rest
 }

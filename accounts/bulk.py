@@ -35,7 +35,7 @@ PART_ROWS = 25  # written in 30 to 100 ms
 ATTEMPTS = 5
 
 
-def named_by(rows: Sequence[Row]) -> Q:
+def named_rows_filter(rows: Sequence[Row]) -> Q:
     """Return the filter for the resources that rows name by id or externalId."""
     by_id = Q(pk__in={row.id for row in rows} - {None})
     return by_id | Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
@@ -84,7 +84,7 @@ class AccountBulk(Bulk[M]):
         raise AssertionError("the last attempt returns or raises")
 
     def lock(self) -> Iterable[M]:
-        """Lock the resources that rows name (`named_by`)."""
+        """Lock the resources that rows name (`named_rows_filter`)."""
         raise NotImplementedError
 
     def remember(self, resource: M) -> None:
@@ -137,9 +137,11 @@ class AccountBulk(Bulk[M]):
         """Raises ValidationFailed if a row for a new resource lacks required fields."""
         missing = [name for field, name in self.required.items() if field not in row.fields]
         if missing:
-            first, *further = (ValidationFailed(REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing)
-            first.further = [*further]
-            raise first
+            faults: list[ApiError] = [
+                ValidationFailed(REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing
+            ]
+            faults[0].further = faults[1:]
+            raise faults[0]
 
     def create(self, fields: Validated) -> M:
         raise NotImplementedError
@@ -210,11 +212,15 @@ class BulkViewSet(AccountViewSet[M]):
 
     def write_bulk(self) -> Response:
         """Write the rows, or the next part of them, and return the reply."""
-        is_parted = self.rows is not None
-        rows, done = (self.rows or [], self.done) if is_parted else (self.read_rows(), [])
+        if self.rows is None:
+            rows = part = self.read_rows()
+            done = []
+        else:
+            rows = self.rows
+            done = self.done
+            part = rows[len(done) :][:PART_ROWS]
         if not done:
             self.bulk_class.check(self.account_id, rows)
-        part = rows[len(done) :][: PART_ROWS if is_parted else None]
         outcomes = self.bulk_class.write_rows(self.account_id, part, index_written_resources(done, self.bulk_name))
         done = [*done, *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(done))]
         return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else IdempotencyRecord.PARTIAL)

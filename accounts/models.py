@@ -8,30 +8,3 @@ from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan, Unkno
 from accounts.retries.models import IdempotencyRecord
 from accounts.staff.models import Authenticator, RecoveryCode, SavedFilter, StaffScope, StaffTimeZone
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-
-__all__ = [
-    "PLAN_LIMITS",
-    "Account",
-    "ActorType",
-    "ApiKey",
-    "AuditEntry",
-    "Authenticator",
-    "EndNotice",
-    "EpochChange",
-    "Event",
-    "IdempotencyRecord",
-    "KeyType",
-    "LimitNotice",
-    "PepperFingerprint",
-    "Plan",
-    "RecoveryCode",
-    "Redaction",
-    "SavedFilter",
-    "StaffScope",
-    "StaffTimeZone",
-    "Unknown",
-    "VisitorAddresses",
-    "WebhookAttempt",
-    "WebhookDelivery",
-    "WebhookEndpoint",
-]

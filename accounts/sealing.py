@@ -9,15 +9,16 @@ from os import urandom
 from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
-from django.conf import settings
+
+from kit.hot_settings import hot_setting
 
 VERSION = b"\x01"  # a Fernet token begins with another byte
 NONCE_BYTES = 12
 
 
-def peppers() -> tuple[bytes, ...]:
-    """Return the pepper, and those before it that a change of the pepper still names."""
-    return settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS
+def valid_peppers() -> tuple[bytes, ...]:
+    """Return the current pepper first, then FORMER_PEPPERS."""
+    return hot_setting("API_KEY_PEPPER"), *hot_setting("FORMER_PEPPERS")
 
 
 def sealer(purpose: str) -> MultiFernet:
@@ -25,23 +26,23 @@ def sealer(purpose: str) -> MultiFernet:
 
     It encrypts with the pepper, and decrypts with former ones, too.
     """
-    return sealer_under(purpose, peppers())
+    return build_sealer(purpose, valid_peppers())
 
 
 def reply_sealer(purpose: str) -> "ReplySealer":
     """Return the faster cipher for a purpose, for data encrypted with every request."""
-    return reply_sealer_under(purpose, peppers())
+    return build_reply_sealer(purpose, valid_peppers())
 
 
 @lru_cache(maxsize=16)
-def sealer_under(purpose: str, peppers: tuple[bytes, ...]) -> MultiFernet:
+def build_sealer(purpose: str, peppers: tuple[bytes, ...]) -> MultiFernet:
     return MultiFernet([Fernet(urlsafe_b64encode(key_for(purpose, pepper))) for pepper in peppers])
 
 
 @lru_cache(maxsize=16)
-def reply_sealer_under(purpose: str, peppers: tuple[bytes, ...]) -> "ReplySealer":
+def build_reply_sealer(purpose: str, peppers: tuple[bytes, ...]) -> "ReplySealer":
     keys = [key_for(f"{purpose}, AES-256-GCM-SIV", pepper) for pepper in peppers]
-    return ReplySealer(keys, sealer_under(purpose, peppers))
+    return ReplySealer(keys, build_sealer(purpose, peppers))
 
 
 def key_for(purpose: str, pepper: bytes) -> bytes:
@@ -67,8 +68,9 @@ class ReplySealer:
         """Decrypt a reply. Raises InvalidToken if the server's secret has changed since."""
         if not sealed.startswith(VERSION):
             return self.former.decrypt(sealed)
-        begin, end = len(VERSION), len(VERSION) + NONCE_BYTES
+        nonce = sealed[len(VERSION) :][:NONCE_BYTES]
+        ciphertext = sealed[len(VERSION) + NONCE_BYTES :]
         for cipher in (self.cipher, *self.older):
             with suppress(InvalidTag):
-                return cipher.decrypt(sealed[begin:end], sealed[end:], None)
+                return cipher.decrypt(nonce, ciphertext, None)
         raise InvalidToken

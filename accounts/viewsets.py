@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
@@ -10,12 +11,13 @@ from rest_framework.request import Request
 from accounts.auditing.audit import client_address_text
 from accounts.auditing.models import ActorType
 from accounts.keys.authentication import Grant, get_grant, unknown_key
-from accounts.keys.callers import Use, is_to_note, note
+from accounts.keys.callers import Use, is_use_due, write_use
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
 from kit.http.middleware import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
+from kit.storage.sqlite_turns import turn_to_write
 
 
 class AccountViewSet(ApiViewSet[M]):
@@ -33,8 +35,8 @@ class AccountViewSet(ApiViewSet[M]):
             self.grant.check_address(get_client_address(request._request))
         use = Use(self.grant)
         now = timezone.now()
-        if is_to_note(use, now):
-            note(use, now)
+        if is_use_due(use, now):
+            write_use(use, now)
 
     def read_body(self) -> None:
         is_post = self.request.method == "POST"
@@ -52,19 +54,15 @@ class AccountViewSet(ApiViewSet[M]):
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        key = self.idempotency_key
-        grant = self.grant
-
-        def act_for_account(*_: object, **__: object) -> HttpResponse:
+        key, grant = self.idempotency_key, self.grant
+        actor = Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))
+        with acting_as(actor), turn_to_write(), transaction.atomic():
             if not epochs.keep(self.account_id):  # deleted since authentication
                 raise unknown_key()
             if key is None:
                 return handler(request, *args, **kwargs)
             act = partial(handler, request, *args, **kwargs)
             return run_once(request, key, act, self.check_replay, resume=self.resume, has_rows=self.has_rows)
-
-        with acting_as(Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))):
-            return super().write(act_for_account, request)
 
     def resume(self, reply: bytes) -> None:
         """Go on after the part of a request whose reply is stored (accounts.bulk)."""

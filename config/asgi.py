@@ -20,7 +20,7 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from accounts.limits.throttling import identify_caller, known_limit  # noqa: E402 - needs the settings
+from accounts.limits.throttling import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
 from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
@@ -31,15 +31,17 @@ from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
-from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
+from kit.http.error_replies import as_api_error  # noqa: E402
+from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
 from kit.http.middleware import (  # noqa: E402
     LIMITS,
+    check_lengths,
     request_id,
     valid_request_id,
 )
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
-from licensing.access.event_loop.head import Head, is_served  # noqa: E402
+from licensing.access.event_loop.head import Head  # noqa: E402
 from licensing.access.event_loop.metrics import BATCH, CHECK, sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
@@ -114,7 +116,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     head = Head(scope, checks.proxies)
     who = head.header(b"authorization"), head.address
     try:
-        head.check_lengths()
+        check_lengths(head.too_long, head.query)
         body = await take_body(scope, receive)
     except Disconnected:
         return
@@ -134,7 +136,8 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     view = view_at(scope["path"])
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
-    prepare = partial(admit_early, head) if asks_for_key and checks.gateway.calls.on_loop else as_it_is
+    callers = checks.gateway.callers
+    prepare = partial(callers.admit_for_django, head) if asks_for_key and checks.gateway.calls.on_loop else as_it_is
     threads = heavy if is_long else ordinary
     if scope["path"] == "/metrics":
         threads = scrapes
@@ -144,7 +147,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     token = statements.bound.set(statements.Bound(seconds, gone if reads else None))
     try:
-        await threads.serve(complete, body.file, send, identify_caller(*who), body.in_memory, left, prepare)
+        await threads.serve(complete, body.file, send, thread_pool_owner(*who), body.in_memory, left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
@@ -162,15 +165,6 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         body.close()
         statements.bound.reset(token)
         left.cancel()
-
-
-async def admit_early(head: Head, scope: Scope) -> Scope:
-    """Add authentication and rate limits to the scope, batched on the event loop rather than one by one in threads."""
-    if not is_served(head.host):  # never counted
-        return scope
-    extensions = scope.get("extensions", {})
-    admission = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
-    return {**scope, "extensions": {**extensions, **admission}}
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:

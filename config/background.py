@@ -13,9 +13,9 @@ from django.conf import settings
 from prometheus_client import Gauge
 
 from accounts.webhooks import worker as webhooks
-from config.upkeep import JOBS_OF_EACH_PROCESS, SHARED_JOBS, TELLING, Job, keep, run
+from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, TELLING, Job, keep, run
 from kit.storage.exclusive import ExclusiveLock
-from kit.storage.outages import log_failure
+from kit.storage.outage_causes import log_failure
 
 logger = logging.getLogger(__name__)
 

@@ -159,7 +159,10 @@ def make_partitions() -> None:
 def copy_table(model: type[Model], done: int, show: Show) -> None:
     """Copy the rows behind the first `done`, in batches that commit with their number."""
     name = model._meta.db_table
-    rows = model._base_manager.using(SOURCE).order_by("pk")[done:].iterator(chunk_size=BATCH)
+    source = model._base_manager.using(SOURCE)
+    if count := source.count():
+        show(f"{name}: {count:,} rows")
+    rows = source.order_by("pk")[done:].iterator(chunk_size=BATCH)
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     # A row may refer to a later one of its own table: the database checks that when the transaction commits.
     whole = transaction.atomic() if model in references(model) else nullcontext()
@@ -169,7 +172,6 @@ def copy_table(model: type[Model], done: int, show: Show) -> None:
             with transaction.atomic():
                 model._base_manager._insert(batch, fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
                 note_progress(name, done)
-            show(f"{name}: {done:,}")
 
 
 def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:

@@ -8,8 +8,9 @@ from django.utils.cache import patch_vary_headers
 
 from config.pages import page
 from kit.http.error_pages import error_answer, is_for_browser, nothing_at
-from kit.http.errors import ApiError, InternalError, ServiceUnavailable, as_api_error, error_response
-from kit.storage.outages import is_outage
+from kit.http.error_replies import as_api_error, error_response
+from kit.http.errors import ApiError, InternalError, ServiceUnavailable
+from kit.storage.outage_causes import is_outage
 
 if settings.ADMIN:
     from operators import error_pages as admin_pages

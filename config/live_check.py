@@ -16,7 +16,7 @@ from accounts.models import Account
 from kit.http.errors import ApiError
 from licensing.access.bodies import parse_check
 from licensing.access.checks import check_access
-from licensing.access.in_words import DecisionInWords, in_words, revision_of
+from licensing.access.describe_decision import DescribedDecision, describe_decision, find_deciding_revision
 from licensing.demo.story import CUSTOMERS, PREPAID, SHOWN_CUSTOMERS, SHOWN_ITEMS, read_items
 from licensing.policies.models import PolicyRevision
 
@@ -38,7 +38,7 @@ class LiveCheck:
     requesters: Sequence[Choice]
     items: Sequence[Choice]
     curl: str
-    answer: DecisionInWords | None
+    answer: DescribedDecision | None
     policy: PolicyRevision | None
     problem: str
 
@@ -55,7 +55,7 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     body = {"externalId": item, "requester": requester_body(requester), "explain": True, "dryRun": True}
     [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
     answer, problem = (None, outcome.message) if isinstance(outcome, ApiError) else (outcome, "")
-    revision = revision_of(answer) if answer is not None else None
+    revision = find_deciding_revision(answer) if answer is not None else None
     return LiveCheck(
         requesters=build_choices(
             SHOWN_CUSTOMERS,
@@ -64,7 +64,7 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
         ),
         items=build_choices(SHOWN_ITEMS, titles(), item),
         curl=curl_line(body, base),
-        answer=in_words(answer, revision.rules if revision else []) if answer is not None else None,
+        answer=describe_decision(answer, revision.rules if revision else []) if answer is not None else None,
         policy=revision,
         problem=problem,
     )

@@ -7,7 +7,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "request_id": {"()": "kit.http.middleware.RequestIdFilter"},
-        "outages": {"()": "kit.storage.outages.PoolFilter"},
+        "outages": {"()": "kit.storage.outage_causes.PoolFilter"},
     },
     "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},
     "handlers": {

@@ -50,7 +50,7 @@ SPECTACULAR: dict[str, object] = {
         "Reason": "licensing.policies.decision.Reason",
         "EntryType": "analytics.models.revenue.EntryType",
         "WalletEntryType": "analytics.wallets.models.WalletEntryType",
-        "RefillPeriod": "analytics.wallets.models.Every",
+        "RefillPeriod": "analytics.wallets.models.RefillPeriod",
         "GrantKind": "analytics.wallets.models.GrantKind",
         "GrantStatus": "analytics.wallets.models.GRANT_STATES",
         "EventPattern": "accounts.events.types.PATTERNS",

@@ -73,7 +73,7 @@ DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
 LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
 BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
 
-SESSION_ENGINE = "operators.login.sessions"
+SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # after a login without a target page
 CSRF_COOKIE_SECURE = PUBLIC
@@ -131,7 +131,7 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.throttling.PageLimitMiddleware",
+    "config.page_limit.PageLimitMiddleware",
     "kit.http.rendering.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise
@@ -198,7 +198,7 @@ REST_FRAMEWORK = {
     # for the OpenAPI document only; see kit.http.parsing
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.http.rendering.AlwaysJSON",
-    "EXCEPTION_HANDLER": "kit.http.errors.exception_handler",
+    "EXCEPTION_HANDLER": "kit.http.error_replies.exception_handler",
     "NON_FIELD_ERRORS_KEY": "\0",  # cannot be the name of a field
     "DEFAULT_SCHEMA_CLASS": "kit.rest.openapi.ApiSchema",
     "UNAUTHENTICATED_USER": None,

@@ -27,7 +27,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
-from kit.storage.microbatch import MicroBatch, Waiter, Work
+from kit.storage.microbatch import MicroBatch, Submission, Work
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, request_route
 from kit.telemetry.tracing import MARKS, Mark
@@ -42,8 +42,7 @@ OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
 InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
 Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], "asyncio.Future[ResultT]"]
 Wait = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], Awaitable[ResultT]]
-Waiting = tuple[ItemT, Waiter[ResultT], Work | None]
-Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
+Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Submission[ItemT, ResultT]]], Awaitable[None]]
 
 
 def exporting_provider() -> TracerProvider:
@@ -211,8 +210,8 @@ class Tracing:
     def batch(self, original: Serve[ItemT, ResultT]) -> Serve[ItemT, ResultT]:
         """Wrap a batch in a span below its first request's, linked to the others."""
 
-        async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Waiting[ItemT, ResultT]]) -> None:
-            spans = [span for _, future, _ in items if (span := self.waiting.get(future)) is not None]
+        async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Submission[ItemT, ResultT]]) -> None:
+            spans = [span for item in items if (span := self.waiting.get(item.waiter)) is not None]
             context = set_span_in_context(spans[0]) if spans else None
             links = [Link(span.get_span_context()) for span in spans[1:]]
             with self.span(batch_name(batch), context=context, links=links) as span:

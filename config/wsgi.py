@@ -45,7 +45,7 @@ OF_PAGES = {
     "licensing.edge.middleware.ProxyQuestions",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
-    "accounts.limits.throttling.PageLimitMiddleware",
+    "config.page_limit.PageLimitMiddleware",
     "licensing.edge.middleware.SiteDocuments",
     "config.monitoring.metrics_page.MetricsMiddleware",
     *admin_settings.MIDDLEWARE,

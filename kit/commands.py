@@ -15,7 +15,7 @@ from kit.actors import Actor, acting_as
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.rendering import render_json
-from kit.storage.outages import FAILED, SCHEMA_DIFFERS, describe_outage, outage_cause
+from kit.storage.outage_causes import FAILED, SCHEMA_DIFFERS, describe_outage, outage_cause
 
 
 def sentences(error: ValidationError) -> list[str]:

@@ -13,19 +13,26 @@ from threading import Thread
 from time import sleep
 
 from launcher.installing import DOCS, PYTHON, install, setup_lock
-from launcher.processes import ROOT, RunError, must
+from launcher.processes import ROOT, RunError, run_step
 
-BUILT = ROOT / "site" / "build.json"
-SOURCES = ("zensical.toml", "*.md", "docs/**/*", "deploy/**/*")  # nearly all; `build_docs --if-changed` knows all
-BESIDE = "docs-beside"  # run.py's argument for building the site beside the service with the process id that follows
+BUILD_RECORD = ROOT / "site" / "build.json"
+SOURCE_PATTERNS = (
+    "zensical.toml",
+    "*.md",
+    "docs/**/*",
+    "deploy/**/*",
+)  # nearly all; `build_docs --if-changed` knows all
+DOCS_ARGUMENT = (
+    "docs-beside"  # run.py's argument for building the site beside the service with the process id that follows
+)
 
 
 def is_current() -> bool:
     """Return whether no source is newer than the site. A release has its site built."""
-    if not BUILT.exists():
+    if not BUILD_RECORD.exists():
         return False
-    newest = max(path.stat().st_mtime for pattern in SOURCES for path in ROOT.glob(pattern))
-    return BUILT.stat().st_mtime >= newest
+    newest = max(path.stat().st_mtime for pattern in SOURCE_PATTERNS for path in ROOT.glob(pattern))
+    return BUILD_RECORD.stat().st_mtime >= newest
 
 
 def build_docs(stamp: Path) -> None:
@@ -37,8 +44,8 @@ def build_docs(stamp: Path) -> None:
         # A set-up by root must not make files where the service keeps its own.
         with tempfile.TemporaryDirectory() as data:
             build = "Building the documentation", PYTHON, "manage.py", "build_docs", "--if-changed"
-            must(*build, env={**os.environ, "DATA_DIR": data, "DATABASE_URL": ""})
-        BUILT.touch()
+            run_step(*build, env={**os.environ, "DATA_DIR": data, "DATABASE_URL": ""})
+        BUILD_RECORD.touch()
     except RunError as error:
         print(f"The pages of /docs/ were not built: {error}", file=sys.stderr)
 
@@ -47,13 +54,13 @@ def start_building_docs() -> None:
     """Build the site in another process once the service answers. This process is about to become the service."""
     if not is_current():
         print("The pages of /docs/ are built in the background once the service answers.", flush=True)
-        command = [sys.executable, str(ROOT / "run.py"), BESIDE, str(os.getpid())]
+        command = [sys.executable, str(ROOT / "run.py"), DOCS_ARGUMENT, str(os.getpid())]
         subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
 
 
 def build_docs_beside(service: int) -> None:
     """Build the site, after the service with this process id answers and only while it runs."""
-    Thread(target=end_with, args=(service,), daemon=True).start()
+    Thread(target=end_with_service, args=(service,), daemon=True).start()
     host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
     while not accepts_connections(host, port):
         sleep(1)
@@ -62,7 +69,7 @@ def build_docs_beside(service: int) -> None:
         build_docs(stamp)
 
 
-def end_with(service: int) -> None:
+def end_with_service(service: int) -> None:
     """Let this process end as soon as its parent, the service, has ended."""
     while os.getppid() == service:
         sleep(1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launcher.processes import ROOT, RunError, call, must, works
+from launcher.processes import ROOT, RunError, call, run_step, succeeds
 from launcher.progress import PackageCount, Progress
 
 VENV = ROOT / ".venv"
@@ -18,7 +18,7 @@ PYTHON = VENV / "bin" / "python"
 RUNTIME, DOCS, DEV = "requirements.txt", "requirements-docs.txt", "requirements-dev.txt"
 ARCHIVE = "requirements-archive.txt"
 EXTRAS = (ARCHIVE,)  # what an installation had once, it keeps
-HOLDS = {  # a lock has the pins of these, too
+INCLUDED_LOCKS = {  # a lock has the pins of these, too
     RUNTIME: {RUNTIME},
     ARCHIVE: {RUNTIME, ARCHIVE},
     DOCS: {RUNTIME, DOCS},
@@ -31,7 +31,7 @@ def setup_lock() -> Iterator[Path]:
     """Allow only one set-up at a time. The locked file is also the stamp: digests of the installed locks, and the
     names of the extras among them, which outlive a new version of the lock.
     """
-    ours = not VENV.exists() or (VENV / "setup.lock").exists()
+    is_own_venv = not VENV.exists() or (VENV / "setup.lock").exists()
     VENV.mkdir(exist_ok=True)
     with (VENV / "setup.lock").open("a") as lock:
         try:
@@ -41,9 +41,12 @@ def setup_lock() -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         stamp = Path(lock.name)
         # Without digests a set-up was cut short, maybe within a package. What run.py did not make is only added to.
-        if ours and not (digests_in(stamp) and PYTHON.exists()):
+        if is_own_venv and not (digests_in(stamp) and PYTHON.exists()):
             for path in set(VENV.iterdir()) - {stamp}:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
         yield stamp
 
 
@@ -73,44 +76,52 @@ def install(stamp: Path, lock: str, *, is_trial: bool = False) -> None:
     if not (ROOT / lock).exists():
         raise RunError(f"{lock} is not here. A release has no tests: use a checkout.")
     # The import fails where another Python took the place of the one .venv was made with.
-    before, extras = digests_in(stamp), extras_in(stamp) | ({lock} & set(EXTRAS))
-    if digest(lock) in before and works(PYTHON, "-c", "import django"):
-        stamp.write_text("\n".join(before | extras))
+    digests = digests_in(stamp)
+    extras = extras_in(stamp) | ({lock} & set(EXTRAS))
+    if digest(lock) in digests and succeeds(PYTHON, "-c", "import django"):
+        stamp.write_text("\n".join(digests | extras))
         return
     if lock != DOCS:  # cut short, it leaves what the service runs on as it is
         stamp.write_text("\n".join(extras))
     with Progress(f"Installing the packages of {lock} into .venv …") as progress:
         count = PackageCount(progress, len(re.findall(r"^\S+==", (ROOT / lock).read_text(), re.MULTILINE)))
-        if not works(PYTHON, "--version"):
-            must("Making .venv", sys.executable, "-m", "venv", "--without-pip", VENV)
-        if not is_trial and not works(PYTHON, "-m", "pip", "--version"):
-            works(PYTHON, "-m", "ensurepip")  # Debian's Python may have none, which is no fault yet
-        if not (shutil.which("uv") and installed_with_uv(lock, is_trial=is_trial)):
+        if not succeeds(PYTHON, "--version"):
+            run_step("Making .venv", sys.executable, "-m", "venv", "--without-pip", VENV)
+        if not is_trial and not succeeds(PYTHON, "-m", "pip", "--version"):
+            succeeds(PYTHON, "-m", "ensurepip")  # Debian's Python may have none, which is no fault yet
+        if not (shutil.which("uv") and install_with_uv(lock, is_trial=is_trial)):
             # A lock has every package, so nothing is left to resolve.
-            options = ["--no-deps", "--require-hashes", *(["--no-compile"] if is_trial else [])]
-            must(f"Installing {lock}", *pip(), "install", *options, "-r", ROOT / lock, read=count.read)
-    still = before & {digest(name) for name in HOLDS if (ROOT / name).exists()}
-    stamp.write_text("\n".join(still | set(map(digest, HOLDS[lock])) | extras))
+            options = ["--no-deps", "--require-hashes"]
+            if is_trial:
+                options.append("--no-compile")
+            run_step(f"Installing {lock}", *pip_command(), "install", *options, "-r", ROOT / lock, read=count.read)
+    current_digests = digests & {digest(name) for name in INCLUDED_LOCKS if (ROOT / name).exists()}
+    stamp.write_text("\n".join(current_digests | set(map(digest, INCLUDED_LOCKS[lock])) | extras))
 
 
-def installed_with_uv(lock: str, *, is_trial: bool) -> bool:
+def install_with_uv(lock: str, *, is_trial: bool) -> bool:
     """Install a lock with uv. Returns False if it fails: it does not read the settings of pip."""
-    options = ["--no-deps", "--require-hashes", *([] if is_trial else ["--compile-bytecode"])]
-    index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if os.environ.get("PIP_INDEX_URL") else {}
+    options = ["--no-deps", "--require-hashes"]
+    if not is_trial:
+        options.append("--compile-bytecode")
+    environment = dict(os.environ)
+    if environment.get("PIP_INDEX_URL"):
+        environment.setdefault("UV_DEFAULT_INDEX", environment["PIP_INDEX_URL"])
     command: list[str | Path] = ["uv", "pip", "install", "--quiet", "--python", PYTHON, *options, "-r", ROOT / lock]
-    return call(*command, env={**index, **os.environ})[0] == 0
+    status, _ = call(*command, env=environment)
+    return status == 0
 
 
-def pip() -> list[str | Path]:
+def pip_command() -> list[str | Path]:
     """Return the start of a pip command that installs into .venv: its own pip, or the one of this Python."""
-    pip: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
-    if works(*pip, "--version"):
-        return pip
-    other: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", PYTHON]
-    if works(*other, "--version"):
-        return other
-    if works(PYTHON, "-m", "ensurepip"):
-        return pip
+    own_pip: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+    if succeeds(*own_pip, "--version"):
+        return own_pip
+    outer_pip: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", PYTHON]
+    if succeeds(*outer_pip, "--version"):
+        return outer_pip
+    if succeeds(PYTHON, "-m", "ensurepip"):
+        return own_pip
     raise RunError(
         "this Python has neither ensurepip nor pip, and there is no uv. Install one of them (on Debian:"
         " apt install python3-venv), and run this again."

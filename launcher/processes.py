@@ -65,21 +65,22 @@ def stop(*processes: "Popen[str]") -> None:
                 break
 
 
-def must(
-    doing: str,
+def run_step(
+    step: str,
     *command: str | Path,
     piped: bool = False,
     env: dict[str, str] | None = None,
     read: Callable[[str], None] | None = None,
     folder: Path = ROOT,
 ) -> str:
+    """Run a command; return its output if piped. Raises RunError, naming the step, if the command fails."""
     status, output = call(*command, piped=piped, env=env, read=read, folder=folder)
     if status:
-        raise RunError(f"{doing} failed (exit status {status}).")
+        raise RunError(f"{step} failed (exit status {status}).")
     return output
 
 
-def works(*command: str | Path) -> bool:
+def succeeds(*command: str | Path) -> bool:
     with suppress(OSError):
         return run(command, capture_output=True, check=False, cwd=ROOT).returncode == 0
     return False

@@ -48,11 +48,13 @@ class PackageCount:
     """Reads the output of `pip install -r` line by line and shows how many of the packages are there."""
 
     def __init__(self, progress: Progress, total: int) -> None:
-        self.progress, self.total, self.found = progress, total, 0
+        self.progress = progress
+        self.total = total
+        self.seen = 0
 
     def read(self, line: str) -> None:
         if line.startswith(("Collecting ", "Processing ", "Requirement already satisfied")):
-            self.found += 1
-            self.progress.show(f"Downloading: {self.found} of {self.total} packages")
+            self.seen += 1
+            self.progress.show(f"Downloading: {self.seen} of {self.total} packages")
         elif line.startswith("Installing collected packages"):
-            self.progress.show(f"Unpacking {self.found} packages")
+            self.progress.show(f"Unpacking {self.seen} packages")

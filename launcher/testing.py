@@ -7,15 +7,16 @@ import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import ceil
 from typing import IO
 
 from launcher.installing import DEV, PYTHON, install, setup_lock
 from launcher.processes import ROOT, start, stop
 
-# Their tests start, stop and starve servers, or drive browsers. They run in a phase of their own, one after the other:
-# on a machine that is busy with other tests, servers would start too late for what is tested.
-SERVERS = ("world", "browser", "faults", "flows", "release")
-NOT_FAST = (*SERVERS, "clients", "openapi", "documentation", "admin", "commands")
+# Their tests start, stop and starve servers, or drive browsers. The tests of a part run one after the other: on a
+# machine that is busy with many tests, servers would start too late for what is tested.
+SERVERS = {"servers": ("browser", "faults", "release"), "world": ("flows", "world")}
+SLOW_FOLDERS = (*SERVERS["servers"], *SERVERS["world"], "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
@@ -58,6 +59,7 @@ SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES,
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 POLL_SECONDS = 0.1
 LEGS = {SQLITE: "SQLite", POSTGRESQL: "PostgreSQL + Valkey"}
+PARTS_OF_LEGS = {SQLITE: ["servers"], POSTGRESQL: ["servers", "world"]}
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Phase:
         return f"{LEGS[self.leg]}, {self.part}" if self.part else LEGS[self.leg]
 
 
-def test(arguments: list[str]) -> int:
+def run_tests(arguments: list[str]) -> int:
     """Run the tests that the arguments name, or the gate. Return the exit status."""
     parser = argparse.ArgumentParser(prog="run.py test", add_help=False, allow_abbrev=False)
     parser.add_argument("--leg", choices=list(LEGS))
@@ -84,36 +86,36 @@ def test(arguments: list[str]) -> int:
     options, arguments = parser.parse_known_args(arguments)
     with setup_lock() as stamp:
         install(stamp, DEV)
-    results = [result for side_by_side in phases(options, arguments) for result in run_phases(side_by_side)]
+    results = [result for side_by_side in plan_phases(options, arguments) for result in run_phases(side_by_side)]
     print("", *(line for _, line in results), sep="\n")
     passed = all(success for success, _ in results)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
     return 0 if passed else 1
 
 
-def phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
+def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
     """Return the phases in their order. Those of an inner list run side by side."""
     legs = [options.leg] if options.leg else list(LEGS)
     if names_tests(arguments):
         return [[Phase(leg, "", arguments)] for leg in legs if options.leg or leg == SQLITE]
     if options.fast:
-        left_out = [f"--ignore=tests/{folder}" for folder in NOT_FAST]
-        fast = [*in_parallel(arguments), *left_out, "-m", "not slow", "--most-cases", "4"]
-        return [[Phase(options.leg or SQLITE, "fast", fast, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]]
+        arguments = add_workers(arguments) + [f"--ignore=tests/{folder}" for folder in SLOW_FOLDERS]
+        arguments += ["-m", "not slow", "--most-cases", "4"]
+        return [[Phase(options.leg or SQLITE, "fast", arguments, {"EXAMPLES": os.environ.get("EXAMPLES", "few")})]]
     if names_folders(arguments):
-        return [[Phase(leg, "", in_parallel(arguments))] for leg in legs]
+        return [[Phase(leg, "", add_workers(arguments))] for leg in legs]
     environment = {}
     if options.all:
         environment = {"EXAMPLES": os.environ.get("EXAMPLES", "all")}
     else:
-        sample = sample_of_commit() if options.sample is None else options.sample
+        sample = commit_sample() if options.sample is None else options.sample
         print(f"The gate's sample {sample}; `run.py test --sample {sample}` repeats it.", flush=True)
         arguments = [*arguments, "--sample", str(sample)]
-    in_process = [*in_parallel(arguments), "--part", "in-process"]
+    in_process = [*add_workers(arguments, len(legs)), "--part", "in-process"]
     return [
-        *([Phase(leg, "in process", in_process, environment)] for leg in legs),
-        # Servers mostly wait: those of both databases together keep two cores busy.
-        [Phase(leg, "servers", [*arguments, "--part", "servers"], environment) for leg in legs],
+        [Phase(leg, "in process", in_process, environment) for leg in legs],
+        # Servers mostly wait: three parts together keep two cores busy.
+        [Phase(leg, part, [*arguments, "--part", part], environment) for leg in legs for part in PARTS_OF_LEGS[leg]],
     ]
 
 
@@ -130,14 +132,18 @@ def names_folders(arguments: list[str]) -> bool:
     return any((ROOT / argument).is_dir() for argument in arguments if not argument.startswith("-"))
 
 
-def in_parallel(arguments: list[str]) -> list[str]:
-    """Add a worker for each core and one more, as some tests wait, unless the arguments set their number."""
+def add_workers(arguments: list[str], phases: int = 1) -> list[str]:
+    """Add the workers of one of as many phases, unless the arguments set their number.
+
+    Together the phases have a worker for each core and one more, as some tests wait.
+    """
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
-    return ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal", *arguments]
+    workers = ceil(((os.cpu_count() or 1) + 1) / phases)
+    return ["-n", str(min(workers, 8)), "--dist", "worksteal", *arguments]
 
 
-def sample_of_commit() -> int:
+def commit_sample() -> int:
     """Return a number that changes with each commit, and 0 outside of a checkout."""
     command = ["git", "rev-parse", "--short=7", "HEAD"]
     try:
@@ -176,8 +182,8 @@ class Run:
 
     def start(self) -> "subprocess.Popen[str]":
         # Without bytecode each of a run's processes, some fifty, would compile everything anew.
-        dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
-        environment = {name: value for name, value in os.environ.items() if name not in dropped}
+        excluded = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
+        environment = {name: value for name, value in os.environ.items() if name not in excluded}
         command = [str(PYTHON), "-m", "pytest", *self.phase.arguments]
         if self.phase.leg == POSTGRESQL:
             environment |= {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
@@ -194,7 +200,8 @@ class Run:
 
 def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
     """Start the runs and wait for all. An interruption ends them."""
-    began, processes = time.monotonic(), list[subprocess.Popen[str]]()
+    began = time.monotonic()
+    processes: list[subprocess.Popen[str]] = []
     results: dict[int, tuple[bool, str]] = {}
     try:
         for run in runs:
@@ -202,7 +209,8 @@ def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
         # Without threads: a signal that reaches one of them would not wake the thread that handles it.
         while len(results) < len(runs):
             for number, process in enumerate(processes):
-                if number not in results and (status := process.poll()) is not None:
+                status = None if number in results else process.poll()
+                if status is not None:
                     results[number] = runs[number].result(status, time.monotonic() - began)
             time.sleep(POLL_SECONDS)
     except BaseException:

@@ -9,17 +9,17 @@ from django.db.models import QuerySet
 from accounts.events import deadlines
 from accounts.events.recording import register
 from accounts.limits.events import read_names_by
-from accounts.plans.services import zone_followers
+from accounts.plans.services import time_zone_changed
 from accounts.webhooks.serializers import reasons_for_denials
 from analytics.archive.redaction import redact_facts_by
-from analytics.events.retention import late_readers
+from analytics.events.retention import before_removal
 from analytics.ledger import due
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.examples import IMPORT
 from licensing.imports.importer import ImportSerializer
 from licensing.licenses.examples import LICENSE
-from licensing.licenses.fees import book_due_fees, follow_zone
+from licensing.licenses.fees import book_due_fees, move_fees_to_zone
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import LicenseSerializer, former_terms
 from licensing.policies.decision import Reason
@@ -33,11 +33,11 @@ from licensing.visits.counting import count_before
 
 redact_facts_by(kept_by_erasure)
 read_names_by(get_names)
-late_readers.append(count_before)
+before_removal.connect(count_before)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 
 due.bookers.append(book_due_fees)
-zone_followers.append(follow_zone)
+time_zone_changed.connect(move_fees_to_zone)
 
 register("content", ContentSerializer(), CONTENT)
 register("policy", PolicySerializer(), POLICY)
@@ -46,15 +46,14 @@ register("license", LicenseSerializer(), LICENSE, former_terms)
 register("content_import", ImportSerializer(), IMPORT)
 
 
-def licenses_that_end(after: datetime, until: datetime) -> QuerySet[License]:
+def find_ending_licenses(after: datetime, until: datetime) -> QuerySet[License]:
     active = License.objects.filter(status=LicenseStatus.ACTIVE, expires_at__gt=after, expires_at__lte=until)
     return active.select_related("requester")
 
 
 deadlines.register(
     "license",
-    licenses_that_end,
-    "created",
+    deadlines.ExpiringKind(find_ending_licenses, "created", list),
     *deadlines.warnings_before("license", timedelta(days=7), timedelta(days=1)),
     deadlines.Deadline("license.expired", "license", timedelta(0), -deadlines.CATCH_UP),
 )

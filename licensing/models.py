@@ -1,6 +1,6 @@
 """Imports the app's models for Django; other code imports them from their own modules."""
 
-from licensing import database_lookups  # noqa: F401 - registers the lookup `has`
+from licensing import database_lookups  # registers the lookup `has`
 from licensing.access.models import SigningKey
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
@@ -11,26 +11,3 @@ from licensing.portal.models import PortalSession
 from licensing.requesters.models import FormerName, Requester
 from licensing.sites.models import OtherHosts, Site, SiteAlias, SiteRule
 from licensing.visits.models import EdgeUsage, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
-
-__all__ = [
-    "AddressName",
-    "Content",
-    "EdgeUsage",
-    "FormerName",
-    "License",
-    "LicenseClient",
-    "OtherHosts",
-    "Page",
-    "PageDay",
-    "Policy",
-    "PolicyRevision",
-    "PortalSession",
-    "ReferralDay",
-    "Requester",
-    "SigningKey",
-    "Site",
-    "SiteAlias",
-    "SiteRule",
-    "VisitorDay",
-    "VisitsCounted",
-]

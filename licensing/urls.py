@@ -9,11 +9,10 @@ from licensing.drafts.views import PolicyDraftViewSet
 from licensing.edge.crawler_views import CrawlerViewSet
 from licensing.edge.observed_views import ObservedViewSet
 from licensing.edge.offers import OfferViewSet
-from licensing.edge.proxies.views import ProxyConfigViewSet
+from licensing.edge.proxies.views import ProxiedSiteViewSet, ProxyConfigViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
 from licensing.portal.views import portal_sessions_route
-from licensing.sites.views import SiteViewSet
 from licensing.visits.crawler_views import CrawlerReportViewSet
 from licensing.visits.page_views import PageViewSet
 from licensing.visits.views import VisitorViewSet
@@ -22,7 +21,7 @@ router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register("content", ContentViewSet)
 router.register("policies", PolicyDraftViewSet, "policy-draft")  # before /policies/<id>, which would match lint
 router.register("policies", PolicyViewSet)
-router.register("sites", SiteViewSet)
+router.register("sites", ProxiedSiteViewSet)
 router.register("sites", ProxyConfigViewSet, "proxy-config")
 router.register("crawlers", CrawlerViewSet, "crawler")
 router.register("requesters", RequesterViewSet)

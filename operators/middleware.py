@@ -1,13 +1,10 @@
-"""Middleware of the admin: address, Content-Security-Policy, session lifetime, second factor, time zone, actor."""
+"""Middleware of the admin: address, Content-Security-Policy, time zone, actor."""
 
-import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.contrib.auth import logout
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import split_domain_port
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.auditing.audit import operator_actor
@@ -15,15 +12,13 @@ from accounts.keys import keytext
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
 from kit.http.error_pages import error_page
-from kit.http.errors import as_api_error
+from kit.http.error_replies import as_api_error
 from kit.statements import was_ended
 from operators.access.key_pages import drop_query
-from operators.login.second_factor import is_set_up
-from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
+from operators.login.session_end import ADMIN_PATH
 from operators.staff.time_zone import operator_zone
 
 Handler = Callable[[HttpRequest], HttpResponse]
-ADMIN_PATH = "/admin/"
 
 # unfold writes its colours as inline styles.
 CONTENT_SECURITY_POLICY = content_security_policy({"style-src": "'self' 'unsafe-inline'"})
@@ -52,40 +47,6 @@ class AdminMiddleware:
         if settings.ADMIN_PORT and request.META.get("SERVER_PORT") != str(settings.ADMIN_PORT):
             return False
         return not settings.ADMIN_HOST or split_domain_port(request.get_host())[0] == settings.ADMIN_HOST
-
-
-class AdminSessionMiddleware:
-    """Ends sessions SESSION_COOKIE_AGE after login, and those without the second factor once one is set up.
-
-    Django would extend a session with each change. Setting up a second factor deletes existing sessions; a login in
-    progress creates its session afterwards and is caught here. Operators who must set up a second factor are
-    redirected to its page.
-    """
-
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path.startswith(ADMIN_PATH) and settings.SESSION_COOKIE_NAME in request.COOKIES:
-            if request.user.is_authenticated and (self.is_too_old(request) or self.lacks_needed_factor(request)):
-                logout(request)
-            if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.must_set_up_factor(request):
-                return HttpResponseRedirect(reverse("admin:second_factor"))
-        return self.get_response(request)
-
-    @staticmethod
-    def is_too_old(request: HttpRequest) -> bool:
-        return time.time() - request.session.get(SIGNED_IN_AT, 0) > settings.SESSION_COOKIE_AGE
-
-    @staticmethod
-    def lacks_needed_factor(request: HttpRequest) -> bool:
-        """Whether the session began with the password only although the operator has a second factor."""
-        return not request.session.get(SECOND_FACTOR) and is_set_up(request.user)
-
-    @staticmethod
-    def must_set_up_factor(request: HttpRequest) -> bool:
-        exempt_paths = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
-        return not request.session.get(SECOND_FACTOR) and request.path not in exempt_paths
 
 
 class TimeZoneMiddleware:

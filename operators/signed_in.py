@@ -11,7 +11,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, parse_cookie
 
 from kit.http.content_security import drop_quoted
-from operators.middleware import AdminSessionMiddleware
+from operators.login.session_end import AdminSessionMiddleware
 
 # One thread, so that clients without a session can only delay each other.
 thread = ThreadPoolExecutor(1, "sessions")

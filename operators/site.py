@@ -32,11 +32,13 @@ class OperatorSite(UnfoldAdminSite):
         """Return pages without a model; unfold puts them before the models' pages."""
         # Imported late: needs the models.
         from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
+        from operators.policies.check_access import check_access  # noqa: PLC0415
         from operators.staff.time_zone import time_zone_page  # noqa: PLC0415
+        from operators.suggestions import suggest  # noqa: PLC0415
 
         return [
-            path("check-access/", self.admin_view(self.check_access), name="check_access"),
-            path("suggest/", self.admin_view(self.suggest), name="suggest"),
+            path("check-access/", self.admin_view(check_access), {"site": self}, name="check_access"),
+            path("suggest/", self.admin_view(suggest), {"site": self}, name="suggest"),
             path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("time-zone/", self.admin_view(time_zone_page), {"site": self}, name="time_zone"),
@@ -66,18 +68,6 @@ class OperatorSite(UnfoldAdminSite):
         with listing(request):
             results = find(self, request, term)
         return render(request, "operators/palette.html", {"term": term, "results": results})
-
-    def check_access(self, request: HttpRequest) -> HttpResponse:
-        # Imported late: needs the models.
-        from operators.policies.check_access import check_access  # noqa: PLC0415
-
-        return check_access(request, self)
-
-    def suggest(self, request: HttpRequest) -> HttpResponse:
-        # Imported late: needs the models.
-        from operators.suggestions import suggest  # noqa: PLC0415
-
-        return suggest(request, self)
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

@@ -102,13 +102,11 @@ def customers(question: Question) -> list[Suggestion]:
     """Suggest known requesters, then the term itself as a new one unless it exists."""
     if not question.may_see(Requester):
         return []
-    of_that_id = Requester.objects.filter(account=question.account, requester_id=question.term)
-    new = (
-        [Suggestion(question.term, f"New customer: {question.term}")]
-        if question.term and not of_that_id.exists()
-        else []
-    )
-    return [*requesters(question), *new]
+    suggestions = requesters(question)
+    same_id = Requester.objects.filter(account=question.account, requester_id=question.term)
+    if question.term and not same_id.exists():
+        suggestions.append(Suggestion(question.term, f"New customer: {question.term}"))
+    return suggestions
 
 
 def tags(question: Question) -> list[Suggestion]:
@@ -125,11 +123,15 @@ def known_tags(model: type[Model], account: Account | None) -> set[str]:
 
 
 def license_types(question: Question) -> list[Suggestion]:
-    return question.among(known_types(account_ids(question)) if question.may_see(Policy) else ())
+    if not question.may_see(Policy):
+        return []
+    return question.among(known_types(account_ids(question)))
 
 
 def permissions(question: Question) -> list[Suggestion]:
-    return question.among(known_permissions(account_ids(question)) if question.may_see(Policy) else ())
+    if not question.may_see(Policy):
+        return []
+    return question.among(known_permissions(account_ids(question)))
 
 
 def account_ids(question: Question) -> list[str]:
@@ -152,7 +154,8 @@ SUGGESTED: dict[str, Suggesting] = {
 @require_GET
 def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
     """Answer `?kind=…&account=…&term=…`; empty for an account that the operator may not see."""
-    kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
+    kind = request.GET.get("kind", "")
+    account_id = request.GET.get("account", "")
     account = request_scope(request).account(account_id)
     term = request.GET.get("term", "").strip()[:MAX_TERM]
     is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)

@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
+from math import inf
 from pathlib import Path
 from threading import Event
 
@@ -19,7 +20,10 @@ from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
+from kit.rest.lists import counting
 from licensing.access.tokens.signing import forget_signer
+from licensing.edge.publishing import current_terms
+from licensing.sites import refused_proxies
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
 from tests.selection import (  # noqa: F401 - hooks of pytest
@@ -135,11 +139,19 @@ def _files_are_looked_for_once() -> None:
     WhiteNoiseMiddleware.add_files_from_finders = add_files
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _a_busy_machine_answers_as_a_quick_one() -> None:
+    """Publish changed terms and count rows however long that takes, instead of former terms and estimates."""
+    current_terms.QUICK_SECONDS = inf
+    counting.SECONDS = 600.0
+
+
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
-    """Reset rate limits before each test, in Redis too, and forget the grants of its keys."""
+    """Reset rate limits before each test, in Redis too, and forget the grants and refusals of its keys."""
     limiter.forget_all()
     known_grants.clear()
+    refused_proxies.noted.clear()
     forget_signer()
 
 

@@ -32,6 +32,7 @@ ON_SQLITE_ALONE = {
         "test_license_tokens",
         "test_middleware",
         "test_signed_decisions",
+        "test_types",
         "test_typescript",
         "test_wordpress",
     ],  # test_python calls the service on both
@@ -235,10 +236,13 @@ SPLIT_BETWEEN_DATABASES = {
 # In the gate, each sample has one part of the cases of each test, of as many parts as the number says. They are
 # enumerations, and prove the same of other proxies, faults, places or endpoints.
 PARTS_OF_CASES = {
+    "admin/test_invented_addresses": 4,
+    "admin/test_query_counts": 4,
     "analytics/test_archive": 4,
     "analytics/test_archive_reading": 4,
     "clients/test_middleware": 4,
     "conventions/test_openapi_fuzz": 25,
+    "conventions/test_types": 4,
     "endpoints/test_list_windows": 3,
     "faults/proxies": 3,
     "faults/proxies/test_visitors": 4,
@@ -251,14 +255,16 @@ EVERY_SAMPLE = {"browser": ["test_keys", "test_money_jobs", "test_second_factor"
 EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
     {
         "admin": ["test_page_sizes"],
+        "clients": ["test_types"],
         "commands": ["test_squashed_migrations"],
         "decisions": ["test_compiled"],
         "documentation": ["test_conditional_changes", "test_guides", "test_integration"],
         "release": ["test_records"],
     },
     {
-        "admin": ["test_archived_decisions"],
+        "admin": ["test_archived_decisions", "test_words"],
         "analytics": ["test_archive", "test_archive_reading", "test_archive_report"],
+        "clients": ["test_typescript"],
         "decisions": ["test_one_more_fact"],
         "documentation": ["test_site"],
         "edge": ["test_drop_ins"],
@@ -267,7 +273,9 @@ EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", choices=["in-process", "servers"], help="run only tests without, or with, servers")
+    parser.addoption(
+        "--part", choices=["in-process", *SERVERS], help="run only tests without servers, or some of those with"
+    )
     parser.addoption("--sample", type=int, metavar="N", help="run this sample of the tests, as the gate does")
     parser.addoption("--most-cases", type=int, metavar="N", help="run at most N cases of each test")
 
@@ -299,7 +307,8 @@ def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -
 
 
 def part_of(path: Path) -> str:
-    return "servers" if path.relative_to(TESTS).parts[0] in SERVERS else "in-process"
+    folder = path.relative_to(TESTS).parts[0]
+    return next((part for part, folders in SERVERS.items() if folder in folders), "in-process")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

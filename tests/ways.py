@@ -9,9 +9,8 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from kit.storage.microbatch import InThread
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, InThread
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.metrics import BATCH, CHECK
 from tests.client import ApiClient, Reply

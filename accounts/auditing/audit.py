@@ -118,7 +118,8 @@ def record_all(changes: Iterable[Change | None]) -> None:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
     effective = [change for change in changes if change is not None]
     AuditEntry.objects.bulk_create([change.entry for change in effective], batch_size=BATCH_ROWS)
-    recording.write([event for change in effective if (event := change.event()) is not None])
+    events = [change.event() for change in effective]
+    recording.write_events([event for event in events if event is not None])
 
 
 def client_address_text(request: HttpRequest) -> str | None:

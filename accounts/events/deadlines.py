@@ -7,7 +7,7 @@ and expiry, keeps processes from announcing it twice.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -20,9 +20,9 @@ from kit.storage.lock_waits import try_to_lock_name
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
-EVERY = timedelta(minutes=5)
+RUN_INTERVAL = timedelta(minutes=5)
 CATCH_UP = timedelta(days=3)  # how far back expiries are still announced after a downtime
-CHUNK = 500
+CHUNK_ROWS = 500
 LOCK = 7_202_611_043  # an arbitrary advisory lock number
 
 
@@ -35,8 +35,7 @@ class ExpiringResource(Protocol):
 
 
 Rows = QuerySet[Any]  # expiring resources of one model
-Ends = Callable[[datetime, datetime], Rows]
-Current = Callable[[list[Any]], list[Any]]
+Refresh = Callable[[list[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,19 +48,27 @@ class Deadline:
     until: timedelta
 
 
-deadlines: list[Deadline] = []
-expiring_kinds: dict[str, tuple[Ends, str, Current]] = {}
+class ExpiringKind(NamedTuple):
+    """How to find a kind of resource that expires.
 
-
-def register(kind: str, ends: Ends, creation_field: str, *kinds: Deadline, current: Current = list) -> None:
-    """Register a kind of resource and its deadlines.
-
-    `ends(after, until)` returns the resources that expire after the first time and not after the second.
-    `creation_field` names the field with their creation time. `current` returns such rows as they are now, without
+    `find_ending(after, until)` returns the resources that expire after the first time and not after the second.
+    `creation_field` names the field with their creation time. `refresh` returns such rows as they are now, without
     those that have no end to announce.
     """
-    expiring_kinds[kind] = ends, creation_field, current
-    deadlines.extend(kinds)
+
+    find_ending: Callable[[datetime, datetime], Rows]
+    creation_field: str
+    refresh: Refresh
+
+
+deadlines: list[Deadline] = []
+expiring_kinds: dict[str, ExpiringKind] = {}
+
+
+def register(kind: str, resources: ExpiringKind, *kind_deadlines: Deadline) -> None:
+    """Register a kind of resource and its deadlines."""
+    expiring_kinds[kind] = resources
+    deadlines.extend(kind_deadlines)
 
 
 def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
@@ -79,40 +86,39 @@ def write_all_due_events() -> int:
 
 def write_due_events(deadline: Deadline) -> int:
     now = stored_now()
-    ends, creation_field, current = expiring_kinds[deadline.kind]
-    after, until = now + deadline.until, now + deadline.lead
+    kind = expiring_kinds[deadline.kind]
     written = 0
     with turn_to_write(), transaction.atomic():
         if not try_to_lock_name(LOCK):  # another process writes them
             return 0
-        rows = ends(after, until).order_by("pk")
-        for chunk in chunks(rows):
+        rows = kind.find_ending(now + deadline.until, now + deadline.lead).order_by("pk")
+        for chunk in read_in_chunks(rows):
             # Skip resources whose whole life is shorter than the lead.
-            due = [row for row in chunk if getattr(row, creation_field) <= row.expires_at - deadline.lead]
-            written += write_events(deadline, due, current)
+            due = [row for row in chunk if getattr(row, kind.creation_field) <= row.expires_at - deadline.lead]
+            written += write_events(deadline, due, kind.refresh)
     return written
 
 
-def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
-    last = None
-    while chunk := list((rows if last is None else rows.filter(pk__gt=last))[:CHUNK]):
+def read_in_chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
+    remaining = rows
+    while chunk := list(remaining[:CHUNK_ROWS]):
         yield chunk
-        last = chunk[-1].pk
+        remaining = rows.filter(pk__gt=chunk[-1].pk)
 
 
-def write_events(deadline: Deadline, rows: list[ExpiringResource], current: Current) -> int:
+def write_events(deadline: Deadline, rows: list[ExpiringResource], refresh: Refresh) -> int:
     days = deadline.lead.days
-    noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
-    announced = set(noted.values_list("object_id", "ends_at"))
-    new = current([row for row in rows if (row.pk, row.expires_at) not in announced])
+    notices = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
+    announced = set(notices.values_list("object_id", "ends_at"))
+    new_rows = refresh([row for row in rows if (row.pk, row.expires_at) not in announced])
     EndNotice.objects.bulk_create(
-        [EndNotice(type=deadline.type, days=days, object_id=row.pk, ends_at=row.expires_at) for row in new]
+        [EndNotice(type=deadline.type, days=days, object_id=row.pk, ends_at=row.expires_at) for row in new_rows]
     )
     show = objects[deadline.kind].show
-    recording.write([recording.make(row.account_id, deadline.type, row.pk, show(row)) for row in new])
-    return len(new)
+    recording.write_events([recording.build(row.account_id, deadline.type, row.pk, show(row)) for row in new_rows])
+    return len(new_rows)
 
 
-def forget(before: datetime) -> None:
+def delete_notices(before: datetime, **signal: object) -> None:
     """Delete the notices of expiries before this time."""
     EndNotice.objects.filter(ends_at__lt=min(before, stored_now() - 2 * CATCH_UP)).delete()

@@ -1,4 +1,4 @@
-"""Writing events in the transaction of the change, together with what listeners write (the webhook outbox).
+"""Writing events in the transaction of the change, together with what receivers write (the webhook outbox).
 
 Events show their objects like the API. Each app registers its own kinds at startup.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.dispatch import Signal
 from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
@@ -68,15 +69,8 @@ def register_plain(kind: str, example: Fields) -> None:
     objects[kind] = ShownObject(dict, example)
 
 
-# Called with the events of each write, in its transaction. Higher-level packages register theirs at startup.
-Listener = Callable[[Sequence[Event]], None]
-listeners: list[Listener] = []
-
-
-def listen(listener: Listener) -> None:
-    """Register a listener once; repeated calls have no effect."""
-    if listener not in listeners:
-        listeners.append(listener)
+# Sent with the `events` of each write, in its transaction. Higher-level packages connect receivers at startup.
+events_written = Signal()
 
 
 def build_event(
@@ -89,10 +83,10 @@ def build_event(
     event_object = objects[BY_NAME[name].object]
     previous = event_object.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
     object_id = str(getattr(resource, "public_id", resource.pk))
-    return make(account_id, name, object_id, event_object.show(resource), previous)
+    return build(account_id, name, object_id, event_object.show(resource), previous)
 
 
-def make(
+def build(
     account_id: str, name: str, object_id: str, data: object, previous: Mapping[str, object] | None = None
 ) -> Event:
     """Build an unwritten event."""
@@ -106,14 +100,13 @@ def make(
     )
 
 
-def store(events: Sequence[Event]) -> None:
-    """Store events without notifying listeners."""
+def store_events(events: Sequence[Event]) -> None:
+    """Store events without sending the signal."""
     Event.objects.bulk_create(events, batch_size=BATCH_ROWS)
 
 
-def write(events: Sequence[Event]) -> None:
-    """Store events and notify every listener, in the caller's transaction."""
+def write_events(events: Sequence[Event]) -> None:
+    """Store events and send `events_written`, in the caller's transaction."""
     if events:
-        store(events)
-        for listener in listeners:
-            listener(events)
+        store_events(events)
+        events_written.send(Event, events=events)

@@ -1,16 +1,16 @@
 """Retention of events."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
+from django.dispatch import Signal
 
 from accounts.events.models import Event
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
-CHUNK = 1_000
-forgetting: list[Callable[[datetime], None]] = []  # callbacks that delete notices before a given time
+CHUNK_ROWS = 1_000
+events_deleted = Signal()  # sent with `before`, after all events from before that time have been deleted
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -29,10 +29,9 @@ def purge(before: datetime) -> int:
     while True:
         with turn_to_write(), transaction.atomic():
             old = Event.objects.filter(pk__lt=first_id_at(before)).order_by("pk")
-            chunk = list(old.values_list("pk", flat=True)[:CHUNK])
+            chunk = list(old.values_list("pk", flat=True)[:CHUNK_ROWS])
             _, numbers = Event.objects.filter(pk__in=chunk).delete()
         deleted += numbers.get(Event._meta.label, 0)  # fewer than the chunk if another purge runs
-        if len(chunk) < CHUNK:
-            for forget in forgetting:
-                forget(before)
+        if len(chunk) < CHUNK_ROWS:
+            events_deleted.send(Event, before=before)
             return deleted

@@ -32,7 +32,7 @@ class EventSerializer(serializers.Serializer):
         """Add `data`, which cannot be declared above: serializers have an attribute of that name."""
         data = ObjectField(help_text="The resource as the API returned it at that time.")
         previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
-        return {**super().get_fields(), "data": data, "previous": previous}
+        return super().get_fields() | {"data": data, "previous": previous}
 
     def to_representation(self, event: Event) -> Rendered:
         body: dict[str, object] = {
@@ -50,4 +50,5 @@ class EventSerializer(serializers.Serializer):
 def render_event(event: Event) -> dict[str, object]:
     """Return the body of a delivery: the event, plus `timestamp` as Standard Webhooks requires."""
     body = EventSerializer().to_representation(event)
-    return {**body, "timestamp": body["created"]}
+    body["timestamp"] = body["created"]
+    return body

@@ -28,7 +28,7 @@ from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Network
 
-OF_THIS_PROCESS = token_bytes(32)
+CACHE_SECRET = token_bytes(32)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 Networks = tuple[Network, ...]
 Grants = Mapping[bytes, "Grant"]  # by digest
@@ -134,7 +134,7 @@ def name_in_cache(header: str) -> bytes:
     It is as unique as the key's digest within this process, at a third of its cost. Unlike OpenSSL's HMAC, blake2b
     keeps the interpreter lock, so other threads do not interrupt the request.
     """
-    return blake2b(bearer_token(header).encode(), key=OF_THIS_PROCESS, digest_size=32).digest()
+    return blake2b(bearer_token(header).encode(), key=CACHE_SECRET, digest_size=32).digest()
 
 
 def license_token(authorization: str) -> str | None:
@@ -152,7 +152,7 @@ def key_header(authorization: str, licensing_key: str) -> str:
 def check_well_formed(text: str) -> None:
     """Raise InvalidApiKey for malformed text, which then never reaches the database."""
     if not keytext.is_well_formed(text):
-        raise InvalidApiKey(keytext.MALFORMED, headers=CHALLENGE)
+        raise InvalidApiKey(keytext.MALFORMED_MESSAGE, headers=CHALLENGE)
 
 
 async def find_grants(
@@ -162,13 +162,13 @@ async def find_grants(
     # The digest is keyed, so an index lookup reveals nothing about other keys.
     digests = [keytext.digest(text) for text in texts]
     grants = dict(await read(set(digests)))
-    current: dict[bytes, bytes] = {}  # digests by their former ones
+    digests_by_former: dict[bytes, bytes] = {}  # digests by their former ones
     for text, digest in zip(texts, digests, strict=True):
         if digest not in grants:
-            current |= dict.fromkeys(keytext.former_digests(text), digest)
-    if current:  # the pepper has changed
-        for former, grant in (await read(current.keys())).items():
-            grants[current[former]] = replace(grant, new_digest=current[former])
+            digests_by_former |= dict.fromkeys(keytext.former_digests(text), digest)
+    if digests_by_former:  # the pepper has changed
+        for former_digest, grant in (await read(digests_by_former.keys())).items():
+            grants[digests_by_former[former_digest]] = replace(grant, new_digest=digests_by_former[former_digest])
     return [grants.get(digest) or unknown_key() for digest in digests]
 
 
@@ -225,7 +225,7 @@ def build_grant(columns: str) -> Grant:
             requests_per_day=day,
             edge_requests_per_minute=edge_minute,
             edge_requests_per_day=edge_day,
-            suspended_at=moment(suspended),
+            suspended_at=parse_moment(suspended),
             unlisted_signers=unlisted_signers,
             visitor_addresses=visitor_addresses,
         ),
@@ -236,21 +236,21 @@ def build_grant(columns: str) -> Grant:
         allowed_ips=allowed_ips,
         allowed_hosts=allowed_hosts,
         rate_limit=rate_limit,
-        expires_at=moment(expires),
-        revoked_at=moment(revoked),
-        last_used_at=moment(used),
+        expires_at=parse_moment(expires),
+        revoked_at=parse_moment(revoked),
+        last_used_at=parse_moment(used),
     )
     return Grant.from_key(key)
 
 
-def moment(text: str | None) -> datetime | None:
+def parse_moment(text: str | None) -> datetime | None:
     """Parse a database timestamp; SQLite stores UTC without an offset."""
     if text is None:
         return None
-    read = datetime.fromisoformat(text)
-    if read.tzinfo is None:
-        return read.replace(tzinfo=UTC)
-    return read.astimezone(UTC)
+    parsed = datetime.fromisoformat(text)
+    if parsed.tzinfo is None:
+        return parsed.replace(tzinfo=UTC)
+    return parsed.astimezone(UTC)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

@@ -15,8 +15,8 @@ from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.values.networks import lies_within, merge_networks
 from kit.values.timestamps import render_timestamp
 
-SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
-PERIODS = tuple(SECONDS)
+PERIOD_SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
+PERIODS = tuple(PERIOD_SECONDS)
 MAX_REQUESTS = 1_000_000_000
 match_rate_limit = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
 
@@ -30,7 +30,7 @@ class RateLimit(TypedDict):
 
 def rate_limit_window(rate_limit: RateLimit | None) -> tuple[int, int] | None:
     """Return a limit as requests and seconds; None without one."""
-    return None if rate_limit is None else (rate_limit["requests"], SECONDS[rate_limit["period"]])
+    return None if rate_limit is None else (rate_limit["requests"], PERIOD_SECONDS[rate_limit["period"]])
 
 
 def check_below_plan(rate_limit: RateLimit | None, limits: tuple[int, int]) -> None:
@@ -38,23 +38,24 @@ def check_below_plan(rate_limit: RateLimit | None, limits: tuple[int, int]) -> N
     if rate_limit is None:
         return
     per_minute, per_day = limits
-    seconds = SECONDS[rate_limit["period"]]
-    of_plan = min(per_minute * (seconds // 60), per_day)
-    if rate_limit["requests"] >= of_plan:
-        plan_limit = describe_rate_limit({**rate_limit, "requests": of_plan})
+    seconds = PERIOD_SECONDS[rate_limit["period"]]
+    plan_requests = min(per_minute * (seconds // 60), per_day)
+    if rate_limit["requests"] >= plan_requests:
+        plan_limit = describe_rate_limit({**rate_limit, "requests": plan_requests})
         raise ValidationFailed(
             f"Must be below the plan's limit of {plan_limit}. Without `rateLimit`, only the plan limits the key.",
             param="rateLimit.requests",
         )
 
 
-def allows_no_more(rate_limit: RateLimit | None, other: RateLimit | None) -> bool:
+def is_no_higher(rate_limit: RateLimit | None, other: RateLimit | None) -> bool:
     """Whether whatever a limit allows, the other one allows too. No limit allows everything."""
     if other is None:
         return True
     if rate_limit is None:
         return False
-    seconds, seconds_of_other = SECONDS[rate_limit["period"]], SECONDS[other["period"]]
+    seconds = PERIOD_SECONDS[rate_limit["period"]]
+    seconds_of_other = PERIOD_SECONDS[other["period"]]
     # All requests of a longer window may come within one of the other's windows.
     times = max(seconds_of_other // seconds, 1)
     return rate_limit["requests"] * times <= other["requests"]
@@ -71,7 +72,8 @@ def parse_rate_limit(text: str) -> RateLimit:
 def describe_rate_limit(rate_limit: RateLimit | None) -> str:
     if rate_limit is None:
         return "the plan's alone"
-    return f"{rate_limit['requests']} {'an' if rate_limit['period'] == 'hour' else 'a'} {rate_limit['period']}"
+    article = "an" if rate_limit["period"] == "hour" else "a"
+    return f"{rate_limit['requests']} {article} {rate_limit['period']}"
 
 
 class Bounds(TypedDict, total=False):
@@ -109,32 +111,32 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
             f"A key cannot let another one outlive it. It expires at {render_timestamp(creator.expires_at)}.",
             param="expiresAt",
         )
-    if not lie_within(bounds["allowed_ips"], creator.allowed_ips):
+    if not networks_lie_within(bounds["allowed_ips"], creator.allowed_ips):
         raise InsufficientPermissions(
             "A key cannot let another one work from addresses outside its own allowlist.", param="allowedIps"
         )
-    if not are_within(bounds["allowed_hosts"], creator.allowed_hosts):
+    if not hosts_lie_within(bounds["allowed_hosts"], creator.allowed_hosts):
         raise InsufficientPermissions(
             "A key cannot let another one ask about hosts outside its own `allowedHosts`.", param="allowedHosts"
         )
-    if not allows_no_more(bounds["rate_limit"], creator.rate_limit):
-        own = describe_rate_limit(creator.rate_limit)
+    if not is_no_higher(bounds["rate_limit"], creator.rate_limit):
+        own_limit = describe_rate_limit(creator.rate_limit)
         raise InsufficientPermissions(
-            f"A key cannot give another one a higher rate limit than its own: {own}.", param="rateLimit"
+            f"A key cannot give another one a higher rate limit than its own: {own_limit}.", param="rateLimit"
         )
 
 
-def lie_within(allowed: list[str], given: list[str]) -> bool:
+def networks_lie_within(allowed: list[str], outer: list[str]) -> bool:
     """Whether one allowlist lies within the other; an empty list means all addresses."""
-    if not given:
+    if not outer:
         return True
-    networks = merge_networks(ip_network(text) for text in given)
+    networks = merge_networks(ip_network(text) for text in outer)
     return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
 
 
-def are_within(allowed: list[str], given: list[str]) -> bool:
+def hosts_lie_within(allowed: list[str], outer: list[str]) -> bool:
     """Whether one list of hosts lies within the other; an empty list means all hosts."""
-    return not given or (bool(allowed) and set(allowed) <= set(given))
+    return not outer or (bool(allowed) and set(allowed) <= set(outer))
 
 
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
@@ -146,36 +148,33 @@ def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
                 )
 
 
-def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
+def check_may_change(changer: ApiKey, key: ApiKey, new_bounds: Bounds) -> None:
     """Raise InsufficientPermissions if a change gives the key more than the changing key may give."""
-    former_bounds, changer_bounds = key_bounds(key), key_bounds(changer)
-    if is_wider(now, former_bounds):
-        check_no_more_than(changer, key.permissions, now)
+    old_bounds = key_bounds(key)
+    if is_wider(new_bounds, old_bounds):
+        check_no_more_than(changer, key.permissions, new_bounds)
         return
-    check_no_more_than(
-        changer,
-        [],
-        {
-            "allowed_ips": (changer_bounds if now["allowed_ips"] == former_bounds["allowed_ips"] else now)[
-                "allowed_ips"
-            ],
-            "allowed_hosts": (changer_bounds if now["allowed_hosts"] == former_bounds["allowed_hosts"] else now)[
-                "allowed_hosts"
-            ],
-            "rate_limit": (changer_bounds if now["rate_limit"] == former_bounds["rate_limit"] else now)["rate_limit"],
-            "expires_at": (changer_bounds if now["expires_at"] == former_bounds["expires_at"] else now)["expires_at"],
-        },
-    )
+    # Bounds that stay as they are may lie beyond those of the changing key.
+    changed_bounds = key_bounds(changer)
+    if new_bounds["allowed_ips"] != old_bounds["allowed_ips"]:
+        changed_bounds["allowed_ips"] = new_bounds["allowed_ips"]
+    if new_bounds["allowed_hosts"] != old_bounds["allowed_hosts"]:
+        changed_bounds["allowed_hosts"] = new_bounds["allowed_hosts"]
+    if new_bounds["rate_limit"] != old_bounds["rate_limit"]:
+        changed_bounds["rate_limit"] = new_bounds["rate_limit"]
+    if new_bounds["expires_at"] != old_bounds["expires_at"]:
+        changed_bounds["expires_at"] = new_bounds["expires_at"]
+    check_no_more_than(changer, [], changed_bounds)
 
 
-def is_wider(now: Bounds, before: Bounds) -> bool:
+def is_wider(new_bounds: Bounds, old_bounds: Bounds) -> bool:
     """Whether the key would work longer, more often, from more addresses or for more hosts than before."""
-    end = now["expires_at"]
-    old = before["expires_at"]
-    lasts_longer = old is not None and (end is None or end > old)
+    new_end = new_bounds["expires_at"]
+    old_end = old_bounds["expires_at"]
+    lasts_longer = old_end is not None and (new_end is None or new_end > old_end)
     return (
         lasts_longer
-        or not lie_within(now["allowed_ips"], before["allowed_ips"])
-        or not are_within(now["allowed_hosts"], before["allowed_hosts"])
-        or not allows_no_more(now["rate_limit"], before["rate_limit"])
+        or not networks_lie_within(new_bounds["allowed_ips"], old_bounds["allowed_ips"])
+        or not hosts_lie_within(new_bounds["allowed_hosts"], old_bounds["allowed_hosts"])
+        or not is_no_higher(new_bounds["rate_limit"], old_bounds["rate_limit"])
     )

@@ -43,7 +43,7 @@ class KeyBulk(Bulk[ApiKey]):
     def act(self, row: Row) -> tuple[int, ApiKey]:
         if row.id is None:
             check_below_plan(row.fields.get("rate_limit"), self.creator.account.limits)
-            key, text = services.new_key(self.account_id, self.creator, **row.fields)
+            key, text = services.build_key(self.account_id, self.creator, **row.fields)
             self.texts[key.pk] = text
             self.created.append(key)
             self.changes.append(audit.build_change("api_key.created", key, {}))
@@ -58,7 +58,7 @@ class KeyBulk(Bulk[ApiKey]):
     def run(self) -> list[Outcome[ApiKey]]:
         outcomes = self.outcomes()
         ApiKey.objects.bulk_create(self.created)
-        ApiKey.objects.bulk_update(self.changed, services.CHANGED)
+        ApiKey.objects.bulk_update(self.changed, services.CHANGEABLE_FIELDS)
         audit.record_all(self.changes)
         epochs.bump(self.account_id, {key.pk for key in self.changed})
         return outcomes

@@ -18,10 +18,12 @@ from kit.storage.light_tasks import run_blocking
 
 MAX_WEIGHT = 200_000  # of the known grants, in KiB approximately
 # How often a key's use, and the refusal of a proxy with it, are noted.
-PRECISION = timedelta(minutes=1)
-MAX_NOTED = 10_000
+USE_PRECISION = timedelta(minutes=1)
+MAX_REMEMBERED = 10_000
 MAX_REFUSAL = 255  # characters; a message may name a host
-noted: dict[tuple[str, bool], datetime] = {}  # when this process last wrote a key's use (False) or refusal (True)
+last_written: dict[
+    tuple[str, bool], datetime
+] = {}  # when this process last wrote a key's use (False) or refusal (True)
 
 
 class KnownGrants:
@@ -87,26 +89,26 @@ class Use(Struct, frozen=True):
     refusal: str = ""
 
 
-def is_to_note(use: Use, now: datetime) -> bool:
-    """Whether the last note is more than a minute old, as far as this process knows, or the digest is to be stored."""
-    last = noted.get((use.grant.key_id, use.refusal != ""))
-    if last is None and not use.refusal and use.grant.new_digest is None:
-        last = use.grant.last_used_at
-    return last is None or now - last >= PRECISION
+def is_use_due(use: Use, now: datetime) -> bool:
+    """Whether the last written use is over a minute old, as far as this process knows, or a digest must be stored."""
+    last_use = last_written.get((use.grant.key_id, use.refusal != ""))
+    if last_use is None and not use.refusal and use.grant.new_digest is None:
+        last_use = use.grant.last_used_at
+    return last_use is None or now - last_use >= USE_PRECISION
 
 
-def note(use: Use, now: datetime) -> None:
+def write_use(use: Use, now: datetime) -> None:
     """Write the use or the refusal, unless one was written less than a minute ago."""
-    if len(noted) >= MAX_NOTED:
-        noted.clear()  # safe, because the conditions below enforce the minute too
-    noted[use.grant.key_id, use.refusal != ""] = now
+    if len(last_written) >= MAX_REMEMBERED:
+        last_written.clear()  # safe, because the conditions below enforce the minute too
+    last_written[use.grant.key_id, use.refusal != ""] = now
     key = ApiKey.objects.filter(pk=use.grant.key_id)
     if use.refusal:
         since = Case(When(states.is_refused(now), then=F("refused_since")), default=Value(now))
-        stale = Q(refused_at=None) | Q(refused_at__lte=now - PRECISION)
+        stale = Q(refused_at=None) | Q(refused_at__lte=now - USE_PRECISION)
         key.filter(stale).update(refused_since=since, refused_at=now, refusal=use.refusal[:MAX_REFUSAL])
         return
-    key.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - PRECISION)).update(last_used_at=now)
+    key.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - USE_PRECISION)).update(last_used_at=now)
     if use.grant.new_digest is not None:
         key.update(digest=use.grant.new_digest)
 

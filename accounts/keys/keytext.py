@@ -18,13 +18,13 @@ CLIENT_PREFIX = "svc_cs_"  # secrets of OAuth clients, which are not API keys
 RANDOM_CHARACTERS = 28
 CHECKSUM_CHARACTERS = 6
 PREFIX_CHARACTERS = len("svc_sk_") + 6
-LENGTH = len("svc_sk_") + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
-MALFORMED = (
+KEY_LENGTH = len("svc_sk_") + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
+MALFORMED_MESSAGE = (
     f"This API key is not valid: it is mistyped or incomplete. A key is {' or '.join(TYPE_PREFIXES.values())} "
     f"and {RANDOM_CHARACTERS + CHECKSUM_CHARACTERS} letters and digits, without quotes or brackets."
 )
 API_KEYS = re.compile(f"svc_[sp]k_[0-9A-Za-z]{{{RANDOM_CHARACTERS + CHECKSUM_CHARACTERS}}}")
-MORE_THAN_A_PREFIX = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
+SECRET_PART = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
 
 
 def checksum(text: str) -> str:
@@ -48,14 +48,14 @@ def generate(key_type: str, seed: str | None = None) -> str:
     for _ in range(RANDOM_CHARACTERS):
         number, digit = divmod(number, 62)
         characters += BASE62[digit]
-    body = {**TYPE_PREFIXES, "client": CLIENT_PREFIX}[key_type] + characters
-    return body + checksum(body)
+    prefix = CLIENT_PREFIX if key_type == "client" else TYPE_PREFIXES[key_type]
+    return prefix + characters + checksum(prefix + characters)
 
 
 def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.values())) -> bool:
     """Whether the text has the form of an API key, or of a secret with one of these prefixes."""
     return (
-        len(text) == LENGTH
+        len(text) == KEY_LENGTH
         and text.isascii()
         and text.startswith(prefixes)
         and hmac.compare_digest(checksum(text[:-CHECKSUM_CHARACTERS]), text[-CHECKSUM_CHARACTERS:])
@@ -69,7 +69,7 @@ def key_within(text: str) -> str | None:
 
 def shows_secret(text: str) -> bool:
     """Whether the text contains a key or client secret, or more of one than its prefix."""
-    return MORE_THAN_A_PREFIX.search(text) is not None
+    return SECRET_PART.search(text) is not None
 
 
 def digest(text: str) -> bytes:

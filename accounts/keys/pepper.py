@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.keys.models import ApiKey, PepperFingerprint
-from accounts.sealing import key_for, peppers
+from accounts.sealing import key_for, valid_peppers
 
 
 def fingerprint(pepper: bytes | None = None) -> str:
@@ -23,19 +23,19 @@ def fingerprint(pepper: bytes | None = None) -> str:
     return key_for("fingerprint", pepper or settings.API_KEY_PEPPER).hex()
 
 
-def is_of_this_database() -> bool:
+def check_or_adopt_pepper() -> bool:
     """Whether the current or a former pepper is the database's. A database without a pepper or keys adopts it."""
     stored, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
-    if any(compare_digest(stored.fingerprint, fingerprint(pepper)) for pepper in peppers()):
+    if any(compare_digest(stored.fingerprint, fingerprint(pepper)) for pepper in valid_peppers()):
         return True
     if ApiKey.objects.exists():
         return False
-    accept()
+    adopt_pepper()
     return True
 
 
 @transaction.atomic
-def accept() -> int:
+def adopt_pepper() -> int:
     """Make the current pepper the database's.
 
     Returns how many keys were made before that and not used since: their digests are those of a former pepper.

@@ -27,7 +27,7 @@ from accounts.plans.models import Account
 from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
-CHANGED = ["name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at"]  # fields that a change may write
+CHANGEABLE_FIELDS = ["name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at"]
 
 
 class NewKey(Bounds):
@@ -49,7 +49,7 @@ def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
     return {key.pk: key for key in keys.filter(pk__in=key_ids).order_by("pk")}
 
 
-def current_key(grant: Grant) -> ApiKey:
+def lock_requesting_key(grant: Grant) -> ApiKey:
     """Lock and return the requesting key. Raises InvalidApiKey if it has ended since authentication.
 
     Without this, a request in progress during the revocation of its key could create a key that outlives it.
@@ -68,10 +68,10 @@ def create_api_key(
     If another key creates it (`granted_by`), omitted bounds are inherited, and the new key may not exceed its creator.
     Operators and commands (None) are not restricted. Raises ValidationFailed and InsufficientPermissions.
     """
-    creator = current_key(granted_by) if granted_by is not None else None
+    creator = lock_requesting_key(granted_by) if granted_by is not None else None
     if fields.get("rate_limit") is not None:
         check_below_plan(fields["rate_limit"], Account.objects.get(pk=account_id).limits)
-    key, text = new_key(account_id, creator, **fields)
+    key, text = build_key(account_id, creator, **fields)
     store_key(key, key_id)
     return key, text
 
@@ -94,35 +94,36 @@ def find_key(keys: QuerySet[ApiKey], text: str) -> ApiKey | None:
     return keys.filter(digest__in=[keytext.digest(text), *keytext.former_digests(text)]).first()
 
 
-def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -> tuple[ApiKey, str]:
+def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -> tuple[ApiKey, str]:
     """Build an unsaved key and its text.
 
     Raises ValidationFailed, or InsufficientPermissions if it exceeds `creator`.
     """
-    type_, permissions = fields["type"], fields.get("permissions")
-    granted = list(dict.fromkeys(DEFAULTS[type_] if permissions is None else permissions))
-    check_permissions_of_type(type_, granted)
-    unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
-    within = unbound if creator is None else key_bounds(creator)
+    key_type = fields["type"]
+    requested = fields.get("permissions")
+    permissions = list(dict.fromkeys(DEFAULTS[key_type] if requested is None else requested))
+    check_permissions_of_type(key_type, permissions)
+    no_bounds: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
+    bounds = no_bounds if creator is None else key_bounds(creator)
     if "allowed_ips" in fields:
-        within["allowed_ips"] = fields["allowed_ips"]
+        bounds["allowed_ips"] = fields["allowed_ips"]
     if "allowed_hosts" in fields:
-        within["allowed_hosts"] = fields["allowed_hosts"]
+        bounds["allowed_hosts"] = fields["allowed_hosts"]
     if "rate_limit" in fields:
-        within["rate_limit"] = fields["rate_limit"]
+        bounds["rate_limit"] = fields["rate_limit"]
     if "expires_at" in fields:
-        within["expires_at"] = fields["expires_at"]
+        bounds["expires_at"] = fields["expires_at"]
     if creator is not None:
-        check_no_more_than(creator, granted, within)
-    text = keytext.generate(type_, fields.get("seed"))
+        check_no_more_than(creator, permissions, bounds)
+    text = keytext.generate(key_type, fields.get("seed"))
     key = ApiKey(
         account_id=account_id,
         name=fields["name"],
-        type=type_,
+        type=key_type,
         prefix=text[: keytext.PREFIX_CHARACTERS],
         digest=keytext.digest(text),
-        permissions=granted,
-        **within,
+        permissions=permissions,
+        **bounds,
     )
     return key, text
 
@@ -141,12 +142,14 @@ def check_may_see_keys(grant: Grant, keys: Iterable[IssuedKey]) -> None:
     The key that created them always may, even if a rotation has since set its expiry; any other key needs everything
     required to create them itself.
     """
-    asking = current_key(grant)
-    creations = AuditEntry.objects.filter(action="api_key.created", actor_type=ActorType.KEY, actor_id=asking.pk)
+    requesting_key = lock_requesting_key(grant)
+    creations = AuditEntry.objects.filter(
+        action="api_key.created", actor_type=ActorType.KEY, actor_id=requesting_key.pk
+    )
     created_ids = set(creations.filter(resource_id__in=[key.id for key in keys]).values_list("resource_id", flat=True))
     for key in keys:
         if key.id not in created_ids:
-            check_no_more_than(asking, key.permissions, key.bounds)
+            check_no_more_than(requesting_key, key.permissions, key.bounds)
 
 
 @transaction.atomic
@@ -164,7 +167,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
         Grant.from_key(changer).check()
     change = change_key(keys[key.pk], fields, changer)
     if change is not None:
-        keys[key.pk].save(update_fields=CHANGED)
+        keys[key.pk].save(update_fields=CHANGEABLE_FIELDS)
         audit.record_all([change])
         epochs.bump(key.account_id, {key.pk})
     return keys[key.pk]
@@ -177,27 +180,30 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     """
     if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
-    before, was = key.audited(), key_bounds(key)
+    audited_before = key.audited()
+    old_bounds = key_bounds(key)
     for name in ("type", "permissions"):
         if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
-    now: Bounds = {
-        "allowed_ips": fields.get("allowed_ips", was["allowed_ips"]),
-        "allowed_hosts": fields.get("allowed_hosts", was["allowed_hosts"]),
-        "rate_limit": fields.get("rate_limit", was["rate_limit"]),
-        "expires_at": fields.get("expires_at", was["expires_at"]),
+    new_bounds: Bounds = {
+        "allowed_ips": fields.get("allowed_ips", old_bounds["allowed_ips"]),
+        "allowed_hosts": fields.get("allowed_hosts", old_bounds["allowed_hosts"]),
+        "rate_limit": fields.get("rate_limit", old_bounds["rate_limit"]),
+        "expires_at": fields.get("expires_at", old_bounds["expires_at"]),
     }
-    end = now["expires_at"]
-    if end is not None and end != was["expires_at"] and end <= timezone.now():
+    end = new_bounds["expires_at"]
+    if end is not None and end != old_bounds["expires_at"] and end <= timezone.now():
         raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
-    if now["rate_limit"] != was["rate_limit"]:
-        check_below_plan(now["rate_limit"], key.account.limits)
+    if new_bounds["rate_limit"] != old_bounds["rate_limit"]:
+        check_below_plan(new_bounds["rate_limit"], key.account.limits)
     if changer is not None:
-        check_may_change(changer, key, now)
+        check_may_change(changer, key, new_bounds)
     key.name = fields.get("name", key.name)
-    key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
-    key.rate_limit, key.expires_at = now["rate_limit"], end
-    return audit.build_change("api_key.updated", key, before)
+    key.allowed_ips = new_bounds["allowed_ips"]
+    key.allowed_hosts = new_bounds["allowed_hosts"]
+    key.rate_limit = new_bounds["rate_limit"]
+    key.expires_at = end
+    return audit.build_change("api_key.updated", key, audited_before)
 
 
 @transaction.atomic
@@ -235,9 +241,9 @@ def rotate_api_key(
         raise ValidationFailed("This key has ended already, so there is nothing to rotate. Create a new one.")
     before = old.audited()
     # Without the check against the plan, which may have become smaller than the old key's rate limit.
-    new, text = new_key(
+    new, text = build_key(
         old.account_id,
-        None if granted_by is None else current_key(granted_by),
+        None if granted_by is None else lock_requesting_key(granted_by),
         name=old.name,
         type=old.type,
         permissions=old.permissions,

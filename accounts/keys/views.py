@@ -54,16 +54,16 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         if ids.decode("key", self.kwargs["id"]) is not None:
             services.lock_keys(self.kwargs["id"], self.grant.key_id)
 
-    def created(self, key_and_text: tuple[ApiKey, str]) -> HttpResponse:
-        key, text = key_and_text
+    def show_created(self, key: ApiKey, text: str) -> HttpResponse:
         return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
     def check_replay(self, reply: bytes) -> None:
         body = orjson.loads(reply)
-        created_keys = (
-            [body] if "key" in body else [outcome["apiKey"] for outcome in body["data"] if outcome["status"] == 201]
-        )
-        services.check_may_see_keys(self.grant, [render_key(key) for key in created_keys])
+        if "key" in body:
+            created_keys = [body]
+        else:
+            created_keys = [outcome["apiKey"] for outcome in body["data"] if outcome["status"] == 201]
+        services.check_may_see_keys(self.grant, [parse_stored_key(key) for key in created_keys])
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -81,7 +81,8 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         than its own `rateLimit`. Without `expiresAt`, `allowedIps`, `allowedHosts` or `rateLimit` the new key has
         those of the key that creates it.
         """
-        return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
+        key, text = services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant)
+        return self.show_created(key, text)
 
     @extend_schema(
         summary="Create and change API keys in bulk",
@@ -102,8 +103,10 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         serializer = ApiKeySerializer()
 
         def show(key: ApiKey) -> Rendered:
-            once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}
-            return {**serializer.to_representation(key), **once}
+            rendered = serializer.to_representation(key)
+            if key.pk in bulk.texts:
+                rendered["key"] = bulk.texts[key.pk]
+            return rendered
 
         return bulk_response(outcomes, "apiKey", show)
 
@@ -134,8 +137,9 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
         The old key ends after `overlapSeconds`. If a proxy uses it, enter the new one in the proxy's file before.
         """
-        old = self.get_object()
-        return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
+        options = self.validated(RotationSerializer)
+        key, text = services.rotate_api_key(self.get_object(), **options, granted_by=self.grant)
+        return self.show_created(key, text)
 
 
 class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):
@@ -171,7 +175,7 @@ class KeptKey(TypedDict):
     expiresAt: str | None
 
 
-def render_key(body: KeptKey) -> services.IssuedKey:
+def parse_stored_key(body: KeptKey) -> services.IssuedKey:
     end = body["expiresAt"]
     bounds: Bounds = {
         "allowed_ips": body["allowedIps"],

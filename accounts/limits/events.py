@@ -1,6 +1,6 @@
 """`limit.reached` events, for limits that are (nearly) used up.
 
-Requests queue them without waiting; a background job writes them (config.upkeep). Each process queues a share of a
+Requests queue them without waiting; a background job writes them (config.jobs). Each process queues a share of a
 window once, as far as it remembers; the database prevents duplicate events.
 """
 
@@ -64,8 +64,8 @@ noted: set[tuple[object, ...]] = set()
 waiting: deque[UsedUpLimit] = deque(maxlen=MOST_WAITING)
 
 
-def is_new(*key: object) -> bool:
-    """Whether this process sees the key for the first time; remembers it."""
+def first_time(*key: object) -> bool:
+    """Remember the key; return whether it was new to this process."""
     if key in noted:
         return False
     if len(noted) >= MOST_REMEMBERED:
@@ -85,7 +85,7 @@ def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
         if (
             window.part
             or used * 5 < limit * 4
-            or not is_new(scope, account_id, seconds, now // seconds, percent, limit)
+            or not first_time(scope, account_id, seconds, now // seconds, percent, limit)
         ):
             continue
         ends, period = (now // seconds + 1) * seconds, "day" if seconds > 60 else "minute"
@@ -97,22 +97,20 @@ def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
 
 
 def note_rule(
+    *,
     account_id: str,
     policy_id: str,
-    rule: tuple[bytes, int],
-    limit: tuple[int, str],
+    fingerprint: bytes,
+    rule_index: int,
+    requests: int,
+    period: str,
     ends: int,
     requester_id: str,
 ) -> None:
-    """Queue an event for a requester that has used up a rule's limit, such as (100, "hour"). Call it if `is_new`.
-
-    `rule` is the rule's fingerprint and index.
-    """
-    fingerprint, index = rule
+    """Queue an event for a requester that has used up a rule's limit. Call it the `first_time` only."""
     who = blake2b(requester_id.encode(), digest_size=16).hexdigest()
-    requests, period = limit
     data = limit_data("rule", 100, requests, requests, period, ends)
-    data |= {"policyId": policy_id, "ruleIndex": index}
+    data |= {"policyId": policy_id, "ruleIndex": rule_index}
     key = f"{key_of_rule(policy_id, fingerprint)} {who} {ends}"
     waiting.append(UsedUpLimit(key, account_id, policy_id, ends, data, requester_id))
 
@@ -168,7 +166,9 @@ def write_chunk(chunk: list[UsedUpLimit]) -> int:
         # A requester that was erased since then must not be named again.
         names = names_of({(one.account_id, one.requester_id) for one in chunk if one.requester_id is not None})
         new = [(one, data) for one in chunk if one.account_id in known and (data := data_of(one, names)) and keep(one)]
-        recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new])
+        recording.write_events(
+            [recording.build(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new]
+        )
     return len(new)
 
 
@@ -192,6 +192,6 @@ def keep(one: UsedUpLimit) -> bool:
         return cursor.rowcount == 1
 
 
-def forget(before: datetime) -> None:
+def delete_notices(before: datetime, **signal: object) -> None:
     """Delete the notices of windows that ended before this time."""
     LimitNotice.objects.filter(ends_at__lt=before).delete()

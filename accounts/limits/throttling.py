@@ -1,12 +1,10 @@
-"""Which limit a request counts against, and its headers (docs/reference/api.md, Limits)."""
+"""Which limit a request counts against, and the 429 beyond it (docs/reference/api.md, Limits)."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, cast
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from msgspec.structs import replace
 from rest_framework.request import Request
@@ -29,8 +27,8 @@ from accounts.limits.windows import (
     Window,
     build_headers,
 )
-from kit.http.error_pages import error_page
-from kit.http.errors import MissingApiKey, RateLimitExceeded, error_response
+from kit.http.error_replies import error_response
+from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_network, done_before, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
@@ -38,10 +36,7 @@ if TYPE_CHECKING:  # DRF's views import this module
 
 ANONYMOUS = (Window(60, MINUTE),)
 PUBLIC_PER_ADDRESS = 60  # requests a minute with public keys, from one address
-EACH = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
-FOR_OPERATORS = 10  # multiple of the anonymous limit
-MOST_SESSIONS = 1_000
-FREE = frozenset({"/livez", "/readyz", "/metrics"})
+PERIOD_NAMES = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -95,7 +90,7 @@ def refuse_beyond(state: LimitState) -> None:
     """Raise RateLimitExceeded if the request was not granted."""
     if not state.allowed:
         raise RateLimitExceeded(
-            f"The limit of {state.limit} requests {EACH[state.seconds]}{whose_limit(state.part)} is used up. "
+            f"The limit of {state.limit} requests {PERIOD_NAMES[state.seconds]}{whose_limit(state.part)} is used up. "
             f"Try again in {state.retry_after} seconds.",
             retry_after=state.retry_after,
         )
@@ -112,7 +107,7 @@ def whose_limit(part: str) -> str:
     return " of this key"
 
 
-def identify_caller(header: str, address: Address | None) -> str:
+def thread_pool_owner(header: str, address: Address | None) -> str:
     """Return whose threads a request takes, without a query: its account's if known, otherwise its address's.
 
     Public keys take none of those for the account's secret keys.
@@ -132,11 +127,10 @@ def known_limit(header: str, address: Address | None) -> LimitState:
     return limiter.known_here(build_consume(known_grants.find(header, address), address))
 
 
-def count_unauthenticated(request: HttpRequest) -> LimitState:
-    """Return the state for a reply made before the request was counted, without a query.
+def state_before_authentication(request: HttpRequest) -> LimitState:
+    """Return the limit for a reply that is sent before authentication. Counts the request unless its key is known.
 
-    For a known key: what is left of its limits. All other requests count against their address and are
-    rejected beyond its limit, so that an invented key gains nothing.
+    An invented key gains nothing, because its request counts against its address.
     """
     address = get_client_address(request)
     grant = known_grants.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
@@ -183,7 +177,7 @@ class RateLimitHeadersMiddleware:
             if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
                 state = limiter.consume(build_consume(None, get_client_address(request), cost=0))
             elif state is None:
-                state = count_unauthenticated(request)
+                state = state_before_authentication(request)
                 try:
                     refuse_beyond(state)
                 except RateLimitExceeded as error:
@@ -191,50 +185,3 @@ class RateLimitHeadersMiddleware:
             for name, value in build_headers(state).items():
                 response[name] = value
         return response
-
-
-class PageLimitMiddleware:
-    """Limits requests per address outside /v1: the front page, the reference, the admin with its login.
-
-    Static files are served earlier, and probes are exempt. A signed-in operator has a separate limit, ten times as
-    large; this process recognises the session after its first page.
-    """
-
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-        self.sessions: dict[str, None] = {}
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_api(request) or request.path in FREE:
-            return self.get_response(request)
-        session = self.session_of(request)
-        try:
-            refuse_beyond(limiter.consume(self.consume_of_page(request, session)))
-        except RateLimitExceeded as error:
-            return HttpResponse(error_page(error), status=429, headers=error.headers)
-        response = self.get_response(request)
-        if response.status_code < 500:  # otherwise the session may be unreadable
-            self.learn(request, session)
-        return response
-
-    @staticmethod
-    def session_of(request: HttpRequest) -> str:
-        """Return a digest of the session cookie; empty without one."""
-        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
-
-    def consume_of_page(self, request: HttpRequest, session: str) -> Consume:
-        if session in self.sessions:
-            return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
-        address = address_bucket(get_client_address(request))
-        return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
-
-    def learn(self, request: HttpRequest, session: str) -> None:
-        """Remember an operator's session, or forget one that has ended."""
-        user = getattr(request, "user", None) if session else None
-        if user is not None and user.is_authenticated:
-            if len(self.sessions) >= MOST_SESSIONS:
-                self.sessions.clear()  # the next page of each restores it
-            self.sessions[session] = None
-        else:
-            self.sessions.pop(session, None)

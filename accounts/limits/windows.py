@@ -1,4 +1,4 @@
-"""Windows of limits and their state."""
+"""Windows of limits, their state, and the headers that show it."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.plans.models import Plan, Unknown, UnlistedSigners, VisitorAddresses
 
-NEEDED = ("requests_per_minute", "requests_per_day")  # by the enterprise plan
+ENTERPRISE_LIMITS = ("requests_per_minute", "requests_per_day")  # by the enterprise plan
 
 
 def add_limits(parser: CommandParser) -> None:
@@ -47,7 +47,7 @@ def check_limits(plan: str, limits: Mapping[str, object]) -> None:
     """Check the limits, by their names in the model, against the plan. Raises ValidationError naming the options."""
     given_options = [option_name(name) for name, number in limits.items() if number is not None]
     if plan == Plan.ENTERPRISE:
-        missing = [option_name(name) for name in NEEDED if limits[name] is None]
+        missing = [option_name(name) for name in ENTERPRISE_LIMITS if limits[name] is None]
         if missing:
             raise ValidationError(f"The enterprise plan needs limits of its own: add {' and '.join(missing)}.")
     elif given_options:

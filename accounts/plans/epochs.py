@@ -108,8 +108,8 @@ def bump(account_id: str, names: Collection[str] | None) -> None:
 
 def notify(account_id: str, epoch: int) -> None:
     """Tell the caches of this process that the account has reached an epoch, so that their next use reads on."""
-    for hear in listeners:
-        hear(account_id, epoch)
+    for listener in listeners:
+        listener(account_id, epoch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Create, change and suspend accounts, for endpoints, commands and the admin."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from django.db import transaction
+from django.dispatch import Signal
 from django.utils import timezone
 
 from accounts.auditing import audit
@@ -11,8 +12,8 @@ from accounts.plans.models import Account, Unknown, UnlistedSigners, VisitorAddr
 from kit.storage.reading import stored_now
 from kit.values.calendar import zone_named
 
-# What else changes with an account's time zone: called with the changed account, which is locked.
-zone_followers: list[Callable[[Account], None]] = []
+# Sent in the transaction of the change with the changed `account`, which is locked.
+time_zone_changed = Signal()
 
 
 @transaction.atomic
@@ -37,7 +38,6 @@ def create_account(
     Raises Django's ValidationError by field.
     """
     account = Account(
-        **({} if account_id is None else {"pk": account_id}),
         name=name,
         plan=plan,
         requests_per_minute=requests_per_minute,
@@ -51,6 +51,8 @@ def create_account(
         currency=currency,
         is_demo=is_demo,
     )
+    if account_id is not None:
+        account.pk = account_id
     account.full_clean()
     account.save()
     audit.record("account.created", account, {})
@@ -73,8 +75,7 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
         changed += keep_months(locked, str(before["timeZone"]))
     locked.save(update_fields=changed)
     if has_moved:
-        for follow in zone_followers:
-            follow(locked)
+        time_zone_changed.send(Account, account=locked)
     audit.record("account.updated", locked, before)
     epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked

@@ -9,7 +9,7 @@ from accounts.limits.limiter import limiter
 from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.plans.models import Account
 
-NEAR = Fraction(4, 5)
+NEAR_LIMIT_SHARE = Fraction(4, 5)
 
 
 class WindowUse(Struct, frozen=True):
@@ -41,7 +41,7 @@ class PlanUse(Struct, frozen=True):
 
     @property
     def is_near(self) -> bool:
-        return self.share >= NEAR
+        return self.share >= NEAR_LIMIT_SHARE
 
 
 def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
@@ -51,10 +51,12 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     plans = [plan_consume(account.pk, *account.limits) for account in accounts]
     meters = [edge_consume(account.pk, *account.edge_limits) for account in accounts]
     counts = limiter.look([*plans, *meters])
-    return {
-        account.pk: PlanUse(
-            *map(WindowUse, counts[index], account.limits),
-            *map(WindowUse, counts[index + len(accounts)], account.edge_limits),
+    uses = {}
+    for account, plan, edge in zip(accounts, counts[: len(accounts)], counts[len(accounts) :], strict=True):
+        uses[account.pk] = PlanUse(
+            minute=WindowUse(plan[0], account.limits[0]),
+            day=WindowUse(plan[1], account.limits[1]),
+            edge_minute=WindowUse(edge[0], account.edge_limits[0]),
+            edge_day=WindowUse(edge[1], account.edge_limits[1]),
         )
-        for index, account in enumerate(accounts)
-    }
+    return uses

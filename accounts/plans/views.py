@@ -128,11 +128,11 @@ class OwnAccountSerializer(serializers.Serializer):
     created = Timestamp()
 
 
-def window(used: WindowUse, seconds: int, now: int) -> dict[str, int]:
+def render_window(use: WindowUse, seconds: int, now: int) -> dict[str, int]:
     return {
-        "limit": used.limit,
-        "used": used.count,
-        "remaining": max(used.limit - used.count, 0),
+        "limit": use.limit,
+        "used": use.count,
+        "remaining": max(use.limit - use.count, 0),
         "reset": (now // seconds + 1) * seconds,
     }
 
@@ -145,10 +145,10 @@ def render_account(account: Account, key: ApiKey) -> dict[str, object]:
         "object": "account",
         "name": account.name,
         "plan": account.plan,
-        "limits": {"minute": window(use.minute, MINUTE, now), "day": window(use.day, DAY, now)},
+        "limits": {"minute": render_window(use.minute, MINUTE, now), "day": render_window(use.day, DAY, now)},
         "edgeLimits": {
-            "minute": window(use.edge_minute, MINUTE, now),
-            "day": window(use.edge_day, DAY, now),
+            "minute": render_window(use.edge_minute, MINUTE, now),
+            "day": render_window(use.edge_day, DAY, now),
         },
         "unknownHost": account.shown_unknown_host,
         "unlistedSigners": account.unlisted_signers,

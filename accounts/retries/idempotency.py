@@ -116,19 +116,20 @@ def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
     The record is locked until the transaction ends. Raises KeyTaken if another transaction holds it for long.
     """
     now = timezone.now()
-    created, oldest = map(connection.ops.adapt_datetimefield_value, (now, now - IdempotencyRecord.LIFETIME))
+    created = connection.ops.adapt_datetimefield_value(now)
+    oldest = connection.ops.adapt_datetimefield_value(now - IdempotencyRecord.LIFETIME)
     account = Account._meta.pk.get_db_prep_value(account_id, connection)
     try:
         with waits_at_most(f"{WAIT_SECONDS}s"), connection.cursor() as cursor:
             lock_key(account_id, key)
             cursor.execute(CLAIM_KEY, [account, key, digest, b"", created, oldest])
-            is_mine = cursor.fetchone() is not None
+            is_claimed = cursor.fetchone() is not None
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
             raise KeyTaken from None
         raise
     # PostgreSQL has locked the row, though it did not update it, so that a purge cannot delete it meanwhile.
-    return None if is_mine else IdempotencyRecord.objects.get(account_id=account_id, key=key)
+    return None if is_claimed else IdempotencyRecord.objects.get(account_id=account_id, key=key)
 
 
 def keep_reply(
@@ -148,7 +149,7 @@ def lock_name_for(account_id: str, key: str) -> str:
     return str(UUID(ids.id_to_hex("acc", account_id))) + key
 
 
-def seal_reply(reply: bytes) -> bytes:
+def encrypt_reply(reply: bytes) -> bytes:
     """Encrypt a reply for storage. Raises ValidationFailed if it is too large, before anything is committed."""
     if len(reply) > MAX_REPLY:
         raise ValidationFailed(
@@ -198,7 +199,7 @@ def try_run_once(account_id: str, key: str, digest: bytes, act: Callable[[], byt
     if record is not None:
         return replay(record, digest)
     body = act()
-    keep_reply(account_id, key, seal_reply(body))
+    keep_reply(account_id, key, encrypt_reply(body))
     return body, {}
 
 
@@ -255,7 +256,7 @@ def keep_response(account_id: str, key: str, response: HttpResponse, *, is_part:
     sealer = reply_sealer(PURPOSE)
     reply = render_json(response.data)
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-    sealed = sealer.encrypt(reply) if is_part else seal_reply(reply)
+    sealed = sealer.encrypt(reply) if is_part else encrypt_reply(reply)
     keep_reply(account_id, key, sealed, sealer.encrypt(render_json(headers)), response.status_code)
 
 

@@ -22,7 +22,7 @@ def enabled_endpoints(account_id: str) -> list[WebhookEndpoint]:
         return [COLUMNS.instance(row) for row in cursor.fetchall()]
 
 
-def enqueue(events: Sequence[Event]) -> None:
+def enqueue(events: Sequence[Event], **signal: object) -> None:
     """Queue the events for every enabled endpoint of their accounts that subscribes to them."""
     endpoints = {account_id: enabled_endpoints(account_id) for account_id in {event.account_id for event in events}}
     deliveries = []
@@ -30,20 +30,20 @@ def enqueue(events: Sequence[Event]) -> None:
         for endpoint in endpoints[event.account_id]:
             if endpoint.subscribes_to(event.type):
                 deliveries.append(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created))
-    queue(deliveries)
+    store_deliveries(deliveries)
 
 
 def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:
     """Queue the events for one endpoint only."""
-    queue(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created) for event in events)
+    store_deliveries(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created) for event in events)
 
 
-def queue(deliveries: Iterable[WebhookDelivery]) -> None:
+def store_deliveries(deliveries: Iterable[WebhookDelivery]) -> None:
     if WebhookDelivery.objects.bulk_create(list(deliveries), batch_size=BATCH_ROWS):
-        after_commit()
+        wake_after_commit()
 
 
-def drop_waiting(endpoint: WebhookEndpoint) -> None:
+def drop_queued_deliveries(endpoint: WebhookEndpoint) -> None:
     """Drop the endpoint's queued deliveries; `recover` and `redeliver` can restore them."""
     waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
     waiting.update(state=DeliveryState.FAILED, due_at=None)
@@ -57,6 +57,6 @@ def wake_workers() -> None:
         wake()
 
 
-def after_commit() -> None:
+def wake_after_commit() -> None:
     if workers:
         transaction.on_commit(wake_workers, robust=True)

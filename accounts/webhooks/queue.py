@@ -32,11 +32,11 @@ from kit.storage.unsynced import unsynced
 LEASE = timedelta(seconds=2 * SECONDS)  # far longer than an attempt
 JITTER = 0.1  # fraction added at random to a delay of settings.WEBHOOK_RETRY_SCHEDULE
 MAX_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
-SLOW_DOWN = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
-OVERLOADED = frozenset({429, 502, 503, 504})
-GONE = 410
-FAILING_FOR = timedelta(days=5)  # an endpoint is disabled after failing this long
-SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
+OVERLOAD_PAUSE = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
+OVERLOADED_STATUSES = frozenset({429, 502, 503, 504})
+GONE_STATUS = 410
+DISABLE_AFTER = timedelta(days=5)  # an endpoint is disabled after failing this long
+FORGET_FAILURES_AFTER = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +85,24 @@ class Result:
 def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
     """Return the endpoints that have due deliveries and are not paused."""
     due = WebhookDelivery.objects.filter(endpoint=OuterRef("pk"), due_at__lte=now)
-    rested = Q(paused_until=None) | Q(paused_until__lte=now)
-    return list(WebhookEndpoint.objects.filter(rested, Exists(due)))
+    not_paused = Q(paused_until=None) | Q(paused_until__lte=now)
+    return list(WebhookEndpoint.objects.filter(not_paused, Exists(due)))
 
 
-def claim(room: Mapping[str, int], default_room: int, most: int) -> list[ClaimedDelivery]:
-    """Claim up to `most` due deliveries; `room` limits them per endpoint, `default_room` for endpoints it lacks."""
+def claim(free_slots: Mapping[str, int], default_slots: int, max_claims: int) -> list[ClaimedDelivery]:
+    """Claim up to `max_claims` due deliveries.
+
+    `free_slots` limits them per endpoint, `default_slots` for endpoints it lacks.
+    """
     now = timezone.now()
-    endpoints = [endpoint for endpoint in due_endpoints(now) if room.get(endpoint.pk, default_room) > 0]
-    if not endpoints or most <= 0:
+    endpoints = [endpoint for endpoint in due_endpoints(now) if free_slots.get(endpoint.pk, default_slots) > 0]
+    if not endpoints or max_claims <= 0:
         return []
     claimed: list[ClaimedDelivery] = []
     with unsynced():
         lease = timezone.now() + LEASE
         for endpoint in endpoints:
-            count = min(room.get(endpoint.pk, default_room), most - len(claimed))
+            count = min(free_slots.get(endpoint.pk, default_slots), max_claims - len(claimed))
             if count > 0:
                 claimed += claim_deliveries(endpoint, count, now, lease)
     return claimed
@@ -120,7 +123,7 @@ def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease
     return claimed
 
 
-def give_back(claimed: Sequence[ClaimedDelivery]) -> None:
+def release_claims(claimed: Sequence[ClaimedDelivery]) -> None:
     """Release deliveries that were claimed but not attempted. Those of locked endpoints wait for the lease to end."""
     with unsynced():
         endpoints = lock_endpoints({delivery.endpoint.pk for delivery in claimed})
@@ -152,33 +155,33 @@ def settle(results: Sequence[Result]) -> list[Result]:
 
 def lock_endpoints(endpoint_ids: set[str]) -> dict[str, WebhookEndpoint]:
     """Lock the endpoints that nobody else holds, and return them by id."""
-    free = WebhookEndpoint.objects.select_for_update(no_key=True, skip_locked=True)
-    return {endpoint.pk: endpoint for endpoint in free.filter(pk__in=endpoint_ids).order_by("pk")}
+    unlocked = WebhookEndpoint.objects.select_for_update(no_key=True, skip_locked=True)
+    return {endpoint.pk: endpoint for endpoint in unlocked.filter(pk__in=endpoint_ids).order_by("pk")}
 
 
 def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | None:
     """Update the delivery and build the attempt; None if another worker took over or the event was deleted."""
     claimed = result.claimed
     now = timezone.now()
-    ours = WebhookDelivery.objects.filter(pk=claimed.pk, due_at=claimed.lease)
+    delivery = WebhookDelivery.objects.filter(pk=claimed.pk, due_at=claimed.lease)
     number = F("attempts") + 1
-    again = None
+    retry_at = None
     if result.succeeded:
-        still_ours = ours.update(
+        updated = delivery.update(
             state=DeliveryState.DELIVERED, due_at=None, delivered_at=now, attempts=number, is_single=False
         )
     else:
-        if not claimed.is_single and result.status != GONE and endpoint.status == EndpointStatus.ENABLED:
-            again = next_attempt(claimed.attempts + 1, now, result.retry_after)
-        state = DeliveryState.FAILED if again is None else DeliveryState.WAITING
-        still_ours = ours.update(state=state, due_at=again, attempts=number)
-    if not still_ours:
+        if not claimed.is_single and result.status != GONE_STATUS and endpoint.status == EndpointStatus.ENABLED:
+            retry_at = next_attempt(claimed.attempts + 1, now, result.retry_after)
+        state = DeliveryState.FAILED if retry_at is None else DeliveryState.WAITING
+        updated = delivery.update(state=state, due_at=retry_at, attempts=number)
+    if not updated:
         return None
     if not claimed.is_single:
         if result.succeeded:
-            note_success(endpoint)
+            end_failures(endpoint)
         else:
-            note_failure(endpoint, now, result.status, result.retry_after)
+            record_failure(endpoint, now, result.status, result.retry_after)
     return WebhookAttempt(
         endpoint=endpoint,
         event=claimed.event,
@@ -188,7 +191,7 @@ def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | No
         error=result.error,
         reply=result.reply,
         duration_ms=result.duration_ms,
-        next_attempt_at=again if endpoint.status == EndpointStatus.ENABLED else None,
+        next_attempt_at=retry_at if endpoint.status == EndpointStatus.ENABLED else None,
         created=result.began,
     )
 
@@ -202,30 +205,32 @@ def next_attempt(attempts: int, now: datetime, retry_after: timedelta | None) ->
     return now + max(delay, min(retry_after or delay, MAX_DELAY))
 
 
-def note_success(endpoint: WebhookEndpoint) -> None:
+def end_failures(endpoint: WebhookEndpoint) -> None:
     """End the endpoint's failures and its pause."""
     if endpoint.failing_since is not None:
         endpoint.failing_since = endpoint.last_failure_at = endpoint.paused_until = None
         endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
 
 
-def note_failure(endpoint: WebhookEndpoint, now: datetime, status: int | None, retry_after: timedelta | None) -> None:
+def record_failure(
+    endpoint: WebhookEndpoint, now: datetime, status: int | None, retry_after: timedelta | None
+) -> None:
     """Pause the endpoint if it is overloaded; disable it if it is gone or has failed for days.
 
     `status` is None if it did not reply. Call it in a transaction that locks the row.
     """
-    if endpoint.last_failure_at is None or now - endpoint.last_failure_at > SILENCE:
+    if endpoint.last_failure_at is None or now - endpoint.last_failure_at > FORGET_FAILURES_AFTER:
         endpoint.failing_since = now
     endpoint.last_failure_at = now
-    if status in OVERLOADED:
-        endpoint.paused_until = now + min(retry_after or SLOW_DOWN, MAX_DELAY)
+    if status in OVERLOADED_STATUSES:
+        endpoint.paused_until = now + min(retry_after or OVERLOAD_PAUSE, MAX_DELAY)
     endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
     if endpoint.status != EndpointStatus.ENABLED:
         return
-    if status == GONE:
+    if status == GONE_STATUS:
         disable(endpoint, "It answered 410 Gone.")
-    elif endpoint.failing_since is not None and now - endpoint.failing_since >= FAILING_FOR:
-        disable(endpoint, f"For {FAILING_FOR.days} days every delivery failed.")
+    elif endpoint.failing_since is not None and now - endpoint.failing_since >= DISABLE_AFTER:
+        disable(endpoint, f"For {DISABLE_AFTER.days} days every delivery failed.")
 
 
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:
@@ -236,5 +241,5 @@ def disable(endpoint: WebhookEndpoint, reason: str) -> None:
     endpoint.updated = timezone.now()
     endpoint.access_told_until = None
     endpoint.save()
-    outbox.drop_waiting(endpoint)
+    outbox.drop_queued_deliveries(endpoint)
     audit.record("webhook_endpoint.disabled", endpoint, before)

@@ -13,11 +13,11 @@ from accounts.events.types import TO_BE_NAMED, covered_by
 from accounts.webhooks import outbox
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import LEASE
-from accounts.webhooks.services import lock
+from accounts.webhooks.services import lock_endpoint
 from kit.http.errors import InUse
 
 # Repeats the conditions of `missed_events`, because a worker may settle a delivery in the meantime.
-QUEUE = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
+QUEUE_MISSED = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
     SELECT missed.id, %s, '{waiting}', 0, %s, %s FROM ({missed}) missed WHERE TRUE
     ON CONFLICT (event_id, endpoint_id) DO UPDATE
     SET state = excluded.state, attempts = 0, is_single = excluded.is_single, due_at = excluded.due_at
@@ -62,32 +62,37 @@ def preview(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
     if endpoint.status == EndpointStatus.DISABLED:
         raise InUse("This endpoint is disabled. Enable it first.")
     missed = missed_events(endpoint, since, timezone.now()).only("id", "type", "created")
-    first, last = missed.order_by("created", "id").first(), missed.order_by("-created", "-id").first()
+    first = missed.order_by("created", "id").first()
+    last = missed.order_by("-created", "-id").first()
     return Recovery(endpoint, since, True, missed.count(), first, last)
 
 
 @transaction.atomic
 def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
     """Queue the events of `missed_events` and end a pause. Raises InUse if the endpoint is disabled."""
-    locked = lock(endpoint)
-    previewed = preview(locked, since)
+    locked = lock_endpoint(endpoint)
+    missed = preview(locked, since)
     if locked.paused_until is not None:
         locked.paused_until = None
         locked.save(update_fields=["paused_until"])
-    queued = replace(previewed, is_preview=False, events=queue(locked, since) if previewed.events else 0)
-    outbox.after_commit()
-    changes = {"since": None if since is None else since.isoformat(), "events": queued.events}
+    count = queue_missed_events(locked, since) if missed.events else 0
+    recovery = replace(missed, is_preview=False, events=count)
+    outbox.wake_after_commit()
+    changes = {"since": None if since is None else since.isoformat(), "events": recovery.events}
     audit.record("webhook_endpoint.recovered", locked, {}, changes)
-    return queued
+    return recovery
 
 
-def queue(endpoint: WebhookEndpoint, since: datetime | None) -> int:
+def queue_missed_events(endpoint: WebhookEndpoint, since: datetime | None) -> int:
     """Queue every missed event in one statement; return their number."""
     now = timezone.now()
     missed, parameters = missed_events(endpoint, since, now).values("id").query.sql_with_params()
     endpoint_id = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
-    at, last_lease = (connection.ops.adapt_datetimefield_value(moment) for moment in (now, now + LEASE))
-    statement = QUEUE.format(missed=missed, waiting=DeliveryState.WAITING.value, failed=DeliveryState.FAILED.value)
+    due_at = connection.ops.adapt_datetimefield_value(now)
+    last_lease = connection.ops.adapt_datetimefield_value(now + LEASE)
+    statement = QUEUE_MISSED.format(
+        missed=missed, waiting=DeliveryState.WAITING.value, failed=DeliveryState.FAILED.value
+    )
     with connection.cursor() as cursor:
-        cursor.execute(statement, [endpoint_id, False, at, *parameters, last_lease])
+        cursor.execute(statement, [endpoint_id, False, due_at, *parameters, last_lease])
         return int(cursor.rowcount)

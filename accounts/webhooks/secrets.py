@@ -50,7 +50,7 @@ def is_readable(sealed: bytes | memoryview | None) -> bool:
         return False
 
 
-def new_secrets() -> tuple[bytes, str]:
+def create_secrets() -> tuple[bytes, str]:
     """Generate a new endpoint's secret; return the encrypted list and the secret's text."""
     text = generate()
     return seal_secrets([Secret(text, None)]), text
@@ -62,8 +62,8 @@ def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     The former secrets sign for OVERLAP, or are dropped if they cannot be read because the pepper changed.
     """
     text = generate()
-    valid = open_secrets(sealed, now) if is_readable(sealed) else []
-    former = [Secret(secret.text, secret.until or now + OVERLAP) for secret in valid]
+    current = open_secrets(sealed, now) if is_readable(sealed) else []
+    former = [Secret(secret.text, secret.until or now + OVERLAP) for secret in current]
     return seal_secrets([Secret(text, None), *former][:MAX_SECRETS]), text
 
 

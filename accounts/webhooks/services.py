@@ -23,7 +23,7 @@ MAX_ENDPOINTS = 50  # per account
 PRIVATE_HINT = " For development, the setting WEBHOOKS_ALLOW_PRIVATE=on allows it."
 
 
-def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
+def set_fields(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
     """Set the given fields. Raises ValidationFailed if the URL is not an allowed destination."""
     if "url" in fields:
         check_destination(fields["url"])
@@ -58,7 +58,7 @@ def is_private_destination(url: str) -> bool:
     return not settings.WEBHOOKS_ALLOW_PRIVATE
 
 
-def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
+def lock_endpoint(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     """Return the current endpoint, locked until the transaction ends. Raises NotFound if it was deleted."""
     endpoints = WebhookEndpoint.objects.filter(account_id=endpoint.account_id)
     # no_key: inserting deliveries for it does not have to wait.
@@ -77,11 +77,12 @@ def create_endpoint(
     Account.objects.select_for_update(no_key=True).get(pk=account_id)
     if WebhookEndpoint.objects.filter(account_id=account_id).count() >= MAX_ENDPOINTS:
         raise ValidationFailed(f"An account has at most {MAX_ENDPOINTS} webhook endpoints.", param="url")
-    sealed, text = secrets.new_secrets()
+    sealed, text = secrets.create_secrets()
     now = timezone.now()
-    given_key = {} if endpoint_id is None else {"pk": endpoint_id}
-    endpoint = WebhookEndpoint(**given_key, account_id=account_id, secrets=sealed, created=now, updated=now)
-    apply(endpoint, fields)
+    endpoint = WebhookEndpoint(account_id=account_id, secrets=sealed, created=now, updated=now)
+    if endpoint_id is not None:
+        endpoint.pk = endpoint_id
+    set_fields(endpoint, fields)
     endpoint.save(force_insert=True)
     audit.record("webhook_endpoint.created", endpoint, {})
     return endpoint, text
@@ -90,10 +91,10 @@ def create_endpoint(
 @transaction.atomic
 def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> WebhookEndpoint:
     """Change the endpoint; disabling it drops its queued deliveries. Raises ValidationFailed."""
-    locked = lock(endpoint)
+    locked = lock_endpoint(endpoint)
     before = locked.audited()
     headers = secrets.readable_headers(locked.headers)
-    apply(locked, fields)
+    set_fields(locked, fields)
     if locked.status == EndpointStatus.ENABLED and before["status"] != EndpointStatus.ENABLED:
         locked.disabled_reason = locked.failing_since = locked.last_failure_at = locked.paused_until = None
     after = locked.audited()
@@ -101,11 +102,11 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
         after["headers"] = "changed"  # the log records that they changed, but not the values, which are secret
     change = audit.build_change("webhook_endpoint.updated", locked, before, after)
     if change is None:
-        return lock(endpoint)
+        return lock_endpoint(endpoint)
     locked.updated = timezone.now()
     locked.save()
     if locked.status == EndpointStatus.DISABLED:
-        outbox.drop_waiting(locked)
+        outbox.drop_queued_deliveries(locked)
     audit.record_all([change])
     return locked
 
@@ -113,7 +114,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
 @transaction.atomic
 def delete_endpoint(endpoint: WebhookEndpoint) -> None:
     """Delete the endpoint with its deliveries and attempts."""
-    locked = lock(endpoint)
+    locked = lock_endpoint(endpoint)
     audit.record("webhook_endpoint.deleted", locked, locked.audited(), {})
     locked.delete()
 
@@ -124,7 +125,7 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
 
     The former secret signs too for 24 hours, unless a changed API_KEY_PEPPER made it unreadable.
     """
-    locked = lock(endpoint)
+    locked = lock_endpoint(endpoint)
     now = timezone.now()
     locked.secrets, text = secrets.add_secret(locked.secrets, now)
     locked.updated = now
@@ -136,9 +137,9 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
 @transaction.atomic
 def ping(endpoint: WebhookEndpoint) -> Event:
     """Send a `ping` event to this endpoint only: a single attempt, even if it is disabled."""
-    locked = lock(endpoint)
+    locked = lock_endpoint(endpoint)
     event_object = objects["webhook_endpoint"].show(locked)
-    event = recording.make(locked.account_id, PING, locked.pk, event_object)
+    event = recording.build(locked.account_id, PING, locked.pk, event_object)
     event.save(force_insert=True)
     send_once(event, locked)
     audit.record("webhook_endpoint.pinged", locked, {}, {"eventId": event.pk})
@@ -148,7 +149,7 @@ def ping(endpoint: WebhookEndpoint) -> Event:
 @transaction.atomic
 def redeliver(event: Event, endpoint: WebhookEndpoint) -> None:
     """Make a single attempt at once, regardless of subscriptions, even if the endpoint is disabled."""
-    send_once(event, lock(endpoint))
+    send_once(event, lock_endpoint(endpoint))
     audit.record("event.redelivered", event, {}, {"webhookId": endpoint.pk})
 
 
@@ -160,7 +161,7 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
     if endpoint.paused_until is not None:
         endpoint.paused_until = None
         endpoint.save(update_fields=["paused_until"])
-    outbox.after_commit()
+    outbox.wake_after_commit()
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         event=event, endpoint=endpoint, defaults={"is_single": True, "due_at": timezone.now()}
     )

@@ -42,8 +42,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     queryset = WebhookEndpoint.objects.all()
     cache_control = "no-store"  # first replies and replays may contain a secret
 
-    def with_secret(self, endpoint_and_secret: tuple[WebhookEndpoint, str], status: int) -> HttpResponse:
-        endpoint, secret = endpoint_and_secret
+    def show_with_secret(self, endpoint: WebhookEndpoint, secret: str, status: int) -> HttpResponse:
         return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
 
     def check_replay(self, reply: bytes) -> None:
@@ -64,7 +63,8 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         """
         fields = {"events": ["*"], **self.validated()}
         check_patterns(self.grant, fields["events"])
-        return self.with_secret(services.create_endpoint(self.account_id, fields), 201)
+        endpoint, secret = services.create_endpoint(self.account_id, fields)
+        return self.show_with_secret(endpoint, secret, 201)
 
     @extend_schema(summary="Get a webhook endpoint")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -98,7 +98,8 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         """The reply holds the new `secret`. For 24 hours deliveries are signed with the former one, too."""
         endpoint = self.get_object()
         self.check_empty()
-        return self.with_secret(services.rotate_secret(endpoint), 200)
+        endpoint, secret = services.rotate_secret(endpoint)
+        return self.show_with_secret(endpoint, secret, 200)
 
     @extend_schema(summary="Ping a webhook endpoint", request=None, responses=EventSerializer)
     @action(detail=True, methods=["post"])
@@ -129,9 +130,12 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         endpoint = self.get_object()
         check_patterns(self.grant, endpoint.events)
         fields = self.validated(RecoverySerializer)
-        act = recovery.preview if fields["dryRun"] else recovery.recover
-        recovered = act(endpoint, fields.get("since"))
-        return Response(RecoveredSerializer(recovered).data)
+        since = fields.get("since")
+        if fields["dryRun"]:
+            result = recovery.preview(endpoint, since)
+        else:
+            result = recovery.recover(endpoint, since)
+        return Response(RecoveredSerializer(result).data)
 
     def check_empty(self) -> None:
         if self.request._request.body:

@@ -20,13 +20,13 @@ from django.db import OperationalError, close_old_connections, connection
 from django.utils import timezone
 from prometheus_client import Counter as CountedOutcomes
 
-from accounts.events import clock
-from accounts.events.clock import Look
+from accounts.events import periodic_tasks
+from accounts.events.periodic_tasks import PeriodicTask
 from accounts.webhooks import outbox, queue
 from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
-from kit.storage.outages import log_failure
+from kit.storage.outage_causes import log_failure
 from kit.telemetry.jobs import observed
 
 logger = logging.getLogger(__name__)
@@ -35,11 +35,11 @@ MIN_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanw
 MAX_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
 LOOK_SECONDS = 1  # seconds between runs of periodic work
 REST_SECONDS = 2  # pause after a database error
-PLACES = 16  # concurrent attempts per endpoint
-PLACES_FAILING = 1  # if the last attempt failed
-PLACES_IN_ALL = 512
-AHEAD = 64  # claimed deliveries per endpoint whose last attempt succeeded
-CLAIMED_IN_ALL = 2_048
+SLOTS = 16  # concurrent attempts per endpoint
+SLOTS_WHEN_FAILING = 1  # if the last attempt failed
+MAX_SLOTS = 512
+CLAIMS_WHEN_ANSWERING = 64  # claimed deliveries per endpoint whose last attempt succeeded
+MAX_CLAIMS = 2_048
 STOP_SECONDS = 5  # grace period for running attempts at shutdown; others are repeated after their lease ends
 T = TypeVar("T")
 
@@ -56,14 +56,14 @@ class Worker:
         self.until_idle = until_idle
         self.stopping = False
         self.active: Counter[str] = Counter()  # claimed deliveries per endpoint
-        self.places: dict[str, asyncio.Semaphore] = {}  # for the endpoints in `active`
-        self.places_in_all = asyncio.Semaphore(PLACES_IN_ALL)
+        self.slots: dict[str, asyncio.Semaphore] = {}  # for the endpoints in `active`
+        self.all_slots = asyncio.Semaphore(MAX_SLOTS)
         self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
         self.attempts_made = 0  # number of attempts
-        self.patience = MIN_PAUSE
+        self.poll_seconds = MIN_PAUSE
         self.wake: Callable[[], object] = lambda: None
-        self.next_looks: dict[Look, float] = {}
+        self.next_runs: dict[PeriodicTask, float] = {}
         self.results: list[Result] = []
         self.unused: list[ClaimedDelivery] = []
         self.tasks: set[asyncio.Task[None]] = set()
@@ -83,71 +83,71 @@ class Worker:
         self.wake = wake = lambda: loop.call_soon_threadsafe(self.news.set)
         outbox.workers.add(wake)
         if self.until_idle:
-            await self.look_at_the_clock()
-        looking = asyncio.create_task(self.keep_looking())
+            await self.run_due_tasks()
+        periodic = asyncio.create_task(self.keep_running_tasks())
         try:
             while not self.stopping:
                 try:
-                    began = await self.step()
+                    started = await self.step()
                 except Exception as error:
                     log_failure(logger, "Webhooks could not be delivered; trying again", error)
                     await asyncio.sleep(REST_SECONDS)
                     continue
-                if self.until_idle and not began and not self.tasks and not self.results:
+                if self.until_idle and not started and not self.tasks and not self.results:
                     return
-                await self.pause(busy=began > 0)
+                await self.pause(busy=started > 0)
         finally:
             outbox.workers.discard(wake)
             self.wake = lambda: None
-            looking.cancel()
+            periodic.cancel()
             await self.finish()
 
     async def step(self) -> int:
         """Record finished attempts, start as many new ones as there are slots, and return the number started."""
         await self.settle()
-        room = self.room()
-        most = CLAIMED_IN_ALL - self.active.total()
-        claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
+        free_slots = self.free_slots()
+        max_claims = MAX_CLAIMS - self.active.total()
+        claimed = await self.in_database(lambda: queue.claim(free_slots, SLOTS, max_claims))
         for delivery in claimed:
             endpoint = delivery.endpoint.pk
             self.active[endpoint] += 1
-            self.places.setdefault(endpoint, asyncio.Semaphore(PLACES))
+            self.slots.setdefault(endpoint, asyncio.Semaphore(SLOTS))
             task = asyncio.create_task(self.deliver(delivery, endpoint, was_failing=endpoint in self.failing))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         return len(claimed)
 
-    async def keep_looking(self) -> None:
+    async def keep_running_tasks(self) -> None:
         while True:
-            await self.look_at_the_clock()
+            await self.run_due_tasks()
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def look_at_the_clock(self) -> None:
+    async def run_due_tasks(self) -> None:
         """Run the periodic work that is due."""
-        for look in clock.looks:
-            if monotonic() >= self.next_looks.get(look, 0.0):
-                self.next_looks[look] = monotonic() + look.every.total_seconds()
+        for task in periodic_tasks.registered:
+            if monotonic() >= self.next_runs.get(task, 0.0):
+                self.next_runs[task] = monotonic() + task.interval.total_seconds()
                 try:
-                    with observed(look.task):
-                        await in_thread(self.clock_database, look.act)
+                    with observed(task.name):
+                        await in_thread(self.clock_database, task.act)
                 except Exception as error:
                     log_failure(
-                        logger, f"What time has brought could not be told; trying again in {look.every}", error
+                        logger, f"What time has brought could not be told; trying again in {task.interval}", error
                     )
 
-    def room(self) -> dict[str, int]:
+    def free_slots(self) -> dict[str, int]:
         """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
         endpoint_ids = {*self.active, *self.answering, *self.failing}
-        return {endpoint_id: self.share(endpoint_id) - self.active[endpoint_id] for endpoint_id in endpoint_ids}
+        return {endpoint_id: self.slots_for(endpoint_id) - self.active[endpoint_id] for endpoint_id in endpoint_ids}
 
-    def share(self, endpoint: str) -> int:
+    def slots_for(self, endpoint: str) -> int:
         if endpoint in self.failing:
-            return PLACES_FAILING
-        return AHEAD if endpoint in self.answering else PLACES
+            return SLOTS_WHEN_FAILING
+        return CLAIMS_WHEN_ANSWERING if endpoint in self.answering else SLOTS
 
     async def deliver(self, claimed: ClaimedDelivery, endpoint: str, *, was_failing: bool) -> None:
         try:
-            async with self.places[endpoint], self.places_in_all:
+            async with self.slots[endpoint], self.all_slots:
                 # Give it back if the endpoint failed while it waited for a slot, or the lease might end during the
                 # attempt.
                 has_failed = endpoint in self.failing and not was_failing
@@ -158,7 +158,7 @@ class Worker:
         finally:
             self.active[endpoint] -= 1
             if not self.active[endpoint]:
-                del self.active[endpoint], self.places[endpoint]
+                del self.active[endpoint], self.slots[endpoint]
             self.news.set()
 
     async def attempt(self, claimed: ClaimedDelivery, endpoint: str) -> None:
@@ -172,19 +172,22 @@ class Worker:
         self.results.append(result)
         self.attempts_made += 1
         outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
-        now, before = (self.answering, self.failing) if result.succeeded else (self.failing, self.answering)
-        now.add(endpoint)
-        before.discard(endpoint)
+        if result.succeeded:
+            self.answering.add(endpoint)
+            self.failing.discard(endpoint)
+        else:
+            self.failing.add(endpoint)
+            self.answering.discard(endpoint)
 
     async def settle(self) -> None:
         unused, self.unused = self.unused, []
         if unused:
-            await self.in_database(lambda: queue.give_back(unused))
+            await self.in_database(lambda: queue.release_claims(unused))
         results, self.results = self.results, []
         if results:
             try:
-                left = await self.in_database(lambda: queue.settle(results))
-                self.results += left
+                locked_results = await self.in_database(lambda: queue.settle(results))
+                self.results += locked_results
             except OperationalError:
                 self.results = results + self.results
                 raise
@@ -199,17 +202,17 @@ class Worker:
         """
         for result in results:
             try:
-                left = await self.in_database(lambda: queue.settle([result]))  # noqa: B023 - run before the next one
-                self.results += left
+                locked_results = await self.in_database(lambda: queue.settle([result]))  # noqa: B023 - run before the next one
+                self.results += locked_results
             except Exception:
                 logger.exception("What came of delivery %s could not be written", result.claimed.pk)
 
     async def pause(self, *, busy: bool) -> None:
         """Wait for news, at most until the next poll is due."""
         await asyncio.sleep(MIN_PAUSE)
-        self.patience = MIN_PAUSE if busy else min(2 * self.patience, MAX_PAUSE - MIN_PAUSE)
+        self.poll_seconds = MIN_PAUSE if busy else min(2 * self.poll_seconds, MAX_PAUSE - MIN_PAUSE)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.poll_seconds):
                 await self.news.wait()
         self.news.clear()
 

@@ -20,7 +20,7 @@ from analytics.archive.only_copies import decisions_in_month, is_deleted
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_decision, month_start
-from analytics.events.retention import delete_in_batches, exclusive_maintenance, read_before
+from analytics.events.retention import before_removal, delete_in_batches, exclusive_maintenance
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
@@ -96,7 +96,7 @@ def remove_before(horizon: datetime) -> None:
     archived = AccessEvent.objects.filter(pk__lt=first_decision(horizon))
     if not archived.exists():
         return
-    read_before(horizon)
+    before_removal.send(AccessEvent, moment=horizon)
     sleep(GRACE)
     if late := list(late_decisions(archived)):
         logger.warning(

@@ -25,7 +25,7 @@ from analytics.archive.models import ArchivedMonth
 from analytics.archive.month_file import MonthFile, open_month
 from analytics.events.partitions import month_start
 from kit import statements
-from kit.http.errors import check_client_connected, took_too_long
+from kit.http.error_replies import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Position
 from kit.values import ids

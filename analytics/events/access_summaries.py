@@ -61,7 +61,7 @@ def write_due_summaries() -> int:
     return written
 
 
-def write_summaries_before(moment: datetime) -> None:
+def write_summaries_before(moment: datetime, **signal: object) -> None:
     """Write all summaries of minutes that end before `moment`, as far as they have ended."""
     if moment > timezone.now() - CATCH_UP:
         for _ in range(CATCH_UP // (MINUTES_AT_A_TIME * MINUTE) + 1):
@@ -92,7 +92,7 @@ def write_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
             return 0
         if names_erased(endpoint.account_id, events):  # erasures redact the events that they find, under this lock
             events = build_events(endpoint, begin)
-        recording.store(events)
+        recording.store_events(events)
         outbox.enqueue_for(endpoint, events)
         locked.update(access_told_until=begin + MINUTE)
     return len(events)
@@ -171,4 +171,4 @@ def build_event(endpoint: WebhookEndpoint, begin: datetime, group: Mapping[str, 
         "first": render_timestamp(group["first"]),
         "last": render_timestamp(group["last"]),
     }
-    return recording.make(endpoint.account_id, ALLOWED if group["allowed"] else DENIED, endpoint.pk, data)
+    return recording.build(endpoint.account_id, ALLOWED if group["allowed"] else DENIED, endpoint.pk, data)

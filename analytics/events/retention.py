@@ -1,12 +1,13 @@
 """Deleting old events. Their totals (`stats`, usage) remain."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.dispatch import Signal
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
@@ -14,12 +15,12 @@ from analytics.events.partitions import drop_before, first_decision, has_partiti
 from analytics.models import AccessEvent, EventHorizon
 from kit.storage.exclusive import ExclusiveLock
 
-BATCH = 10_000
+BATCH_ROWS = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number
 
 
-# What reads decisions some time after they were recorded. Called with a moment, each reads all from before it.
-late_readers: list[Callable[[datetime], object]] = []
+# Sent with a `moment` before decisions from before it are removed. Receivers read what they still need of them.
+before_removal = Signal()
 
 
 class Purged(NamedTuple):
@@ -36,29 +37,25 @@ def purge_events(before: datetime) -> Purged:
     """
     month = month_start(before)
     with exclusive_maintenance():
-        read_before(month)
-        remember(month)
+        before_removal.send(AccessEvent, moment=month)
+        store_horizon(month)
         if has_partitions():
             dropped = drop_before(month)
-            return Purged(dropped, delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision(month))))
+            deleted = delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision(month)))
+            return Purged(dropped, deleted)
         return Purged([], delete_in_batches(AccessEvent.objects.filter(created__lt=month)))
 
 
 def delete_in_batches(events: QuerySet[AccessEvent]) -> int:
     """Delete the events and return their number. Decisions can be recorded between two batches."""
     deleted = 0
-    while some := list(events.values_list("pk", flat=True)[:BATCH]):
-        deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]
+    while batch := list(events.values_list("pk", flat=True)[:BATCH_ROWS]):
+        batch_deleted, _ = AccessEvent.objects.filter(pk__in=batch).delete()
+        deleted += batch_deleted
     return deleted
 
 
-def read_before(moment: datetime) -> None:
-    """Let late readers read what is about to be removed: the service, which does so each minute, may be stopped."""
-    for read in late_readers:
-        read(moment)
-
-
-def remember(month: datetime) -> None:
+def store_horizon(month: datetime) -> None:
     """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded."""
     purged_until = horizon()
     EventHorizon.objects.update_or_create(

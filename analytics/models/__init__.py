@@ -25,38 +25,3 @@ from analytics.models.statements import (
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
 from analytics.payments.models import Payment
 from analytics.wallets.models import Grant, Wallet, WalletEntry
-
-__all__ = [
-    "AccessEvent",
-    "ArchiveHorizon",
-    "ArchivedMonth",
-    "BalanceChange",
-    "ClosedLine",
-    "ClosedStatement",
-    "ContentMonth",
-    "ContentRevenue",
-    "ContentRevenueYear",
-    "ContentYear",
-    "Entry",
-    "EntryType",
-    "EventHorizon",
-    "ExchangeRate",
-    "Grant",
-    "HourlyUsage",
-    "LedgerEntry",
-    "Payment",
-    "RecentRevenue",
-    "RecentUsage",
-    "RequesterMonth",
-    "RequesterRevenue",
-    "RequesterRevenueYear",
-    "RequesterYear",
-    "RuleUsage",
-    "Statement",
-    "StatementBook",
-    "StatementLine",
-    "TierRevenue",
-    "Wallet",
-    "WalletEntry",
-    "statement_id",
-]

@@ -113,7 +113,8 @@ class Batch:
         self.contents: list[str] = []
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
-        self.replies: dict[Reply, KeyClaim] = {}  # in order of their numbers
+        self.replies: list[Reply] = []
+        self.key_claims: list[KeyClaim] = []  # of the replies, in the same order
         self.namings: dict[Naming, Naming] = {}  # in order of their numbers
         self.purses: dict[str, PurseClaim] = {}  # by wallet, in order of their numbers
         self.spends: list[SpendOfCase] = []
@@ -128,22 +129,23 @@ class Batch:
         if entry.spending is not None and entry.naming is not None:
             return RETRY  # its requesters are named first: a request that is left out later would free credit
         naming = None if entry.naming is None else self.naming(entry.naming)
-        case = entry.case if naming is None else replace(entry.case, naming=naming)
+        numbers: dict[str, int | None] = {}
         if entry.claim is not None:
             limit = self.counter(entry.claim, naming)
             if limit.window_start != entry.claim.window_start:
                 return RETRY
-            case = replace(case, counter=limit.number, claimed=limit.claimed)
+            numbers = {"counter": limit.number, "claimed": limit.claimed}
             limit.claimed += len(entry.ids)
         elif entry.reply is not None:
-            case = replace(case, reply=self.reply(entry.reply, naming))
+            numbers = {"reply": self.reply(entry.reply, naming)}
         elif entry.spending is not None:
             purse, spent = self.spend(entry, entry.spending)
-            case = replace(case, purse=purse.number, taken=spent)
+            numbers = {"purse": purse.number, "taken": spent}
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
-        case = replace(case, number=len(self.cases), first=first, last=len(self.ids))
+        number, last = len(self.cases), len(self.ids)
+        case = replace(entry.case, number=number, first=first, last=last, naming=naming, **numbers)
         self.cases.append(case)
         if entry.charge is not None:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
@@ -178,10 +180,11 @@ class Batch:
         return purse
 
     def reply(self, reply: Reply, naming: int | None) -> int:
-        claim = self.replies.get(reply)
-        if claim is None:
-            claim = self.replies[reply] = replace(reply.claim, number=len(self.replies), naming=naming)
-        return claim.number
+        """Return the number of the reply, which all entries of its request share."""
+        if not self.replies or self.replies[-1] is not reply:
+            self.replies.append(reply)
+            self.key_claims.append(reply.claim if naming is None else replace(reply.claim, naming=naming))
+        return len(self.replies)
 
     def naming(self, naming: Naming) -> int:
         numbered = self.namings.get(naming)
@@ -211,7 +214,7 @@ class Batch:
         parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
         if self.replies:
-            replies = [[reply.sealed for reply in self.replies], as_json(self.replies.values())]
+            replies = [[reply.sealed for reply in self.replies], as_json(self.key_claims)]
         purses = columns_of_purses(self.purses.values()) if self.purses else []
         spends = columns_of_spends(self.spends) if self.purses else []
         alike = not self.counters and not self.purses and len(self.ids) >= MANY_ALIKE * len(self.cases)

@@ -50,7 +50,7 @@ class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=
     last: int = 0  # number of its last decision
     counter: int | None = None  # number of the counter that it claims from
     claimed: int = 0  # claims on that counter by earlier cases
-    reply: int | None = None  # number of the reply recorded with it
+    reply: int | None = None  # number of the reply recorded with it, from 1
     naming: int | None = None  # number of the naming recorded with it
     purse: int | None = None  # number of the wallet that pays it, or another decision of its request
     taken: int | None = None  # what the batch takes from that wallet up to its own last spend, in millionths
@@ -71,14 +71,13 @@ class Charge(Struct, frozen=True, gc=False):
 class KeyClaim(Struct, eq=False, frozen=True, gc=False):
     """A request's Idempotency-Key: `account` is a UUID in hex, `fingerprint` the request's digest in hex.
 
-    The batch sets `number`, its position, and `naming`, the requesters recorded with it, in a copy.
+    The batch sets `naming`, the requesters recorded with it, in a copy.
     """
 
     account: str
     key: str
     fingerprint: str
     created: str  # ISO 8601
-    number: int = 0
     naming: int | None = None
 
 

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from kit.http.errors import ServiceUnavailable
-from kit.storage.outages import outages
+from kit.storage.outage_causes import outages
 
 logger = logging.getLogger(__name__)
 

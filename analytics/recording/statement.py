@@ -89,8 +89,9 @@ REPLIES = """SELECT account, key, decode(fingerprint, 'hex'), 200, sealed, creat
 UNTIL = f"excluded.created - interval '{IdempotencyRecord.LIFETIME.total_seconds():.0f} seconds'"
 CLAIMED_KEYS = f"""
 , reply AS MATERIALIZED (
-  SELECT *, (%s::bytea[])[number + 1] AS sealed FROM json_to_recordset(%s::json) AS reply (
-    number int, account uuid, key text, fingerprint text, created timestamptz, naming int)
+  SELECT * FROM ROWS FROM (unnest(%s::bytea[]), json_to_recordset(%s::json) AS (
+    account uuid, key text, fingerprint text, created timestamptz, naming int)
+  ) WITH ORDINALITY AS reply (sealed, account, key, fingerprint, created, naming, number)
 ), taken AS (
   {CLAIM.format(keys=REPLIES, oldest=UNTIL)}
 ), claimed AS (

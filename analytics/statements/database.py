@@ -19,6 +19,7 @@ from django.db.migrations.state import StateApps
 
 from analytics.models.entries import KIND, Side, moved_into
 from analytics.models.revenue import EntryType
+from analytics.models.statements import ClosedLine, ClosedStatement
 from analytics.payments.models import PaymentKind
 from kit.storage.lock_waits import until_unlocked
 from kit.storage.row_changes import ChangeRows
@@ -27,11 +28,10 @@ from kit.values.calendar import first_of_month, zone_named
 HARMLESS = (AddField, AddConstraint, IndexOperation, ChangeRows)  # unless they are undone
 Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
-LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
-  entries, description, occurred_at, created, latest"""
-STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, fees, usage, adjustments,
-  total, refunds, payments, payouts, paid_for_credit, closing, credit_opening, credit_granted, credit_spent,
-  credit_expired, credit_refunded, credit_closing, has_wallet, decisions, lines"""
+LINE_COLUMNS = ", ".join(field.attname for field in ClosedLine._meta.concrete_fields)
+STATEMENT_COLUMNS = ", ".join(
+    field.attname for field in ClosedStatement._meta.concrete_fields if field.name != "closed_at"
+)
 TABLES = {
     "accounts_account",
     "analytics_entry",

@@ -10,20 +10,20 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
 from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, build_news, thresholds_reached
-from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.models import Grant, GrantKind, RefillPeriod, Wallet, WalletEntry, WalletEntryType
 from kit.values.calendar import add_days, add_months
 
 LAST = datetime.max.replace(tzinfo=UTC)
-DAYS = {Every.DAY: 1, Every.WEEK: 7}
-MONTHS = {Every.MONTH: 1, Every.YEAR: 12}
+DAYS = {RefillPeriod.DAY: 1, RefillPeriod.WEEK: 7}
+MONTHS = {RefillPeriod.MONTH: 1, RefillPeriod.YEAR: 12}
 ZERO = Decimal(0)
 
 
 def occurrence(anchor: datetime, every: str, number: int, zone: tzinfo) -> datetime:
     """The beginning of the period with that number, counted from the anchor's. Months end early where days lack."""
     if every in DAYS:
-        return add_days(anchor, DAYS[Every(every)] * number, zone)
-    return add_months(anchor, MONTHS[Every(every)] * number, zone)
+        return add_days(anchor, DAYS[RefillPeriod(every)] * number, zone)
+    return add_months(anchor, MONTHS[RefillPeriod(every)] * number, zone)
 
 
 def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo = UTC) -> datetime:
@@ -31,9 +31,9 @@ def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo = 
     if moment < anchor:
         return anchor
     if every in DAYS:
-        passed = (moment - anchor) // timedelta(days=DAYS[Every(every)])
+        passed = (moment - anchor) // timedelta(days=DAYS[RefillPeriod(every)])
     else:
-        passed = ((moment.year - anchor.year) * 12 + moment.month - anchor.month) // MONTHS[Every(every)]
+        passed = ((moment.year - anchor.year) * 12 + moment.month - anchor.month) // MONTHS[RefillPeriod(every)]
     number = max(passed - 1, 0)
     while (begin := occurrence(anchor, every, number, zone)) <= moment:
         number += 1

@@ -49,9 +49,9 @@ def threshold_level(threshold: Mapping[str, float], reference: Decimal) -> Decim
 
 def announce(news: Iterable[News]) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
-    recording.write([build_event(item) for item in news])
+    recording.write_events([build_event(item) for item in news])
 
 
 def build_event(news: News) -> Event:
     wallet, previous = news.wallet, {"balance": render_amount(news.before)}
-    return recording.make(wallet.account_id, news.type, wallet.pk, objects["wallet"].show(wallet), previous)
+    return recording.build(wallet.account_id, news.type, wallet.pk, objects["wallet"].show(wallet), previous)

@@ -19,7 +19,7 @@ DEFAULT_PRIORITY = 128
 GRANT_STATES = ["scheduled", "active", "ended", "voided"]
 
 
-class Every(models.TextChoices):
+class RefillPeriod(models.TextChoices):
     """The period of a refill."""
 
     DAY = "day"
@@ -66,7 +66,7 @@ class Wallet(models.Model):
     thresholds = models.JSONField(default=list)
     notice_at = AmountField(null=True)
     refill_amount = AmountField(null=True)
-    refill_every = models.CharField(max_length=5, choices=Every.choices, null=True)
+    refill_every = models.CharField(max_length=5, choices=RefillPeriod.choices, null=True)
     refill_anchor = models.DateTimeField(null=True)
     refill_zone = models.CharField(max_length=64, null=True)  # of kit.values.calendar.zone_named; null is UTC
     rollover_min = AmountField(default=Decimal(0))

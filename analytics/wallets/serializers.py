@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.payments.models import Payment
-from analytics.wallets.models import GRANT_STATES, Every, Grant, GrantKind, Wallet, WalletEntryType
+from analytics.wallets.models import GRANT_STATES, Grant, GrantKind, RefillPeriod, Wallet, WalletEntryType
 from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money
@@ -56,7 +56,7 @@ class RefillSerializer(StrictSerializer):
     example = {"amount": 100, "every": "month"}
 
     amount = Amount(more_than=0)
-    every = Choice(choices=Every.choices)
+    every = Choice(choices=RefillPeriod.choices)
     anchor = Timestamp(
         required=False,
         help_text="Start of a period. Default: when the refill was set. Days and months are counted in the account's "

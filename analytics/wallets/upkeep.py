@@ -40,7 +40,7 @@ MOVED = ["refill_anchor", "refill_zone", "next_refill_at", "next_change_at"]
 ROWS_AT_ONCE = 500  # rows of a statement
 
 
-def follow_zone(account: Account) -> None:
+def follow_zone(account: Account, **signal: object) -> None:
     """Move refills that are due later to the account's new time zone, at the same time by its clock."""
     now = stored_now()
     refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)

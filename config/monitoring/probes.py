@@ -12,7 +12,7 @@ from kit.http.middleware import valid_request_id
 from kit.http.rendering import render_json
 from kit.statements import own_connection
 from kit.storage import clocks
-from kit.storage.outages import DISK_FULL, TIMEOUT, is_read_only, outage_cause, outages
+from kit.storage.outage_causes import DISK_FULL, TIMEOUT, is_read_only, outage_cause, outages
 from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})

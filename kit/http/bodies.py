@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from kit.http.error_pages import error_page
-from kit.http.errors import ApiError, InvalidRequest, render_error
+from kit.http.error_replies import render_error
+from kit.http.errors import ApiError, InvalidRequest
 from kit.http.middleware import valid_request_id
 from kit.http.rendering import render_json
 

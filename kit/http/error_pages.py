@@ -10,7 +10,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 
-from kit.http.errors import ApiError, NotFound, error_response
+from kit.http.error_replies import error_response
+from kit.http.errors import ApiError, NotFound
 from kit.values.suggestions import did_you_mean
 
 TITLES = {

@@ -1,26 +1,37 @@
-"""The errors of the API: one hierarchy, one handler, one envelope (docs/reference/api.md, Requests and errors)."""
+"""The errors of the API: one class for each code (docs/reference/errors.md). kit.http.error_replies answers them."""
 
-import logging
 from collections.abc import Iterable
 from itertools import islice
-from typing import ClassVar, Self, TypedDict, Unpack
+from typing import ClassVar, NotRequired, Self, TypedDict, Unpack
 
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
-from django.db import InternalError as DatabaseInternalError
-from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.conf import settings
 from rest_framework import exceptions
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from kit import statements
-from kit.http.field_errors import all_errors
-from kit.http.problems import JSON, PROBLEM, ErrorExample, ErrorOptions, as_problem, doc_url, prefers_problem
-from kit.http.rendering import render_json
-from kit.storage.outages import outages
 from kit.values.faults import MAX_FAULTS, Fault, FaultKind
 
-logger = logging.getLogger(__name__)
+ERRORS_PAGE = "/docs/reference/errors/"
+
+
+def doc_url(code: str) -> str:
+    """Return the address of an error code's documentation; without BASE_URL relative to the service's host."""
+    return f"{settings.BASE_URL}{ERRORS_PAGE}#{code}"
+
+
+class ErrorOptions(TypedDict, total=False):
+    """Options of errors of a request's fields, parameters and headers."""
+
+    param: str | None
+    retry_after: int | None
+    headers: dict[str, str] | None
+
+
+class ErrorExample(TypedDict):
+    """An example of an error, as documentation shows it."""
+
+    message: str
+    param: NotRequired[str]
+    kind: NotRequired[str]
+    retryAfter: NotRequired[int]
 
 
 class ApiError(exceptions.APIException):
@@ -212,87 +223,3 @@ class ClientGone(ApiError):
 
     def __init__(self) -> None:
         super().__init__("The client left before it was answered.")
-
-
-RETRY_LONG_AFTER = 30  # seconds
-
-
-def as_api_error(exc: Exception) -> ApiError:
-    """Convert an exception to an API error. Logs a traceback only for unexpected ones."""
-    match exc:
-        case ApiError():
-            return exc
-        case Http404():
-            return NotFound("There is no such resource.")
-        case exceptions.ValidationError():
-            return ValidationFailed.from_faults(all_errors(exc.detail))
-        # DatabaseInternalError: the database could not do its work
-        case OperationalError() | InterfaceError() | DatabaseInternalError():
-            return database_error(exc)
-        case UnreadablePostError():
-            return InvalidRequest("The request ended before its body did.")
-        case RequestDataTooBig():
-            return RequestTooLarge("The body is larger than 1 MiB.")
-        case SuspiciousOperation():
-            return InvalidRequest(str(exc))
-    logger.error("Unhandled exception", exc_info=exc)
-    return InternalError("Something went wrong on our side. The request id names it in our log.")
-
-
-def forget_frames(error: BaseException) -> None:
-    """Drop the tracebacks of a handled error and its causes.
-
-    Frames hold the request with its body, and often the error itself; such a cycle would stay in memory until the next
-    garbage collection.
-    """
-    link: BaseException | None = error
-    while link is not None:
-        link.__traceback__ = None
-        link = link.__context__
-
-
-def database_error(exc: Exception) -> ApiError:
-    """Return the API error for an unreachable database or an interrupted statement."""
-    if not statements.was_ended(exc):
-        outages.log(logger, exc)
-        return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
-    return ClientGone() if statements.is_for_nobody() else took_too_long()
-
-
-def took_too_long() -> ServiceUnavailable:
-    bound = statements.bound.get()
-    limit = f" than {bound.seconds} seconds" if bound is not None else ""
-    message = f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time."
-    return ServiceUnavailable(message, retry_after=RETRY_LONG_AFTER)
-
-
-def check_client_connected() -> None:
-    """Raise ClientGone if the client has disconnected."""
-    if statements.is_for_nobody():
-        raise ClientGone()
-
-
-def render_error(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
-    """Return the reply's body and media type: the envelope, or problem details if the client prefers them."""
-    if prefers_problem(accept):
-        return as_problem(error.status_code, error.as_dict()), PROBLEM
-    return {"error": error.as_dict()}, JSON
-
-
-class HandlerContext(TypedDict):
-    """What DRF passes to its exception handler."""
-
-    request: Request
-
-
-def exception_handler(exc: Exception, context: HandlerContext) -> Response:
-    """DRF's exception hook: turn any exception of a view into a reply."""
-    error = as_api_error(exc)
-    body, media_type = render_error(error, context["request"].headers.get("Accept", ""))
-    return Response(body, status=error.status_code, headers=error.headers, content_type=media_type)
-
-
-def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
-    """Build the reply for an error raised outside a view."""
-    body, media_type = render_error(error, request.headers.get("Accept", ""))
-    return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)

@@ -10,7 +10,7 @@ import orjson
 from django.http import HttpRequest
 
 from kit.http.errors import ApiError, InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
-from kit.http.problems import JSON
+from kit.http.rendering import JSON
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.numbers import INT64
 from kit.values.shown import shown
@@ -21,9 +21,9 @@ MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 BACKSLASH = ord("\\")  # searching for bytes takes ten times as long
 GZIP = b"\x1f\x8b"  # the beginning of a compressed body
-NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
-ONE_KIND = bytes.maketrans(b"{}", b"[]")
-CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
+OUTSIDE_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
+BRACES_TO_BRACKETS = bytes.maketrans(b"{}", b"[]")
+find_charset = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
 READABLE = {"utf-8", "utf8", "us-ascii"}
 LEAST_INFINITE = Decimal(2**1024 - 2**970)  # numbers from here on round to infinity
 
@@ -75,7 +75,7 @@ def object_of_pairs(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     return fields
 
 
-def decoder(parse_number: Callable[[str], float | Decimal]) -> json.JSONDecoder:
+def make_decoder(parse_number: Callable[[str], float | Decimal]) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=object_of_pairs,
         parse_int=parse_integer,
@@ -84,8 +84,8 @@ def decoder(parse_number: Callable[[str], float | Decimal]) -> json.JSONDecoder:
     )
 
 
-DECODER = decoder(parse_float)
-EXACT = decoder(parse_decimal)  # for bodies with money, which floats would round
+DECODER = make_decoder(parse_float)
+EXACT_DECODER = make_decoder(parse_decimal)  # for bodies with money, which floats would round
 
 
 class Place(NamedTuple):
@@ -131,7 +131,7 @@ class RefusedRow(JsonObject):
 
     def __init__(self, row: JsonValue, error: InvalidRequest) -> None:
         super().__init__(refused=json.dumps(row, sort_keys=True, default=str))
-        self.error = ValidationFailed(message_about("The row", error), param=error.param)
+        self.error = ValidationFailed(message_for("The row", error), param=error.param)
 
 
 def check_row(row: JsonValue) -> JsonValue:
@@ -183,10 +183,10 @@ def parse_plain(raw: bytes) -> JsonObject | None:
         return None
 
 
-def decode_json(text: str, by: json.JSONDecoder) -> JsonValue:
+def decode_json(text: str, decoder: json.JSONDecoder) -> JsonValue:
     """Decode JSON. Raises InvalidRequest; checks neither depth nor characters."""
     try:
-        return by.decode(text)
+        return decoder.decode(text)
     except RecursionError:
         raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
     except json.JSONDecodeError as error:
@@ -212,21 +212,21 @@ def json_hint(text: str, error: json.JSONDecodeError) -> str:
     return ""
 
 
-def message_about(called: str, error: ApiError) -> str:
-    """Return the error's message about a text from elsewhere, which is `called` so in place of "The body"."""
-    return error.message.replace("The body", called)
+def message_for(subject: str, error: ApiError) -> str:
+    """Return the error's message with this subject in place of "The body"."""
+    return error.message.replace("The body", subject)
 
 
-def parse_value(text: str, called: str, path: str = "") -> JsonValue:
+def parse_value(text: str, subject: str, path: str = "") -> JsonValue:
     """Parse JSON from somewhere other than a body, just as strictly; `path` becomes the error's `param`.
 
-    Raises InvalidRequest with a message that calls the text `called`.
+    Raises InvalidRequest with a message about `subject`, such as "The cell".
     """
     try:
         value = decode_json(text, DECODER)
         check_values(value, path, 0)
     except InvalidRequest as error:
-        raise InvalidRequest(message_about(called, error), param=error.param or path or None) from None
+        raise InvalidRequest(message_for(subject, error), param=error.param or path or None) from None
     return value
 
 
@@ -246,7 +246,7 @@ def parse_object(raw: bytes, *, exact: bool = False, has_rows: bool = False) -> 
     except UnicodeDecodeError:
         hint = " It is compressed: send it without Content-Encoding." if raw.startswith(GZIP) else ""
         raise InvalidRequest(f"The body is not UTF-8.{hint}") from None
-    value = decode_json(text, EXACT if exact else DECODER)
+    value = decode_json(text, EXACT_DECODER if exact else DECODER)
     if not isinstance(value, dict):
         hint = " An array belongs in a field of it, such as `items`." if isinstance(value, list) else ""
         given = "a string" if isinstance(value, str) else shown(value)  # the string may be a secret
@@ -266,7 +266,7 @@ def is_shallow(raw: bytes) -> bool:
     """Whether valid JSON surely stays within MAX_DEPTH. False means that only a full walk can tell."""
     if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         return True
-    brackets = NO_BRACKET.sub(b"", raw).translate(ONE_KIND)
+    brackets = OUTSIDE_BRACKETS.sub(b"", raw).translate(BRACES_TO_BRACKETS)
     for _ in range(MAX_DEPTH):  # each iteration removes the innermost level
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
@@ -276,13 +276,14 @@ def is_shallow(raw: bytes) -> bool:
 
 def check_media_type(content_type: str, allowed: tuple[str, ...] = (JSON,)) -> None:
     """Raise UnsupportedMediaType for another media type or a charset other than UTF-8. No Content-Type means JSON."""
-    if content_type == JSON:  # nearly always
+    if content_type == JSON:  # fast path: nearly all requests
         return
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and media_type not in allowed:
         raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")
-    if named := CHARSET(content_type):
-        charset = named[1].strip().strip('"')
+    charset_match = find_charset(content_type)
+    if charset_match is not None:
+        charset = charset_match[1].strip().strip('"')
         if charset.lower() not in READABLE:
             raise UnsupportedMediaType(f"Send the body in UTF-8, not in {charset[:100]!r}.")
 

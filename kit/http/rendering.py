@@ -19,11 +19,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+JSON = "application/json"
 render_json: Callable[[object], bytes] = orjson.dumps
 
 
 class JSONRenderer(BaseRenderer):
-    media_type = "application/json"
+    media_type = JSON
     format = "json"
     charset = None
 
@@ -33,6 +34,8 @@ class JSONRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, object] | None = None,
     ) -> bytes:
+        if isinstance(renderer_context, dict):  # it refers to the view, which refers to it
+            renderer_context.clear()
         return render_json(data)
 
 

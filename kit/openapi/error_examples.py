@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from kit.http.errors import ApiError
-from kit.http.problems import doc_url
+from kit.http.errors import ApiError, doc_url
 
 DESCRIPTIONS = {
     400: "The request is malformed: its body, a query parameter, a header or the cursor.",

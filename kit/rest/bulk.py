@@ -15,7 +15,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
-from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
+from kit.http.error_replies import as_api_error
+from kit.http.errors import AlreadyExists, ApiError, ValidationFailed
 from kit.http.parsing import RefusedRow
 from kit.rest.fields import Choice
 from kit.rest.resources import unknown

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 import orjson
+from rest_framework.serializers import BaseSerializer
 
 from kit.http.errors import InvalidRequest, PreconditionFailed
 
@@ -24,8 +25,9 @@ ANY = "*"
 SCHEMA: dict[str, object] = {"type": "string", "pattern": rf"^(\*|{TAGS})$"}
 
 
-def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str:
-    """Return the tag of a rendered resource; `beside_state` names the fields that no write changes."""
+def entity_tag(serializer: type[BaseSerializer], shown: Mapping[str, object]) -> str:
+    """Return the tag of a resource as the serializer shows it. No write changes the fields in its `beside_state`."""
+    beside_state: frozenset[str] = getattr(serializer, "beside_state", frozenset())
     state, rest = {}, {}
     for name, value in shown.items():
         if name not in beside_state:

@@ -28,6 +28,8 @@ class ShownRow(Serializer):
     """
 
     attributes: ClassVar[Mapping[str, str]] = {}
+    owned: ClassVar[frozenset[str]] = frozenset()
+    shown_once: ClassVar[frozenset[str]] = frozenset()
 
     def to_representation(self, row: Any) -> Rendered:
         return {name: read(self, row) for name, read in readers(type(self))}
@@ -40,13 +42,14 @@ class RowSerializer(ShownRow, StrictSerializer):
 @cache
 def readers(serializer: type[ShownRow]) -> list[tuple[str, Reader]]:
     """Return how to read each field, in the order in which the serializer and its bases declare them."""
-    names = dict.fromkeys(
-        name for base in reversed(serializer.__mro__) for name in getattr(base, "_declared_fields", ())
-    )
     fields: Mapping[str, Field] = serializer._declared_fields
-    hidden = {name for attribute in ("owned", "shown_once") for name in getattr(serializer, attribute, ())}
-    shown = [name for name in names if name not in hidden and not fields[name].write_only]
-    return [(name, make_reader(serializer, name, fields[name])) for name in shown]
+    hidden = serializer.owned | serializer.shown_once
+    named_readers: dict[str, Reader] = {}
+    for base in reversed(serializer.__mro__):  # DRF puts the fields of a subclass first
+        for name in getattr(base, "_declared_fields", ()):
+            if name not in hidden and name not in named_readers and not fields[name].write_only:
+                named_readers[name] = make_reader(serializer, name, fields[name])
+    return list(named_readers.items())
 
 
 def make_reader(serializer: type[ShownRow], name: str, field: Field) -> Reader:
@@ -58,13 +61,27 @@ def make_reader(serializer: type[ShownRow], name: str, field: Field) -> Reader:
         [constant] = field.choices
         return lambda _, row: constant
     read: Callable[[Any], Any] = read_related(*attribute.split(".")) if "." in attribute else attrgetter(attribute)
+    convert = find_converter(field)
+    if convert is None:
+        return lambda _, row: read(row)
+    return lambda _, row: convert(read(row))
+
+
+def find_converter(field: Field) -> Callable[[Any], object] | None:
+    """Return the function that renders the field's values; None if they are shown as they are."""
     if isinstance(field, Timestamp):
-        return lambda _, row: render_timestamp(read(row))
-    if isinstance(field, Amount) and field.allow_null:
-        return lambda _, row: None if (amount := read(row)) is None else render_amount(amount)
+        return render_timestamp
     if isinstance(field, Amount):
-        return lambda _, row: render_amount(read(row) or ZERO)
-    return lambda _, row: read(row)
+        return render_nullable if field.allow_null else render_or_zero
+    return None
+
+
+def render_nullable(amount: Decimal | None) -> object:
+    return None if amount is None else render_amount(amount)
+
+
+def render_or_zero(amount: Decimal | None) -> object:
+    return render_amount(amount or ZERO)
 
 
 def read_related(relation: str, attribute: str) -> Callable[[Any], Any]:

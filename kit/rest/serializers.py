@@ -24,9 +24,9 @@ class StrictSerializer(serializers.Serializer):
     `allow_null` store null; `never_null` and field classes without `takes_null` refuse it.
     """
 
-    owned: frozenset[str] = frozenset()
-    shown_once: frozenset[str] = frozenset()  # owned fields that only the reply of a creation has
-    growing: frozenset[str] = frozenset()  # owned fields that grow with requests (kit.rest.owned)
+    owned: ClassVar[frozenset[str]] = frozenset()
+    shown_once: ClassVar[frozenset[str]] = frozenset()  # owned fields that only the reply of a creation has
+    growing: ClassVar[frozenset[str]] = frozenset()  # owned fields that grow with requests (kit.rest.owned)
     example: ClassVar[Mapping[str, object]] = {}  # shown if something else than an object is sent
     cleared: ClassVar[Mapping[str, object]] = {}
     never_null: frozenset[str] = frozenset()

@@ -13,7 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, forget_frames
+from kit.http.error_replies import forget_frames
+from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
@@ -37,10 +38,6 @@ Handler = Callable[..., HttpResponse]
 def validator(serializer_class: Any, *, partial: bool) -> Any:
     """Return the cached serializer that validates all bodies. Creating one per request would copy every field."""
     return serializer_class(data={}, partial=partial)
-
-
-def forget_renderer_context(response: Response) -> None:
-    vars(response)["renderer_context"] = {}
 
 
 class ApiViewSet(ListMixin[M]):
@@ -135,13 +132,11 @@ class ApiViewSet(ListMixin[M]):
             response = self.handle_exception(exc)
             forget_frames(exc)
         finalized = self.finalize_response(wrapped, response, *args, **kwargs)
-        # View, request, parser context, renderer context and Django's messages form cycles, which would keep the
-        # request's body and rows, and the reply's, in memory until the next garbage collection.
+        # View, request, parser context and Django's messages form cycles, which would keep the request's body and
+        # rows, and the reply's, in memory until the next garbage collection. The renderer clears its own context.
         request._body = b""
         wrapped.parser_context.clear()
         del self.request
-        if isinstance(finalized, Response):
-            finalized.add_post_render_callback(forget_renderer_context)
         return finalized
 
     def describe_options(self) -> HttpResponse:
@@ -254,15 +249,12 @@ class ApiViewSet(ListMixin[M]):
             return self.get_object()
         self.lock_first()
         locked = self.find(self.get_queryset().select_for_update(of=("self",)))
-        if not has_state(wanted, self.tag_of(self.serializer_class(locked).data)):
-            raise precondition_failed(self.tag_of(self.shown_now(locked)))
+        if not has_state(wanted, entity_tag(self.serializer_class, self.serializer_class(locked).data)):
+            raise precondition_failed(entity_tag(self.serializer_class, self.shown_now(locked)))
         return locked
 
     def lock_first(self) -> None:
         """Take the locks that must precede the resource's own."""
-
-    def tag_of(self, shown: Mapping[str, object]) -> str:
-        return entity_tag(shown, getattr(self.serializer_class, "beside_state", frozenset()))
 
     def answer(self, resource: M, status: int = 200, **context: object) -> HttpResponse:
         """Return the rendered resource as the reply."""
@@ -280,7 +272,7 @@ class ApiViewSet(ListMixin[M]):
         `once` adds fields that only this reply shows. `location` replaces the address of this endpoint's resource.
         """
         fields = self.fields_to_show()
-        headers = {"ETag": self.tag_of(shown)}
+        headers = {"ETag": entity_tag(self.serializer_class, shown)}
         known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
         if known is not None and is_known(known, headers["ETag"]):
             return HttpResponseNotModified(headers=headers)

@@ -4,16 +4,14 @@ Everything that arrives during a call shares the next one, so the cost per reque
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar, copy_context
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Generic, TypeVar
 
-from asgiref.sync import sync_to_async
+from msgspec import Struct
 
-from kit.http.errors import RateLimitExceeded, ServiceUnavailable
+from kit.http.errors import ServiceUnavailable
 from kit.storage import light_tasks
 from kit.storage.light_tasks import AT_SHARED_CALL, MAX_SECONDS_AT_ONCE, LightTask, suspend
 from kit.telemetry.tracing import traced
@@ -22,9 +20,18 @@ T = TypeVar("T")
 R = TypeVar("R")
 Waiter = asyncio.Future[R] | LightTask
 Work = Callable[[], None]
+Call = Callable[[Sequence[T]], Awaitable[Sequence[R]]]
 
 MAX_OWNERS = 1_000  # whose idle batches are kept
 MANY_WORKS = 4  # run them in a task of their own from this number on
+
+
+class Submission(Struct, Generic[T, R], gc=False):
+    """An item that waits for its call. `work` may be done while the call is under way."""
+
+    item: T
+    waiter: Waiter[R]
+    work: Work | None
 
 
 class MicroBatch(Generic[T, R]):
@@ -41,7 +48,7 @@ class MicroBatch(Generic[T, R]):
 
     def __init__(
         self,
-        call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        call: Call[T, R],
         *,
         in_flight: int = 1,
         max_items: int = 500,
@@ -50,9 +57,9 @@ class MicroBatch(Generic[T, R]):
     ) -> None:
         self.call, self.gather = call, gather
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
-        self.waiting: list[tuple[T, Waiter[R], Work | None]] = []
+        self.waiting: list[Submission[T, R]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
-        self.next_answers: asyncio.Future[None] | None = None
+        self.results_notice: asyncio.Future[None] | None = None
 
     @traced(role="submission")
     def submit(self, item: T, work: Work | None = None) -> Awaitable[R]:
@@ -73,15 +80,15 @@ class MicroBatch(Generic[T, R]):
     def add(self, item: T, waiter: "Waiter[R]", work: Work | None) -> None:
         if len(self.waiting) >= self.max_waiting:
             raise ServiceUnavailable("The service is overloaded. Try again shortly.", retry_after=1)
-        self.waiting.append((item, waiter, work))
+        self.waiting.append(Submission(item, waiter, work))
         if len(self.waiting) == 1 and len(self.tasks) < self.in_flight:
             self.tasks.add(asyncio.get_running_loop().create_task(self.run()))
 
-    def answers(self) -> "asyncio.Future[None] | None":
+    def next_results(self) -> "asyncio.Future[None] | None":
         """Return a future that completes with the next results; None if nobody waits for any. Do not cancel it."""
-        if self.tasks and self.next_answers is None:
-            self.next_answers = asyncio.get_running_loop().create_future()
-        return self.next_answers
+        if self.tasks and self.results_notice is None:
+            self.results_notice = asyncio.get_running_loop().create_future()
+        return self.results_notice
 
     def fail_waiting(self, error: Exception) -> None:
         """Fail the items that wait for their call."""
@@ -100,50 +107,50 @@ class MicroBatch(Generic[T, R]):
                         return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
-                if self.next_answers is not None:
-                    self.notify_of_answers(self.next_answers)
+                if self.results_notice is not None:
+                    self.notify_of_results(self.results_notice)
         finally:
             self.tasks.discard(asyncio.current_task())
-            if not self.tasks and self.next_answers is not None:
-                self.notify_of_answers(self.next_answers)
+            if not self.tasks and self.results_notice is not None:
+                self.notify_of_results(self.results_notice)
 
-    def notify_of_answers(self, answered: "asyncio.Future[None]") -> None:
-        self.next_answers = None
-        answered.set_result(None)
+    def notify_of_results(self, notice: "asyncio.Future[None]") -> None:
+        self.results_notice = None
+        notice.set_result(None)
 
     @traced(role="batch")
-    async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:
+    async def serve(self, batch: Sequence[Submission[T, R]]) -> None:
         items, works = [], []
-        for item, _, work in batch:
-            items.append(item)
-            if work is not None:
-                works.append(work)
+        for submission in batch:
+            items.append(submission.item)
+            if submission.work is not None:
+                works.append(submission.work)
         try:
             call = self.call(items)
             results = await (call if len(works) < MANY_WORKS else await_while_working(call, works))
-            answers = list(zip(batch, results, strict=True))
+            settled = list(zip(batch, results, strict=True))
         except Exception as error:  # every waiting request reports it
             fail(batch, error)
             return
-        for (_, waiter, _), result in answers:
-            if not waiter.done():  # its client may have disconnected
-                waiter.set_result(result)
+        for submission, result in settled:
+            if not submission.waiter.done():  # its client may have disconnected
+                submission.waiter.set_result(result)
 
 
 class MicroBatches(Generic[T, R]):
     """A micro-batch for each owner of items, so that nobody waits in the batch of an owner whose items take long.
 
-    `make` creates the batch of a call. All batches share `call`: give it several threads if it blocks, because a batch
-    uses one of them at a time.
+    `make_batch` creates the batch of a call. All batches share `call`: give it several threads if it blocks, because a
+    batch uses one of them at a time.
     """
 
     def __init__(
         self,
-        call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        call: Call[T, R],
         owner_of: Callable[[T], Hashable],
-        make: "Callable[[Callable[[Sequence[T]], Awaitable[Sequence[R]]]], MicroBatch[T, R]]",
+        make_batch: Callable[[Call[T, R]], MicroBatch[T, R]],
     ) -> None:
-        self.call, self.owner_of, self.make = call, owner_of, make
+        self.call, self.owner_of, self.make_batch = call, owner_of, make_batch
         self.batches: dict[Hashable, MicroBatch[T, R]] = {}
 
     def result_of(self, item: T) -> Awaitable[R]:
@@ -153,17 +160,17 @@ class MicroBatches(Generic[T, R]):
         if batch is None:
             if len(self.batches) >= MAX_OWNERS:
                 self.batches = {known: batch for known, batch in self.batches.items() if batch.tasks}
-            batch = self.batches[owner] = self.make(self.run)
+            batch = self.batches[owner] = self.make_batch(self.run)
         return batch.result_of(item)
 
     def run(self, items: Sequence[T]) -> Awaitable[Sequence[R]]:
         return self.call(items)
 
 
-def fail(batch: "list[tuple[T, Waiter[R], Work | None]]", error: Exception) -> None:
-    for _, waiter, _ in batch:
-        if not waiter.done():
-            waiter.set_exception(error)
+def fail(batch: Sequence[Submission[T, R]], error: Exception) -> None:
+    for submission in batch:
+        if not submission.waiter.done():
+            submission.waiter.set_exception(error)
 
 
 async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:
@@ -178,52 +185,3 @@ async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:
         if perf_counter() > until:
             break
     return await task
-
-
-# Whether blocking calls run on the thread that waits in `async_to_sync`, in its transaction, instead of their own.
-on_calling_thread: ContextVar[bool] = ContextVar("on_calling_thread", default=False)
-
-
-class InThread(Generic[T, R]):
-    """An awaitable version of a blocking call, run in its own thread, or in one of several.
-
-    Switching threads costs more than a round trip, so use it only for rare or blocking-only calls.
-    """
-
-    def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]], threads: int = 1) -> None:
-        self.name, self.call = name, call
-        self.thread = ThreadPoolExecutor(threads, thread_name_prefix=name)
-
-    async def __call__(self, items: Sequence[T]) -> Sequence[R]:
-        if on_calling_thread.get():
-            return await sync_to_async(self.call)(items)
-        in_context = copy_context().run  # for the spans of a trace
-        return await asyncio.get_running_loop().run_in_executor(self.thread, in_context, self.call, items)
-
-
-class Turns:
-    """One turn at a time for each owner, in order of arrival, so that one owner's long work does not delay others.
-
-    At `max_waiting` waiters of one owner, further ones are rejected.
-    """
-
-    def __init__(self, max_waiting: int) -> None:
-        self.max_waiting = max_waiting
-        self.locks: dict[Hashable, tuple[asyncio.Lock, int]] = {}  # with the number of holders and waiters
-
-    @asynccontextmanager
-    async def of(self, owner: Hashable) -> AsyncIterator[None]:
-        """Hold the owner's turn. Raises RateLimitExceeded if too many of its requests wait."""
-        lock, users = self.locks.get(owner) or (asyncio.Lock(), 0)
-        if users > self.max_waiting:
-            raise RateLimitExceeded("Too many checks of this account wait for their turn.", retry_after=1)
-        self.locks[owner] = lock, users + 1
-        try:
-            async with lock:
-                yield
-        finally:
-            _, users = self.locks[owner]
-            if users == 1:
-                del self.locks[owner]
-            else:
-                self.locks[owner] = lock, users - 1

@@ -26,7 +26,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Counter
 
 from kit import statements
-from kit.storage.outages import outage_cause
+from kit.storage.outage_causes import outage_cause
 from kit.storage.postgresql.timelines import TIMELINE
 from kit.values.timestamps import render_timestamp
 

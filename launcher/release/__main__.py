@@ -13,7 +13,7 @@ from pathlib import Path
 from launcher.processes import ROOT, RunError
 from launcher.release import checks, clients, records, versions
 from launcher.release.archive import build_archive
-from launcher.release.source import Source
+from launcher.release.committed_files import Source
 
 
 def build(source: Source, target: Path, version: str) -> list[Path]:
@@ -35,7 +35,7 @@ def rehearse() -> None:
         print(f"\nA release of {source.commit[:12]} would publish, as {version}:")
         for path in files:
             print(f"  {path.stat().st_size:>12,} bytes  {path.name}")
-        for obstacle in versions.obstacles(source.folder):
+        for obstacle in checks.list_obstacles(source.folder):
             print(f"Before the release: {obstacle}")
 
 
@@ -43,7 +43,7 @@ def release(target: Path) -> None:
     """Build and check the tagged commit. Raises RunError if something has to be done first."""
     with Source.from_commit("HEAD") as source:
         version = versions.project_version(source.folder)
-        obstacles = versions.obstacles(source.folder)
+        obstacles = checks.list_obstacles(source.folder)
         if source.tag != f"v{version}":
             obstacles.append(f"Tag the commit: git tag -a v{version} -m {version}")
         if obstacles:

@@ -4,8 +4,8 @@ import hashlib
 import re
 from pathlib import Path
 
-from launcher.processes import must
-from launcher.release.source import Source
+from launcher.processes import run_step
+from launcher.release.committed_files import Source
 from launcher.release.tools import TOOLS
 
 SBOM, NOTES, CHECKSUMS = "sbom.cdx.json", "release-notes.md", "SHA256SUMS"
@@ -16,18 +16,10 @@ def write_sbom(source: Source, target: Path) -> Path:
     """List the packages that requirements.txt installs, with their hashes, as CycloneDX."""
     path = target / SBOM
     project, lock = source.folder / "pyproject.toml", source.folder / "requirements.txt"
+    options = ["--mc-type", "application", "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON"]
     command: list[str | Path] = [TOOLS, "-m", "cyclonedx_py", "requirements", "--pyproject", project]
-    command += [
-        "--mc-type",
-        "application",
-        "--output-reproducible",
-        "--spec-version",
-        "1.6",
-        "--output-format",
-        "JSON",
-    ]
-    command += ["--output-file", path, lock]
-    must("Listing the packages", *command, env=source.environment())
+    command += [*options, "--output-file", path, lock]
+    run_step("Listing the packages", *command, env=source.environment())
     return path
 
 

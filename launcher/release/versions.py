@@ -8,7 +8,7 @@ from pathlib import Path
 
 from launcher.processes import ROOT, RunError
 
-IS_VERSION = re.compile(r"\d+\.\d+\.\d+")
+VERSION = re.compile(r"\d+\.\d+\.\d+")
 PROJECTS = ("pyproject.toml", "clients/python/pyproject.toml")
 PACKAGES = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
 
@@ -23,35 +23,20 @@ def client_versions(folder: Path) -> dict[str, str]:
     return versions | {name: json.loads((folder / name).read_text())["version"] for name in PACKAGES}
 
 
-def obstacles(folder: Path) -> list[str]:
-    """Return what has to be done before this commit can be released."""
-    version, changelog = project_version(folder), (folder / "CHANGELOG.md").read_text()
-    problems = [
-        f"{name} has version {client_version}."
-        for name, client_version in client_versions(folder).items()
-        if client_version != version
-    ]
-    if "\n## [Unreleased]" in changelog:
-        problems.append("CHANGELOG.md has unreleased changes.")
-    if problems:
-        problems.append("Run `python -m launcher.release prepare VERSION`, and commit.")
-    return problems
-
-
 def prepare(version: str, today: date, root: Path = ROOT) -> None:
     """Write the version into every file that has it, and name and date the changelog's section."""
-    if not IS_VERSION.fullmatch(version):
+    if not VERSION.fullmatch(version):
         raise RunError(f"{version} is no version such as 0.3.0.")
     for name in PROJECTS:
-        replace(root / name, r'^version = "[^"]+"', f'version = "{version}"', 1)
-    replace(root / PACKAGES[0], r'"version": "[^"]+"', f'"version": "{version}"', 1)
+        substitute(root / name, r'^version = "[^"]+"', f'version = "{version}"', 1)
+    substitute(root / PACKAGES[0], r'"version": "[^"]+"', f'"version": "{version}"', 1)
     # The lock names the package itself twice, before all others.
-    replace(root / PACKAGES[1], r'"version": "[^"]+"', f'"version": "{version}"', 2)
-    replace(root / "CHANGELOG.md", r"^## \[Unreleased\]$", f"## [{version}] - {today}", 1)
+    substitute(root / PACKAGES[1], r'"version": "[^"]+"', f'"version": "{version}"', 2)
+    substitute(root / "CHANGELOG.md", r"^## \[Unreleased\]$", f"## [{version}] - {today}", 1)
 
 
-def replace(path: Path, pattern: str, text: str, times: int) -> None:
-    changed, number = re.subn(pattern, text, path.read_text(), count=times, flags=re.MULTILINE)
+def substitute(path: Path, pattern: str, text: str, times: int) -> None:
+    content, number = re.subn(pattern, text, path.read_text(), count=times, flags=re.MULTILINE)
     if number != times:
         raise RunError(f"{path.name} does not have what {pattern} describes.")
-    path.write_text(changed)
+    path.write_text(content)

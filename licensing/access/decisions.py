@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
-from analytics.recording.entries import Case, Claim, Entry, Reply
+from analytics.recording.entries import Case, Claim, Entry
 from analytics.recording.naming import NamedRequester, Naming
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spend
@@ -62,17 +62,12 @@ class Decisions(Struct, frozen=True, gc=False):
         two = bool(self.spends) + self.claims + keep_reply > 1
         return not self.entries or bool(self.rehearsals) or two
 
-    def with_reply(self, reply: Reply) -> "Decisions":
-        """Let the record store this reply, too."""
-        return replace(self, entries=[replace(entry, reply=reply) for entry in self.entries])
-
-    def while_awaited(self, is_awaited: Callable[[], bool]) -> "Decisions":
-        """Record charged and counted decisions only if `is_awaited` still returns true when they are written."""
-        entries = [
+    def entries_while_awaited(self, is_awaited: Callable[[], bool]) -> Sequence[Entry]:
+        """Return the entries; the record leaves out charges, spends and counts if nobody awaits the answer then."""
+        return [
             replace(entry, is_awaited=is_awaited) if entry.charge or entry.spends or entry.claim else entry
             for entry in self.entries
         ]
-        return replace(self, entries=entries)
 
     def settle(self, outcomes: Sequence[Outcome]) -> Sequence[Answer | ApiError]:
         """Return the answers, adjusted by the outcomes of recording."""
@@ -145,7 +140,7 @@ class Deciding:
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Return the decision for this check and item. Items with equal policy and facts share one."""
-        kind = item.policy_key, item.known
+        kind = item.policy_key, item.fact_values
         shared = self.alike.get(kind)
         # Rate limits are counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):

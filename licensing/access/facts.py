@@ -53,7 +53,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     if standing is None:
         standing = vouched_by(check.given.recorded)
     said = or_stored(check.given.facts, requester.stored) if requester.stored else check.given.facts
-    return build_facts(standing, now, check.requester_id, check.permission, item.known, said)
+    return build_facts(standing, now, check.requester_id, check.permission, item.fact_values, said)
 
 
 def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None, key_id: str | None) -> Recorded:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester
 from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
-known_of = attrgetter(*(fact.attribute for fact in OF_ITEM))
+read_fact_values = attrgetter(*(fact.attribute for fact in OF_ITEM))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,11 @@ class Item:
     refusal: RefusalTexts = NO_TEXTS  # of its site
     others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
     # Values of licensing.policies.facts.OF_ITEM: each check would read them again.
-    known: Values = field(init=False, repr=False)
+    fact_values: Values = field(init=False, repr=False)
     comparisons: int = field(init=False, repr=False)  # that its decision may take
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "known", known_of(self))
+        object.__setattr__(self, "fact_values", read_fact_values(self))
         policies = [page.policy for page in self.readings if page.policy is not None]
         object.__setattr__(self, "comparisons", sum(policy.comparisons for policy in policies))
 
@@ -52,8 +53,9 @@ class Item:
     def from_row(cls, row: Content, policy: CompiledPolicy | None) -> "Item":
         """Build an item from a row with the columns of licensing.access.lookup.items.ITEM."""
         policy_key = ids.id_to_hex("pol", row.policy_id) if row.policy_id else None
-        described = describe_item(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
-        return cls(row.pk, ids.id_to_hex("cnt", row.pk), policy, policy_key, *described)
+        description = describe_item(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
+        key = ids.id_to_hex("cnt", row.pk)
+        return cls(id=row.pk, key=key, policy=policy, policy_key=policy_key, **description._asdict())
 
     @property
     def compiled(self) -> CompiledPolicy | None:
@@ -77,29 +79,37 @@ class Item:
 
 
 SHARED_CHARACTERS = 1_000
-# The facts, type, tags and category of an item, and whether it is archived.
-Description = tuple[dict[str, object], str, frozenset[str], str | None, bool]
 
 
-def describe_item(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
-    """Return the facts of an item. Items with equal, short ones share them in memory."""
+class ItemDescription(NamedTuple):
+    facts: dict[str, object]
+    content_type: str
+    tags: frozenset[str]
+    category: str | None
+    archived: bool
+
+
+def describe_item(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> ItemDescription:
+    """Return what checks know of an item. Items with equal, short descriptions share one in memory."""
     if sum(map(len, tags)) > SHARED_CHARACTERS:
         return build_description(content_type, tags, category, archived)
-    return shared_description(content_type, tags, category, archived)
+    return cached_description(content_type, tags, category, archived)
 
 
-def build_description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
-    known: dict[str, object] = {
+def build_description(
+    content_type: str, tags: tuple[str, ...], category: str | None, archived: bool
+) -> ItemDescription:
+    values: dict[str, object] = {
         "contentType": content_type,
         "tags": list(tags),
         "category": category,
         "archived": archived,
     }
-    facts = {name: value for name, value in known.items() if value}
-    return facts, content_type, frozenset(tags), category, archived
+    facts = {name: value for name, value in values.items() if value}
+    return ItemDescription(facts, content_type, frozenset(tags), category, archived)
 
 
-shared_description = lru_cache(maxsize=2_000)(build_description)
+cached_description = lru_cache(maxsize=2_000)(build_description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +133,9 @@ class RequesterSnapshot:
         return 1 + sum(4 * len(repr(value)) for value in self.stored) // 1024
 
     @classmethod
-    def from_row(cls, asked: str, row: Requester, licenses: LicenseIndex | None) -> "RequesterSnapshot":
-        """Build the requester that the id `asked` resolves to."""
-        current_id = None if row.requester_id == asked else row.requester_id
+    def from_row(cls, requested_id: str, row: Requester, licenses: LicenseIndex | None) -> "RequesterSnapshot":
+        """Build the requester that `requested_id` resolves to."""
+        current_id = None if row.requester_id == requested_id else row.requester_id
         wallets = tuple(map(tuple, row.wallets or ()))
         stored = stored_facts([getattr(row, fact.stored) for fact in STORED])
         return cls(row.pk, row.name, licenses, current_id=current_id, wallets=wallets, stored=stored)
@@ -152,8 +162,8 @@ def stored_facts(columns: Sequence[object]) -> Values:
     """Return the values of STORED from the columns of a requester; empty if all columns are."""
     if not any(columns):
         return ()
-    known = zip(STORED, columns, strict=True)
-    return tuple(fact.load(value) if value else DEFAULTS[fact.attribute] for fact, value in known)
+    values = zip(STORED, columns, strict=True)
+    return tuple(fact.load(value) if value else DEFAULTS[fact.attribute] for fact, value in values)
 
 
 # `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.keys import keytext
-from accounts.keys.callers import PRECISION
+from accounts.keys.callers import USE_PRECISION
 from accounts.plans import epochs
 from kit.http.errors import Revoked
 from kit.values import ids
@@ -111,5 +111,5 @@ def store_anew(client: LicenseClient, former: bytes, digest: bytes) -> None:
 
 def note_use(client: LicenseClient, now: datetime) -> None:
     """Update `lastUsedAt`, at most once a minute."""
-    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - PRECISION)
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - USE_PRECISION)
     LicenseClient.objects.filter(stale, pk=client.pk).update(last_used_at=now)

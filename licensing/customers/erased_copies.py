@@ -16,7 +16,7 @@ from accounts.events.models import Event
 from accounts.events.types import TYPES
 from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
-from accounts.retries.redaction import erase_replies, replies_that
+from accounts.retries.redaction import erase_replies, find_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment, Wallet
@@ -93,7 +93,7 @@ class Copies:
         self.redact_own_history()
         self.redact_possessions()
         self.redact_history_that_names_them()
-        replies = replies_that(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
+        replies = find_replies(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
         with part_transaction_on_sqlite():
             self.redact_texts_of_operators()
             self.redact_settings()

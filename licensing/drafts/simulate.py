@@ -16,7 +16,8 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
-from kit.http.errors import ValidationFailed, check_client_connected
+from kit.http.error_replies import check_client_connected
+from kit.http.errors import ValidationFailed
 from kit.rest.lists.orders import Position
 from kit.storage.prepared import prepare
 from kit.storage.replica import reading_connection

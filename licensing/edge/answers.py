@@ -23,6 +23,7 @@ from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.edge.visitors import Visitor
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
+from licensing.policies.facts import HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.offers import Offer, Payment, offers
 from licensing.sites.identification import Identification
@@ -38,10 +39,10 @@ MESSAGES = {
 }
 SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
-WOULD = "X-Access-Would"
-CACHE = "X-Access-Cache"  # Cache-Control of a page that no shared cache may keep
-PRIVATE = {CACHE: "private"}
-MODE = "X-Access-Mode"  # of a site that refuses nobody: middleware keeps it open while the service is down
+WOULD_HEADER = "X-Access-Would"
+CACHE_HEADER = "X-Access-Cache"  # Cache-Control of a page that no shared cache may keep
+PRIVATE = {CACHE_HEADER: "private"}
+MODE_HEADER = "X-Access-Mode"  # of a site that refuses nobody: middleware keeps it open while the service is down
 # Asks for a signature of Web Bot Auth (RFC 9421, section 5.1).
 ACCEPT_SIGNATURE = {
     "Accept-Signature": 'sig1=("@authority" "signature-agent";key="sig1");created;expires;tag="web-bot-auth"'
@@ -53,12 +54,12 @@ NOT_IN_KEY = (b"signature", b"signature-input", b"signature-agent", b"crawler-ex
 # Parameters that campaigns and social networks add. They choose no page.
 TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igshid|ttclid|twclid|yclid)=[\w.~-]*"
 # A URL with one reading: all origins take it for the same page.
-IS_PLAIN = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
+has_one_reading = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
 VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
-IS_VISIBLE = re.compile(f"[{re.escape(VISIBLE)}]*").fullmatch
+is_visible = re.compile(f"[{re.escape(VISIBLE)}]*").fullmatch
 
 
 # Why a token, signature or price that a visitor sent is refused.
@@ -86,24 +87,24 @@ class EdgeAnswer(Struct, frozen=True):
         """
         if not 400 <= self.status < 500:
             return self
-        shown = {"X-Access-Status": str(self.status)}
+        extra = {"X-Access-Status": str(self.status)}
         if len(self.body) <= MAX_BODY_IN_HEADER:
-            shown["X-Access-Body"] = self.body.decode("latin-1")  # as bytes of a header are written
-        return replace(self, status=403, headers={**self.headers, **shown})
+            extra["X-Access-Body"] = self.body.decode("latin-1")  # as bytes of a header are written
+        return replace(self, status=403, headers={**self.headers, **extra})
 
 
 def decision_headers(status: int, decision: str, original: Original) -> dict[str, str]:
-    shown = {
+    headers = {
         "X-Access-Decision": decision,
         "X-Access-Status": str(status),
         **license_link(original),
     }
-    return shown | CHALLENGES.get(status, {})
+    return headers | CHALLENGES.get(status, {})
 
 
-def shown_requester(requester_id: str) -> str:
+def encode_requester(requester_id: str) -> str:
     """Return the id for a header: percent-encoded except for visible ASCII characters."""
-    return requester_id if IS_VISIBLE(requester_id) else quote(requester_id, safe=VISIBLE)
+    return requester_id if is_visible(requester_id) else quote(requester_id, safe=VISIBLE)
 
 
 def license_link(original: Original) -> dict[str, str]:
@@ -120,13 +121,13 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     if not isinstance(answer, Answer):
         raise answer
     status = refusal.status_code
-    about = {
+    headers = {
         "X-Access-Id": answer.id or "",
-        "X-Access-Requester": shown_requester(answer.requester_id),
+        "X-Access-Requester": encode_requester(answer.requester_id),
         "X-Access-Reason": refusal.code,
     }
-    body = render_json({"error": refusal.as_dict()})
-    return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body, message=DENIED)
+    body = render_refusal(refusal.code, DENIED)  # the key is no concern of the visitor
+    return EdgeAnswer(status, decision_headers(status, "deny", original) | headers, body, message=DENIED)
 
 
 def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
@@ -135,10 +136,10 @@ def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
     """
     reason = refusal_reason(refusal)
     if isinstance(refusal, ApiError):
-        status, message, own = refusal.status_code, refusal.message, refusal.headers
+        status, message, own_headers = refusal.status_code, refusal.message, refusal.headers
     else:
-        status, message, own = 400, str(refusal), {ERROR: refusal.code}
-    headers = {**decision_headers(status, "deny", original), **own, "X-Access-Reason": reason}
+        status, message, own_headers = 400, str(refusal), {ERROR: refusal.code}
+    headers = {**decision_headers(status, "deny", original), **own_headers, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
     return EdgeAnswer(status, headers, render_refusal(reason, message), message=message, is_specific=True)
@@ -160,42 +161,70 @@ def ask_to_sign(reply: EdgeAnswer) -> EdgeAnswer:
 
 def would_refuse(reply: EdgeAnswer, refusal: Refusal) -> EdgeAnswer:
     """Return the reply of a site that only observes, with the reason for which enforcement would refuse."""
-    return replace(reply, headers={**reply.headers, WOULD: f"deny; reason={refusal_reason(refusal)}"})
+    return replace(reply, headers={**reply.headers, WOULD_HEADER: f"deny; reason={refusal_reason(refusal)}"})
 
 
 def build_answer(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
     """Return the edge's answer for a decision. `payment` is the visitor's offer, if any."""
+    if answer.decision.allowed:
+        return allow(answer, original)
+    return deny(answer, original, payment)
+
+
+def about_decision(answer: Answer) -> dict[str, str]:
+    return {"X-Access-Id": answer.id or "", "X-Access-Requester": encode_requester(answer.requester_id)}
+
+
+def allow(answer: Answer, original: Original) -> EdgeAnswer:
+    """Return the answer for an allowed or only observed visit: the terms of the page, and what it cost."""
     decision = answer.decision
-    about = {"X-Access-Id": answer.id or "", "X-Access-Requester": shown_requester(answer.requester_id)}
-    if decision.allowed:
-        if decision.observed:
-            about[WOULD] = f"deny; reason={decision.observed}"
-        if answer.facts.mode != Mode.ENFORCE:
-            about[MODE] = answer.facts.mode
-        if decision.price is not None:
-            about[CHARGED] = format_price(*decision.price)
-        if decision.price is not None or not is_for_everybody(answer):
-            about |= PRIVATE
-        terms = terms_headers(answer.policy, original.origin)
-        return EdgeAnswer(200, decision_headers(200, "allow", original) | terms | about)
+    headers = decision_headers(200, "allow", original) | terms_headers(answer.policy, original.origin)
+    headers |= about_decision(answer)
+    if decision.observed:
+        headers[WOULD_HEADER] = f"deny; reason={decision.observed}"
+    if answer.facts.mode != Mode.ENFORCE:
+        headers[MODE_HEADER] = answer.facts.mode
+    if decision.price is not None:
+        headers[CHARGED] = format_price(*decision.price)
+    if decision.price is not None or not is_for_everybody(answer):
+        headers |= PRIVATE
+    return EdgeAnswer(200, headers)
+
+
+def deny(answer: Answer, original: Original, payment: Payment | None) -> EdgeAnswer:
+    """Return the denial: 402 with the price if one is offered, and its reason and message."""
+    decision = answer.decision
     reason = decision.reason or Reason.POLICY_DENIED
-    offered = offers_for(answer)
-    status = 402 if offered else denial_status(answer)
-    held = decision.license
-    if offered:
-        about |= render_price(offered, payment)
-    elif reason in UNPAID and held is not None and held.access_amount and held.access_currency is not None:
-        about[PRICE] = format_price(held.access_amount, held.access_currency)
-    about["X-Access-Reason"] = reason
+    page_offers = offers_for(answer)
+    status = 402 if page_offers else denial_status(answer)
+    headers = decision_headers(status, "deny", original) | about_decision(answer)
+    if page_offers:
+        headers |= render_price(page_offers, payment)
+    elif reason in UNPAID:
+        headers |= price_of_license(decision.license)
+    headers["X-Access-Reason"] = reason
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
-        about["Retry-After"] = str(rate["retryAfter"])
+        headers["Retry-After"] = str(rate["retryAfter"])
     if (seconds := seconds_until_refill(answer)) is not None:
-        about["Retry-After"] = str(seconds)
-    own = decision.rule.message if decision.rule is not None else None
-    message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED if offered else LICENSED))
-    headers = decision_headers(status, "deny", original) | about
-    return EdgeAnswer(status, headers, render_refusal(reason, message), message=message, is_specific=bool(own))
+        headers["Retry-After"] = str(seconds)
+    rule_message = decision.rule.message if decision.rule is not None else None
+    message = rule_message or general_message(status, reason, has_price=bool(page_offers))
+    body = render_refusal(reason, message)
+    return EdgeAnswer(status, headers, body, message=message, is_specific=bool(rule_message))
+
+
+def price_of_license(license_: HeldLicense | None) -> dict[str, str]:
+    """Return the header with the price that an access costs under the visitor's licence, if it costs one."""
+    if license_ is None or not license_.access_amount or license_.access_currency is None:
+        return {}
+    return {PRICE: format_price(license_.access_amount, license_.access_currency)}
+
+
+def general_message(status: int, reason: Reason, *, has_price: bool) -> str:
+    if status == 403:
+        return DENIED
+    return MESSAGES.get(reason, PRICED if has_price else LICENSED)
 
 
 def is_for_everybody(answer: Answer) -> bool:
@@ -241,13 +270,13 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
     Authorization, User-Agent and Accept (deploy/edge/nginx.conf), and the visitor's address if the proxy says so
     (`cached-by=address`), as for crawlers. Answers that count or cost something may not be cached.
     """
-    most, has_address = hot_setting("EDGE_CACHE_SECONDS"), has_option(head, CACHED_BY_ADDRESS)
-    if not most or original.requester is not None or IS_PLAIN(original.url) is None:
+    seconds, has_address = hot_setting("EDGE_CACHE_SECONDS"), has_option(head, CACHED_BY_ADDRESS)
+    if not seconds or original.requester is not None or has_one_reading(original.url) is None:
         return 0
     if any(head.headers.get(name) for name in NOT_IN_KEY):
         return 0
     if visitor.identified_by is Identification.LICENSE_TOKEN:
-        most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
+        seconds = min(seconds, (visitor.until or 0) - int(answer.facts.now.timestamp()))
     elif b"authorization" in head.headers:
         return 0  # perhaps a key that is bound to an address
     elif visitor.identified_by is not Identification.NOTHING and not (has_address and is_settled(visitor, head)):
@@ -256,7 +285,7 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
         return 0
     if answer.policy is not None and answer.policy.reads_address and not has_address:
         return 0
-    return max(0, seconds_until_change(answer.policy, answer.facts, most))
+    return max(0, seconds_until_change(answer.policy, answer.facts, seconds))
 
 
 def is_settled(visitor: Visitor, head: Head) -> bool:

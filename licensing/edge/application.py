@@ -15,16 +15,8 @@ from msgspec.structs import replace
 from accounts.limits.throttling import edge_consume
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.errors import (
-    ApiError,
-    HostNotAllowed,
-    InsufficientScope,
-    InvalidToken,
-    MissingApiKey,
-    NotFound,
-    as_api_error,
-    forget_frames,
-)
+from kit.http.error_replies import as_api_error, forget_frames
+from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken, MissingApiKey, NotFound
 from kit.http.middleware import request_id, valid_request_id
 from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
@@ -35,11 +27,11 @@ from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import Head, header_lines
+from licensing.access.event_loop.head import FOR_VISITORS, Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     PRIVATE,
-    WOULD,
+    WOULD_HEADER,
     EdgeAnswer,
     Refusal,
     ask_to_sign,
@@ -65,6 +57,7 @@ from licensing.edge.original import (
     read_original,
 )
 from licensing.edge.prices import PaymentRefused, read_payment
+from licensing.edge.proxies.wrong_keys import note_other_key, note_unknown_key
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
@@ -146,6 +139,7 @@ class ForwardApplication(CheckApplication):
                 status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
                 if edge.is_at_fault(error):
                     edge.note_refusal(error, moment())
+                    note_unknown_key(edge, head, self.proxies, error)
                     if head.header(ERRORS_HEADER) == "503":
                         fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
                         self.faults.log(log, logging.WARNING, error.code, fault)
@@ -155,7 +149,7 @@ class ForwardApplication(CheckApplication):
             if has_option(head, DENY_403):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
-            lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
+            lines = header_lines(state, answer.headers, len(answer.body), is_secure=False, common=FOR_VISITORS)
             if answer.status != 200:  # which has a body, in one of two forms
                 lines = lines.replace(VARY, VARY_BY_ACCEPT, 1)
             if answer.is_page:
@@ -235,6 +229,8 @@ class ForwardApplication(CheckApplication):
         except HostNotAllowed:
             hosts = await self.gateway.hosts.submit((edge.grant.account_id, host))
             if edge.grant.hosts.isdisjoint(hosts):
+                if hosts:  # visitors can name any host, but this one is a site of the account
+                    note_other_key(edge, host, self.faults, log)
                 raise
 
     def reply_to(
@@ -273,7 +269,7 @@ class ForwardApplication(CheckApplication):
                 return await self.answer_without(refusal, edge, None, user_agent, original, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
-                return would_refuse(reply, refusal) if WOULD in reply.headers else reply
+                return would_refuse(reply, refusal) if WOULD_HEADER in reply.headers else reply
         return refuse(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:

@@ -34,7 +34,7 @@ def outcomes(rules: Sequence[tuple[str, CompiledPolicy | None]], use: str, *, de
         patterns[phrase_outcome(policy, use)].append(pattern)
     others = "are refused at" if denies_unknown else "may read"
     rest = [] if any(pattern in ("/", "/*") for pattern, _ in rules) else [f"{others} all other pages"]
-    return listed([*(phrase.format(named(those)) for phrase, those in patterns.items()), *rest])
+    return join_words([*(phrase.format(name_patterns(those)) for phrase, those in patterns.items()), *rest])
 
 
 def phrase_outcome(policy: CompiledPolicy | None, use: str) -> str:
@@ -51,13 +51,13 @@ def phrase_outcome(policy: CompiledPolicy | None, use: str) -> str:
     return "may use {} under conditions" if any(opening_rules(policy, use)) else "are refused at {}"
 
 
-def named(patterns: Sequence[str]) -> str:
-    shown = list(patterns[:MAX_PATTERNS])
+def name_patterns(patterns: Sequence[str]) -> str:
+    words = list(patterns[:MAX_PATTERNS])
     if len(patterns) > MAX_PATTERNS:
-        shown.append(f"{len(patterns) - MAX_PATTERNS:,} other patterns")
-    return listed(shown)
+        words.append(f"{len(patterns) - MAX_PATTERNS:,} other patterns")
+    return join_words(words)
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     *firsts, last = words
     return f"{', '.join(firsts)} and {last}" if firsts else last

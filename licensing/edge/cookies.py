@@ -21,7 +21,7 @@ SECONDS = int(MARKED_FOR.total_seconds())  # of its life; the longest window has
 MAX_LENGTH = 256
 MAX_MARKS = 15  # as many as fit
 MARK = Packing(f">{MARK_BYTES}sI")  # a rule and the begin of a window
-IN_HEADER = re.compile(rf"(?:^|[;,])\s*{NAME}=([^;,\s]*)").search
+find_in_header = re.compile(rf"(?:^|[;,])\s*{NAME}=([^;,\s]*)").search
 SALT = "licensing.edge.cookies"
 
 
@@ -39,7 +39,7 @@ def read_cookie(head: Head, account_id: str) -> VisitorCookie | None:
     X-Licensing-Visitor, a Cookie is not the visitor's but one that the HTTP client of the sender keeps.
     """
     value = head.header(b"x-licensing-visitor")
-    if b"x-licensing-visitor" not in head.headers and (match := IN_HEADER(head.header(b"cookie"))) is not None:
+    if b"x-licensing-visitor" not in head.headers and (match := find_in_header(head.header(b"cookie"))) is not None:
         value = match[1]
     return parse_cookie(value, account_id) if 0 < len(value) <= MAX_LENGTH else None
 

@@ -107,7 +107,8 @@ def shown(crawler: Crawler) -> dict[str, object]:
         "sources": list(crawler.all_sources),
         "addressLists": list(crawler.address_lists),
         "evidence": [
-            {"facts": list(one.facts), "url": one.url, "date": one.date.isoformat()} for one in crawler.evidence
+            {"facts": list(statement.facts), "url": statement.url, "date": statement.date.isoformat()}
+            for statement in crawler.evidence
         ],
         "signatureAgent": crawler.signature_agent,
     }

@@ -98,7 +98,9 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     @property
     def all_sources(self) -> tuple[str, ...]:
         """The URLs of every source, each once."""
-        return tuple(dict.fromkeys([*self.address_lists, *self.sources, *(one.url for one in self.evidence)]))
+        return tuple(
+            dict.fromkeys([*self.address_lists, *self.sources, *(statement.url for statement in self.evidence)])
+        )
 
 
 class Referrer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,7 +123,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def by_token(self) -> dict[str, Crawler]:
-        return {one.user_agent.lower(): one for one in self.crawlers if one.user_agent is not None}
+        return {crawler.user_agent.lower(): crawler for crawler in self.crawlers if crawler.user_agent is not None}
 
     @cached_property
     def tokens(self) -> re.Pattern[str]:
@@ -149,7 +151,11 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     @cached_property
     def by_directory(self) -> dict[str, Crawler]:
         """The crawlers by the hosts where their keys are published."""
-        return {one.signature_agent.lower(): one for one in self.crawlers if one.signature_agent is not None}
+        return {
+            crawler.signature_agent.lower(): crawler
+            for crawler in self.crawlers
+            if crawler.signature_agent is not None
+        }
 
     def is_at(self, crawler: Crawler, address: str | None) -> bool:
         """Whether the address is in a range that the crawler's operator publishes."""
@@ -160,31 +166,33 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     @cached_property
     def by_requester(self) -> dict[str, Crawler]:
         """The crawlers by the ids of the requesters that they are decided as, verified or not."""
-        return {f"{kind}:{one.key}": one for one in self.crawlers for kind in ("crawler", "unverified")}
+        return {f"{kind}:{crawler.key}": crawler for crawler in self.crawlers for kind in ("crawler", "unverified")}
 
     @cached_property
     def referrer_hosts(self) -> list[tuple[re.Pattern[str], str]]:
-        return [(compile_host(host), host) for one in self.referrers for host in one.hosts]
+        return [(compile_host(host), host) for referrer in self.referrers for host in referrer.hosts]
 
     @cached_property
     def by_referrer_host(self) -> dict[str, Referrer]:
-        return {host: one for one in self.referrers for host in one.hosts}
+        return {host: referrer for referrer in self.referrers for host in referrer.hosts}
 
     def referring(self, host: str) -> str | None:
         """Return the table's host (or pattern) that a host of a Referer matches."""
-        return next((known for pattern, known in self.referrer_hosts if pattern.fullmatch(host)), None)
+        return next((listed for pattern, listed in self.referrer_hosts if pattern.fullmatch(host)), None)
 
     @cached_property
     def hosts(self) -> frozenset[str]:
         """The domains of the DNS names of all crawlers' addresses."""
-        return frozenset(host for one in self.crawlers for host in one.hosts)
+        return frozenset(host for crawler in self.crawlers for host in crawler.hosts)
 
     def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
         """Return the table with additional addresses, given by crawler key."""
         none = frozenset[str]()
-        merged = (tuple(sorted(published.get(one.key, none) | set(one.addresses))) for one in self.crawlers)
+        merged = (
+            tuple(sorted(published.get(crawler.key, none) | set(crawler.addresses))) for crawler in self.crawlers
+        )
         pairs = zip(self.crawlers, merged, strict=True)
-        crawlers = tuple(replace(one, addresses=addresses) for one, addresses in pairs)
+        crawlers = tuple(replace(crawler, addresses=addresses) for crawler, addresses in pairs)
         return Table(self.date, crawlers, self.referrers)
 
 
@@ -199,7 +207,9 @@ def parse_table(data: bytes) -> Table:
     for values in (keys, tokens, hosts):
         if repeated := [value for value, number in Counter(values).items() if number > 1]:
             raise ValueError(f"{repeated[0]} is there twice.")
-    unnamed = [one.name for one in table.crawlers if one.user_agent is None and one.robots_token is None]
+    unnamed = [
+        crawler.name for crawler in table.crawlers if crawler.user_agent is None and crawler.robots_token is None
+    ]
     if unnamed:
         raise ValueError(f"{unnamed[0]} has neither userAgent nor robotsToken.")
     _ = table.networks  # raises ValueError for an invalid range

@@ -20,9 +20,11 @@ LOOK_AGAIN_AFTER = 5.0  # seconds
 def agents_for_robots() -> tuple[Agents, ...]:
     """Return the known crawlers that robots.txt can name, by class and by whether they come themselves."""
     tokens_by_class: dict[tuple[str, bool], list[str]] = {}
-    for one in current_table.get().crawlers:
-        if one.crawler_class in CRAWLED and one.product_token is not None:
-            tokens_by_class.setdefault((one.crawler_class, one.user_agent is not None), []).append(one.product_token)
+    for crawler in current_table.get().crawlers:
+        if crawler.crawler_class in CRAWLED and crawler.product_token is not None:
+            tokens_by_class.setdefault((crawler.crawler_class, crawler.user_agent is not None), []).append(
+                crawler.product_token
+            )
     return tuple(Agents(use, tuple(tokens), can_pay) for (use, can_pay), tokens in tokens_by_class.items())
 
 
@@ -75,9 +77,9 @@ def addresses_of_lists(table: Table) -> dict[str, frozenset[str]]:
     """Return the addresses in the fetched lists of each crawler, by its key."""
     ranges = stored_lists.ranges
     return {
-        one.key: frozenset[str]().union(*(ranges.get(url, ()) for url in one.address_lists))
-        for one in table.crawlers
-        if one.address_lists
+        crawler.key: frozenset[str]().union(*(ranges.get(url, ()) for url in crawler.address_lists))
+        for crawler in table.crawlers
+        if crawler.address_lists
     }
 
 
@@ -86,4 +88,4 @@ current_table = CurrentTable()
 
 def fetch_published_lists() -> None:
     """Fetch the address lists of the current table that are due."""
-    fetch_lists(url for one in current_table.get().crawlers for url in one.address_lists)
+    fetch_lists(url for crawler in current_table.get().crawlers for url in crawler.address_lists)

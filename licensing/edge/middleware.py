@@ -20,8 +20,11 @@ from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, term
 from licensing.edge.publishing.publication import Publication
 
 MAX_AGE = 300  # seconds
-KEY = "X-Licensing-Key"
-OLP = "/olp"
+KEY_HEADER = "X-Licensing-Key"
+LICENSE_SERVER_PATH = "/olp"
+# Headers of the service's own pages. They would bind browsers at the publisher's whole host, perhaps for a year.
+DOMAIN_WIDE = ("Strict-Transport-Security", "Cross-Origin-Opener-Policy", "Referrer-Policy")
+NO_TERMS = "This site publishes no terms here.\n"
 
 
 class SiteDocuments:
@@ -42,37 +45,44 @@ class SiteDocuments:
         return self.get_response(request)
 
     def document(self, request: HttpRequest) -> HttpResponse | None:
-        requested = request.META.get("HTTP_HOST", "")
-        if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
-            requested = request.META.get("HTTP_X_FORWARDED_HOST") or requested
-        host = host_of_header(requested)
-        key = request.headers.get(KEY)
+        """Return the document, or a plain 404 if it would be empty; None if the host has no site."""
+        requested_host = self.requested_host(request)
+        host = host_of_header(requested_host)
+        key = request.headers.get(KEY_HEADER)
         site = site_at(host, key) if host is not None else None
         if host is None or site is None:
             return None
-        write, media = DOCUMENTS[request.path]
         publication = Publication(
-            netloc_with_port(host, requested),
+            netloc_with_port(host, requested_host),
             terms_of_site(site),
             site.account.name,
             license_server(request),
             agents_for_robots(),
         )
+        write, media_type = DOCUMENTS[request.path]
         body = write(publication)
-        if body is None:  # a plain 404, because the host is the site's own
-            return HttpResponse(
-                "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"
-            )
+        if body is None:
+            return HttpResponse(NO_TERMS, status=404, content_type="text/plain; charset=utf-8")
+        response = unless_known(request, body, media_type)
         scope = "public" if key is None else "private"  # with a key, the document depends on the key's account
-        headers = {"ETag": tag_of(body), "Cache-Control": f"{scope}, max-age={MAX_AGE}"}
-        known = request.headers.get("If-None-Match")
-        response: HttpResponse = (
-            HttpResponseNotModified(headers=headers)
-            if known and is_known(known, headers["ETag"])
-            else HttpResponse(body, content_type=media, headers=headers)
-        )
-        patch_vary_headers(response, ["Host", KEY])
+        response["Cache-Control"] = f"{scope}, max-age={MAX_AGE}"
+        patch_vary_headers(response, ["Host", KEY_HEADER])
         return response
+
+    def requested_host(self, request: HttpRequest) -> str:
+        host: str = request.META.get("HTTP_HOST", "")
+        if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
+            return request.META.get("HTTP_X_FORWARDED_HOST") or host
+        return host
+
+
+def unless_known(request: HttpRequest, body: bytes, media_type: str) -> HttpResponse:
+    """Return the body, or a 304 if the client has it already."""
+    etag = tag_of(body)
+    if_none_match = request.headers.get("If-None-Match")
+    if if_none_match and is_known(if_none_match, etag):
+        return HttpResponseNotModified(headers={"ETag": etag})
+    return HttpResponse(body, content_type=media_type, headers={"ETag": etag})
 
 
 def netloc_with_port(host: str, requested: str) -> str:
@@ -84,20 +94,27 @@ def netloc_with_port(host: str, requested: str) -> str:
 def license_server(request: HttpRequest) -> str | None:
     """Return the licence server's URL: under BASE_URL, or the requested host if ALLOWED_HOSTS includes it."""
     if settings.BASE_URL:
-        return f"{settings.BASE_URL}{OLP}"
+        return f"{settings.BASE_URL}{LICENSE_SERVER_PATH}"
     try:
-        return f"{request.scheme}://{request.get_host()}{OLP}"
+        return f"{request.scheme}://{request.get_host()}{LICENSE_SERVER_PATH}"
     except DisallowedHost:
         return None
 
 
 class ProxyQuestions:
-    """Middleware that answers proxies' questions, and passes on all other requests."""
+    """Middleware that answers proxies' questions, and passes on all other requests.
+
+    Documents, and errors in their place, leave without DOMAIN_WIDE: proxies pass them on under the publisher's host.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not is_question(request.path):
-            return self.get_response(request)
+            response = self.get_response(request)
+            if request.path in DOCUMENTS:
+                for name in DOMAIN_WIDE:
+                    response.headers.pop(name, None)
+            return response
         return answer(ForwardApplication(gateway_of_request()), Exchange(request))

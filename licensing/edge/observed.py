@@ -28,7 +28,7 @@ from licensing.sites.models import Site
 
 Row = Mapping[str, Any]  # its `count`, and fields of a requester or an item
 TOP = 10
-MOST_PRICED = 10_000  # newest denials of payers, which are read one by one
+MAX_PRICED = 10_000  # newest denials of payers, which are read one by one
 PRICED_BY = ("requester_id", "policy_id", "policy_version", "permission", "created", "facts")
 Sums = dict[str, Decimal]  # by currency
 
@@ -64,12 +64,14 @@ def observed_report(events: HistoryQuerySet) -> ObservedFigures:
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])
     payers = payers_among([key for key in requesters if isinstance(key, int)])
-    prices = price_denials(events.filter(requester_id__in=payers), MOST_PRICED)
+    prices = price_denials(events.filter(requester_id__in=payers), MAX_PRICED)
     return ObservedFigures(
         total=reasons.total(),
         payable=sum(requesters[pk] for pk in payers),
         priced=prices.denials,
-        reasons=sorted(((str(reason), count) for reason, count in reasons.items()), key=lambda one: (-one[1], one[0])),
+        reasons=sorted(
+            ((str(reason), count) for reason, count in reasons.items()), key=lambda pair: (-pair[1], pair[0])
+        ),
         requesters=top(requesters, Requester, ("requester_id", "name")),
         items=top(items, Content, ("id", "title")),
         at_stake=added_up(prices.by_requester.values()),
@@ -87,10 +89,10 @@ def top(counts: Counter[object], model: type[Model], names: tuple[str, str]) -> 
 
 def payers_among(requesters: Sequence[int]) -> list[int]:
     """Return the requesters that could pay: listed crawlers that proved who they are, and customers."""
-    known = Requester.objects.filter(pk__in=requesters).exclude(requester_id=ANONYMOUS)
-    known = known.exclude(requester_id__startswith=UNVERIFIED)
+    provable = Requester.objects.filter(pk__in=requesters).exclude(requester_id=ANONYMOUS)
+    provable = provable.exclude(requester_id__startswith=UNVERIFIED)
     unlisted = Q(requester_id__startswith=AGENT, account__unlisted_signers=UnlistedSigners.DENY)
-    return list(known.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
+    return list(provable.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
 
 
 class DenialPrices(NamedTuple):
@@ -114,12 +116,12 @@ def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
     return DenialPrices(sums, min(len(denials), most), len(denials) > most)
 
 
-def added_up(several: Iterable[Sums]) -> Sums:
-    total: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for sums in several:
+def added_up(sums_of_requesters: Iterable[Sums]) -> Sums:
+    totals: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for sums in sums_of_requesters:
         for currency, amount in sums.items():
-            total[currency] += amount
-    return dict(total)
+            totals[currency] += amount
+    return dict(totals)
 
 
 def shown(sums: Sums) -> list[dict[str, object]]:

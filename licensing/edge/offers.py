@@ -41,7 +41,7 @@ SELECTORS = {"url": "page", "contentId": "contentId"}
 
 @extend_schema_field(PERMISSION_SCHEMA)
 class Permission(Text):
-    """A permission name; checked by `check_of` for both endpoints."""
+    """A permission name; checked by `build_check` for both endpoints."""
 
 
 class OfferSerializer(serializers.Serializer):
@@ -125,9 +125,9 @@ class OfferViewSet(ReadingViewSet):
     @action(detail=False)
     def offers(self, request: Request) -> Response:
         """Returns the price of access, by tier. Records, counts and charges nothing."""
-        given = {name: values for name, values in request.query_params.items() if values}
+        parameters = {name: values for name, values in request.query_params.items() if values}
         try:
-            check = check_of(given, given, "")
+            check = build_check(parameters, parameters, "")
         except Fault as fault:
             raise InvalidRequest(fault.message, param=fault.path) from None
         [rendered] = render_offers(self.account_id, [check], timezone.now())
@@ -141,42 +141,42 @@ class OfferViewSet(ReadingViewSet):
     @action(detail=False, methods=["post"], url_path="offers/batch")
     def offers_batch(self, request: Request) -> Response:
         """Returns offers for up to 100 pages or items. Counts as one request towards the plan's limits."""
-        given = self.validated(OfferBatchSerializer)
+        body = self.validated(OfferBatchSerializer)
         try:
-            checks = read_each(given["items"], "items", lambda item, path: check_of(item, given, f"{path}."))
+            checks = read_each(body["items"], "items", lambda item, path: build_check(item, body, f"{path}."))
         except Fault as first:  # an invalid permission is reported for every item
             once: dict[tuple[str, str], Fault] = {}
             for fault in first.all():
                 once.setdefault((fault.path, fault.message), fault)
             raise ValidationFailed.from_faults(once.values()) from None
-        rendered = render_offers(self.account_id, checks, timezone.now())
+        results = render_offers(self.account_id, checks, timezone.now())
         data = [
-            {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one
-            for one in rendered
+            {"object": "access_offer", "error": result.as_dict()} if isinstance(result, ApiError) else result
+            for result in results
         ]
         return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
 
 
-def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
+def build_check(item: dict[str, Any], options: dict[str, Any], path: str) -> Check:
     """Build the check for an item. Raises Fault with everything that is wrong with it."""
     faults = Faults()
-    named = [name for name in SELECTORS if item.get(name)]
-    beside = named[1] if named[1:] else "url"
-    faults.expect(len(named) == 1, f"{path}{beside}", "Give exactly one of url, contentId.")
-    faults.expect(named != ["url"] or is_http_url(item["url"]), f"{path}url", URL_RULE)
-    permission = asked.get("permission")
+    selectors = [name for name in SELECTORS if item.get(name)]
+    wrong_name = selectors[1] if selectors[1:] else "url"
+    faults.expect(len(selectors) == 1, f"{path}{wrong_name}", "Give exactly one of url, contentId.")
+    faults.expect(selectors != ["url"] or is_http_url(item["url"]), f"{path}url", URL_RULE)
+    permission = options.get("permission")
     faults.expect(permission is None or match_permission(permission) is not None, "permission", PERMISSION_RULE)
     faults.raise_first()
-    [name] = named
+    [name] = selectors
     selector = (SELECTORS[name], item[name])
-    return Check(selector, asked.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
+    return Check(selector, options.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
 
 
 def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[Rendered | ApiError]:
     """Return what each access would cost, in order. Makes a fixed number of queries."""
     items = find_items(account_id, {check.selector for check in checks})
-    known = find_requesters(account_id, {check.requester_id for check in checks})
-    checks, requesters = by_current_ids(checks, known)
+    requesters_by_id = find_requesters(account_id, {check.requester_id for check in checks})
+    checks, requesters = by_current_ids(checks, requesters_by_id)
     rendered: list[Rendered | ApiError] = []
     decided: dict[str, dict[int, Answer]] = {}  # by requester and place
     for place, check in enumerate(checks):
@@ -185,9 +185,9 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
             page = strictest_page(check, item, requesters, now)
             answer = decide_check(check, page, requesters[check.requester_id], now)
             decided.setdefault(check.requester_id, {})[place] = answer
-    for requester_id, some in decided.items():
-        rehearsed = rehearse_all(list(some.values()), requesters[requester_id].wallets, now)
-        some.update(zip(some, rehearsed, strict=True))
+    for requester_id, answers in decided.items():
+        rehearsed = rehearse_all(list(answers.values()), requesters[requester_id].wallets, now)
+        answers.update(zip(answers, rehearsed, strict=True))
     for place, check in enumerate(checks):
         item = items.get(check.selector)
         if item is None:
@@ -209,13 +209,13 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
                 "charge": present_charge(answer.decision),
                 "policyId": answer.policy.id if answer.policy else None,
                 "policyVersion": answer.policy.version if answer.policy else None,
-                "offers": [shown(one) for one in offers_for(answer)],
+                "offers": [render_offer(offer) for offer in offers_for(answer)],
                 **({"credits": present_credits(answer.credits)} if answer.credits else {}),
             }
         )
     return rendered
 
 
-def shown(offer: Offer) -> Rendered:
+def render_offer(offer: Offer) -> Rendered:
     price = Money.shown(from_millionths(offer.price.amount), offer.price.currency)
     return {"licenseType": offer.tier, "permissions": list(offer.rule.permissions), "pricePerAccess": price}

@@ -19,7 +19,7 @@ from licensing.edge.cookies import VisitorCookie
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
 MIDDLEWARE = "/v1/access/middleware"
-EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
+EXACT_PATHS = FORWARD, INGRESS_NGINX, MIDDLEWARE
 DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
@@ -40,15 +40,15 @@ FREE_PATHS = frozenset(
     }
 )
 FREE_FOLDERS = ("/.well-known/", "/sitemaps/")
-REPEATED = (
+SINGLE_HEADERS = (
     *(b"x-forwarded-host", b"x-forwarded-uri", b"x-forwarded-method", b"x-licensing-key"),
     *(b"x-original-url", b"x-original-method"),
     *(b"x-licensing-url", b"x-licensing-method", b"x-licensing-address", b"x-licensing-requester"),
 )
-FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
-UNESCAPED = "/!$&'()*+,;=:@~?%\\"  # and letters, digits and `_.-`
-IS_ESCAPED = re.compile(rf"[\w.{re.escape(UNESCAPED)}-]*", re.ASCII).fullmatch
-ENDS_HOST = re.compile("[/?#]")
+PROXY_HEADERS = frozenset({b"host", b"x-forwarded-proto", *SINGLE_HEADERS})
+ALLOWED_CHARACTERS = "/!$&'()*+,;=:@~?%\\"  # and letters, digits and `_.-`
+is_escaped = re.compile(rf"[\w.{re.escape(ALLOWED_CHARACTERS)}-]*", re.ASCII).fullmatch
+HOST_END = re.compile("[/?#]")
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
@@ -106,7 +106,7 @@ class Original(Struct, frozen=True):
 
 def is_question(path: str) -> bool:
     """Return whether proxies ask at this path."""
-    return path in EXACT or path.startswith(f"{ENVOY}/")
+    return path in EXACT_PATHS or path.startswith(f"{ENVOY}/")
 
 
 def is_free_path(path: str) -> bool:
@@ -126,12 +126,12 @@ def has_option(head: Head, option: bytes) -> bool:
 
     Ignored for Envoy, whose path includes the visitor's query.
     """
-    return head.path in EXACT and option in head.query.split(b"&")
+    return head.path in EXACT_PATHS and option in head.query.split(b"&")
 
 
 def read_original(head: Head, proxies: TrustedProxies) -> Original:
     """Read the visitor's request. Raises InvalidRequest if no trusted source describes it."""
-    check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
+    check_lengths([name for name in head.too_long if name in PROXY_HEADERS], b"")
     if len(head.headers) < len(head.scope["headers"]):
         refuse_repeated([name for name, _ in head.scope["headers"]])
     original = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
@@ -144,7 +144,7 @@ def read_original(head: Head, proxies: TrustedProxies) -> Original:
 
 def refuse_repeated(sent: list[bytes]) -> None:
     """Raise InvalidRequest if a header that describes the page was sent more than once."""
-    for name in REPEATED:
+    for name in SINGLE_HEADERS:
         if sent.count(name) > 1:
             raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
 
@@ -152,8 +152,8 @@ def refuse_repeated(sent: list[bytes]) -> None:
 def referring_host(referer: str, host: str) -> str | None:
     """Return the host of a Referer, the only part that is recorded; None if it is `host` itself."""
     match = WHOLE_URL.match(referer)
-    named = None if match is None else host_of_header(match[2])
-    return None if named == host else named
+    referring = None if match is None else host_of_header(match[2])
+    return None if referring == host else referring
 
 
 def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
@@ -161,7 +161,7 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
     is_trusted = proxies.include(peer)
     if head.path.startswith(f"{ENVOY}/"):
         proto = forwarded_proto(head) if is_trusted else "https"
-        url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
+        url = f"{proto}://{normal_host(head.host, 'Host')}{envoy_uri(head)}"
         method = head.scope["method"]
     elif head.path == INGRESS_NGINX:
         require_trust(is_trusted, "X-Original-URL")  # X-Forwarded-* may come from the visitor
@@ -169,8 +169,8 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
         method = head.header(b"x-original-method") or head.scope["method"]
     else:
         url, method = read_forwarded(head, is_trusted)
-    is_said = is_trusted and b"x-forwarded-for" in head.headers
-    return Original(url, method, in_words(head.address) if is_said else None)
+    is_address_known = is_trusted and b"x-forwarded-for" in head.headers
+    return Original(url, method, render_address(head.address) if is_address_known else None)
 
 
 def described_by_middleware(head: Head) -> Original:
@@ -185,17 +185,17 @@ def described_by_middleware(head: Head) -> Original:
         raise InvalidRequest("Must be the visitor's IP address.", param="X-Licensing-Address")
     url = whole_url(decode_host(head.header(b"x-licensing-url")), "X-Licensing-Url")
     method = head.header(b"x-licensing-method") or "GET"
-    return Original(url, method, in_words(visitor), asserted_requester(head))
+    return Original(url, method, render_address(visitor), asserted_requester(head))
 
 
 def asserted_requester(head: Head) -> str | None:
     """Return the asserted requester id, decoded from percent-encoding. Raises InvalidRequest if it is invalid."""
-    given = head.header(b"x-licensing-requester")
+    encoded = head.header(b"x-licensing-requester")
     try:
-        requester = unquote(given, errors="strict")
+        requester = unquote(encoded, errors="strict")
     except UnicodeDecodeError:
         requester = ""
-    if given and not (requester.strip() and "\0" not in requester and len(requester) <= MAX_REQUESTER):
+    if encoded and not (requester.strip() and "\0" not in requester and len(requester) <= MAX_REQUESTER):
         raise InvalidRequest(
             f"Must be a requester's id of up to {MAX_REQUESTER} characters, percent-encoded.",
             param="X-Licensing-Requester",
@@ -203,7 +203,7 @@ def asserted_requester(head: Head) -> str | None:
     return requester or None
 
 
-def in_words(address: Address | None) -> str | None:
+def render_address(address: Address | None) -> str | None:
     return None if address is None else str(address).partition("%")[0]
 
 
@@ -213,7 +213,7 @@ def read_forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     uri = head.header(b"x-forwarded-uri")
     if not uri.startswith("/"):
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
-    host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
+    host = normal_host(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
     method = head.header(b"x-forwarded-method") or head.scope["method"]
     return f"{forwarded_proto(head)}://{host}{escape_uri(uri)}", method
 
@@ -225,7 +225,7 @@ def whole_url(text: str, header: str) -> str:
         raise InvalidRequest("Must be the whole URL of the page asked for.", param=header)
     scheme, host, uri = match.groups()
     path = escape_uri(uri if uri.startswith("/") else f"/{uri}")
-    return f"{scheme.lower()}://{host_in(host, header)}{path}"
+    return f"{scheme.lower()}://{normal_host(host, header)}{path}"
 
 
 def decode_host(url: str) -> str:
@@ -235,7 +235,7 @@ def decode_host(url: str) -> str:
     """
     match = WHOLE_URL.match(url)
     host = "" if match is None else unquote(match[2])
-    return url if match is None or ENDS_HOST.search(host) else f"{match[1]}://{host}{match[3]}"
+    return url if match is None or HOST_END.search(host) else f"{match[1]}://{host}{match[3]}"
 
 
 def require_trust(is_trusted: bool, header: str) -> None:
@@ -251,7 +251,7 @@ def forwarded_proto(head: Head) -> str:
     return "http" if proto in ("http", "ws") else "https"
 
 
-def host_in(value: str, header: str) -> str:
+def normal_host(value: str, header: str) -> str:
     """Return the host in lower case, with its port. Raises InvalidRequest if it is malformed."""
     host = host_of_header(value)
     if host is None:
@@ -272,7 +272,7 @@ def escape_uri(uri: str) -> str:
     Encodes `#` too, because requests have no fragment and some origins read it as part of the path. Bytes above ASCII
     keep their values.
     """
-    return uri if IS_ESCAPED(uri) else quote(uri.encode("latin-1", "replace"), safe=UNESCAPED)
+    return uri if is_escaped(uri) else quote(uri.encode("latin-1", "replace"), safe=ALLOWED_CHARACTERS)
 
 
 def peer_address(head: Head) -> Address | None:

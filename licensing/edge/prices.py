@@ -15,7 +15,7 @@ from licensing.policies.offers import Offer, Payment
 PRICE, EXACT, MOST = "crawler-price", "crawler-exact-price", "crawler-max-price"
 CHARGED, ERROR = "crawler-charged", "crawler-error"
 OFFERS = frozenset({EXACT.encode(), MOST.encode()})
-IS_PRICE = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
+match_price = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
 
 
 class PaymentRefused(Exception):
@@ -40,7 +40,7 @@ def read_payment(head: Head, covered: frozenset[str] | None) -> Payment | None:
         return None
     if covered is not None and (EXACT if exact else MOST) not in covered:
         raise PaymentRefused("InvalidSignature", "The signature has to cover the price.")
-    match = IS_PRICE(exact or most)
+    match = match_price(exact or most)
     if match is None or match[1] not in MINOR_UNITS:
         raise PaymentRefused("InvalidCrawlerPriceValue", "A price is a currency and an amount, as in USD 0.01.")
     return Payment(to_millionths(Decimal(match[2])), match[1], bool(exact))

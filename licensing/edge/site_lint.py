@@ -20,7 +20,7 @@ from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
-OF_POLICIES = frozenset(
+POLICY_FINDINGS = frozenset(
     {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
 )
 MAX_PAIRS = 20_000  # of rules compared for a site: two policies of 100 rules, or hundreds of ordinary ones
@@ -75,7 +75,7 @@ def lint_whole_site(site: Site) -> Iterator[Finding]:
 
 
 def lint_rules(site: Site) -> Iterator[Finding]:
-    policies, terms = policies_by_id(site), {one.url: one for one in terms_of_site(site)}
+    policies, terms = policies_by_id(site), {entry.url: entry for entry in terms_of_site(site)}
     linted: dict[str | None, list[PolicyFinding] | None] = {}  # by policy; None beyond MAX_PAIRS
     pairs = 0
     for rule in site.ordered_rules:
@@ -86,12 +86,12 @@ def lint_rules(site: Site) -> Iterator[Finding]:
             yield Finding("warning", "pattern_never_decides", message, rule.pattern)
             continue
         stated = terms.get(url, Terms(url))
-        own, published = promised_uses(policy), stated.uses
-        if not published <= own:  # terms_of prevents this; checked all the same
+        promised, published = promised_uses(policy), stated.uses
+        if not published <= promised:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", "The documents permit more than the policy.", rule.pattern)
-        if own - published:
+        if promised - published:
             message = (
-                f"The policy allows {list_uses(own - published)} to everybody, and the documents do not say so: "
+                f"The policy allows {list_uses(promised - published)} to everybody, and the documents do not say so: "
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer."
             )
             yield Finding("note", "narrowed", message, rule.pattern)
@@ -101,10 +101,10 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 findings = lint(policy.rules, policy.default_action, timezone.now()) if pairs <= MAX_PAIRS else None
                 linted[policy.id] = findings
             yield from lint_policy(rule.pattern, policy, linted[policy.id])
-        unsaid = allowed_to_some(policy) - own - stated.prices.keys()
-        if unsaid:
+        omitted = allowed_to_some(policy) - promised - stated.prices.keys()
+        if omitted:
             message = (
-                f"The policy allows {list_uses(unsaid)} to some, at a price or within a limit, "
+                f"The policy allows {list_uses(omitted)} to some, at a price or within a limit, "
                 "which the documents leave out."
             )
             yield Finding("note", "stricter_than_policy", message, rule.pattern)
@@ -115,21 +115,21 @@ def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFindi
     if findings is None:
         message = "The site's policies have too many rules to look for rules that never match. Open the policy."
         yield Finding("note", "policy_not_linted", message, pattern)
-    for one in findings or ():
-        if one.code in OF_POLICIES:
-            yield Finding("warning", one.code, f"{one.path}: {one.message}", pattern)
+    for finding in findings or ():
+        if finding.code in POLICY_FINDINGS:
+            yield Finding("warning", finding.code, f"{finding.path}: {finding.message}", pattern)
     for rule in policy.rules:
-        wanted = rule.wanted_permissions
-        if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
+        permissions = rule.wanted_permissions
+        if permissions is not None and not ASKED_AT_EDGE.intersection(permissions):
             message = (
-                f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."
+                f"rules[{rule.index}] never matches at a site, where visitors ask for {join_sorted(ASKED_AT_EDGE)}."
             )
             yield Finding("note", "never_asked", message, pattern)
 
 
-def listed_words(words: frozenset[str]) -> str:
+def join_sorted(words: frozenset[str]) -> str:
     return ", ".join(sorted(words))
 
 
 def list_uses(uses: Promise) -> str:
-    return listed_words(uses - {READ})
+    return join_sorted(uses - {READ})

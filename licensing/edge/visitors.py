@@ -65,7 +65,7 @@ class Visitor(Struct, frozen=True):
         A payment counts only for proven visitors, the cookie only for others. A free request is not charged.
         """
         cookie = None if self.is_known else original.cookie
-        known = {
+        facts = {
             "ip": original.address,
             "visitorId": None if cookie is None else cookie.id,
             "userAgent": user_agent[:MAX_USER_AGENT],
@@ -80,7 +80,7 @@ class Visitor(Struct, frozen=True):
             requester_id=self.id,
             requester_name=self.name,
             permission=self.permission,
-            given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
+            given=GivenFacts.from_record({name: value for name, value in facts.items() if value}),
             token=self.token,
             edge=EdgeTerms(
                 self.and_permission,
@@ -116,26 +116,26 @@ async def identify(
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
     token = license_token(authorization)
     if token is not None:
-        said = await gateway.license_keys.verify(token, account_id, now)
-        check_scope(said, original.url)
+        presented = await gateway.license_keys.verify(token, account_id, now)
+        check_scope(presented, original.url)
         return Visitor(
-            said.sub,
+            presented.sub,
             None,
             identified_by=Identification.LICENSE_TOKEN,
-            token=PresentedToken(said.license_id, said.client_id),
-            until=said.exp,
+            token=PresentedToken(presented.license_id, presented.client_id),
+            until=presented.exp,
             **claims(crawler),
         )
     if signed is not None:
-        return who_signed(signed, crawler)
+        return signing_visitor(signed, crawler)
     if crawler is not None and (verified_by := await identify_address(crawler, original.address, names)) is not None:
         return verified_visitor(crawler, verified_by)
     claimed = claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
-        own = await key_of(credentials.strip(), gateway.callers, account_id, original, now)
-        if own is not None:
-            return Visitor(*own, identified_by=Identification.API_KEY, **claimed)
+        api_key = await find_api_key(credentials.strip(), gateway.callers, account_id, original, now)
+        if api_key is not None:
+            return Visitor(*api_key, identified_by=Identification.API_KEY, **claimed)
     if original.requester is not None:
         return Visitor(original.requester, None, identified_by=Identification.SITE, payer=Payer.CUSTOMER, **claimed)
     return claimed_visitor(crawler)
@@ -170,14 +170,14 @@ async def identify_address(crawler: Crawler, address: str | None, names: Address
     return None
 
 
-def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
+def signing_visitor(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
     """Return the visitor for a signed request: a known crawler, or the host of the key directory.
 
     For an unknown host, a claimed crawler name can only restrict access.
     """
-    own = current_table.get().by_directory.get(signed.host)
-    if own is not None:
-        return verified_visitor(own, Identification.SIGNATURE, signed.covered)
+    listed = current_table.get().by_directory.get(signed.host)
+    if listed is not None:
+        return verified_visitor(listed, Identification.SIGNATURE, signed.covered)
     agent = f"{AGENT}{signed.host}"[:255]
     return Visitor(
         agent,
@@ -196,7 +196,7 @@ def claims(crawler: Crawler | None) -> dict[str, Any]:
     return {"permission": crawler.permission, "and_permission": READ}
 
 
-async def key_of(
+async def find_api_key(
     text: str, callers: Callers, account_id: str, original: Original, now: datetime
 ) -> tuple[str, str] | None:
     """Return id and name of the account's API key if it is valid at the visitor's address; otherwise None.

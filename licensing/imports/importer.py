@@ -20,7 +20,7 @@ from accounts.events import recording
 from accounts.plans import epochs
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.http.field_errors import first_error
-from kit.http.parsing import check_values, message_about
+from kit.http.parsing import check_values, message_for
 from kit.values import ids
 from kit.values.faults import REQUIRED, FaultKind
 from kit.values.json_values import JsonObject, Rendered
@@ -193,7 +193,7 @@ class Import:
     def write_finished_event(self, started: datetime) -> None:
         finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
         body = ImportSerializer().to_representation(finished)
-        recording.write([recording.make(self.account_id, "import.finished", finished.pk, body)])
+        recording.write_events([recording.build(self.account_id, "import.finished", finished.pk, body)])
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
 def reason(error: ApiError | ValidationError) -> str:
     if isinstance(error, ApiError):
         param = error.param
-        message = message_about("The row", error)
+        message = message_for("The row", error)
     else:
         param, message = first_error(error.detail)
     return f"{param}: {message}" if param else message

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from kit.http.errors import InvalidRequest
-from kit.http.parsing import DECODER, message_about
+from kit.http.parsing import DECODER, message_for
 from kit.values.json_values import JsonObject
 from licensing.imports.spreadsheets import detect_delimiter
 
@@ -228,7 +228,7 @@ def parse_line(text: str) -> JsonObject:
         raise ValueError("Is nested too deeply.") from None
     except InvalidRequest as error:
         where = f"{error.param}: " if error.param else ""
-        raise ValueError(where + message_about("The row", error)) from None
+        raise ValueError(where + message_for("The row", error)) from None
     if not isinstance(value, dict):
         raise ValueError("Is not a JSON object.")  # noqa: TRY004 - of the input, as above
     return value

@@ -10,9 +10,10 @@ from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.publishing.careless_parsers import arrange
-from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
+from licensing.edge.publishing.documents import terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
+from licensing.edge.publishing.rsl import NAMESPACE, render_licenses
 from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
 from licensing.sites.pages import requested_page
@@ -91,7 +92,7 @@ def find_resource(account_id: str, url: str) -> Resource:
         return Resource(
             audience=token_audience(netlocs, requested.removesuffix("$"), is_pattern=False),
             item=item,
-            licenses=license_terms(published),
+            licenses=render_licenses(published),
             is_pattern=False,
         )
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
@@ -103,7 +104,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     return Resource(
         audience=token_audience(netlocs, requested, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
-        licenses=license_terms(read),
+        licenses=render_licenses(read),
         is_pattern=is_pattern,
     )
 

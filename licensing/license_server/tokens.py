@@ -13,8 +13,8 @@ from licensing.access.models import Algorithm
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
-from licensing.edge.publishing.documents import NAMES_IN_RSL
 from licensing.edge.publishing.promises import USES
+from licensing.edge.publishing.rsl import NAMES_IN_RSL
 from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex
@@ -73,7 +73,7 @@ def license_for(index: LicenseIndex, resource: Resource, now: datetime) -> HeldL
 def token_scope(held_license: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
     """Return the uses, by their names in RSL, that the licence allows under the current policy."""
     item = resource.item
-    facts = build_facts(build_standing([held_license], has_lapsed=False), now, requester_id, None, item.known)
+    facts = build_facts(build_standing([held_license], has_lapsed=False), now, requester_id, None, item.fact_values)
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 

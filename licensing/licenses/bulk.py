@@ -7,7 +7,7 @@ from functools import cached_property
 from django.db import transaction
 from django.db.models import Sum
 
-from accounts.bulk import AccountBulk, named_by
+from accounts.bulk import AccountBulk, named_rows_filter
 from accounts.plans import epochs
 from accounts.plans.models import Account
 from analytics.models import LedgerEntry
@@ -47,7 +47,7 @@ class OneByOne(AccountBulk[License]):
     @classmethod
     def check(cls, account_id: str, rows: Sequence[Row]) -> None:
         """Raises ValidationFailed if the licences that the rows change name too many items, tags and policies."""
-        changed = License.objects.filter(named_by(rows), account_id=account_id)
+        changed = License.objects.filter(named_rows_filter(rows), account_id=account_id)
         if (changed.aggregate(entries=Sum(SCOPE_ENTRIES))["entries"] or 0) > MAX_SCOPE_ENTRIES:
             raise ValidationFailed(
                 f"The licences that a request changes can name at most {MAX_SCOPE_ENTRIES:,} items, tags and policies "
@@ -57,7 +57,7 @@ class OneByOne(AccountBulk[License]):
 
     def lock(self) -> Iterable[License]:
         epochs.hold(self.account_id)
-        licenses = License.objects.filter(named_by(self.rows), account_id=self.account_id)
+        licenses = License.objects.filter(named_rows_filter(self.rows), account_id=self.account_id)
         return licenses.select_related("requester").order_by("pk").select_for_update(of=("self",))
 
     def create(self, fields: Validated) -> License:

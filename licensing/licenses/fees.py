@@ -162,7 +162,7 @@ def book_fees(account_id: str, until: datetime, due: Iterable[License]) -> int:
         return len(entries)
 
 
-def follow_zone(account: Account) -> None:
+def move_fees_to_zone(account: Account, **signal: object) -> None:
     """Move the fees that are due later to the account's new time zone, after `now`. Call it while holding the account.
 
     A fee that is due already keeps its moment.

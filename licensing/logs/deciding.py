@@ -31,7 +31,7 @@ from licensing.access.rendering import next_change
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
+from licensing.edge.original import FREE_METHODS, Original, referring_host, render_address
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.visitors import Visitor, can_be_charged, claimed_visitor, identify_address, verified_visitor
 from licensing.logs.lines import decision_key
@@ -277,7 +277,7 @@ def observed_item(item: Item) -> Item:
 
 def address_in_words(text: str) -> str | None:
     """Return an IP address in its usual form; None if the text is no address."""
-    return in_words(parse_address(text))
+    return render_address(parse_address(text))
 
 
 @lru_cache(maxsize=10_000)

@@ -8,7 +8,7 @@ from django.db.models.functions import Cast, Length
 from rest_framework import serializers
 
 from accounts.auditing import audit
-from accounts.bulk import AccountBulk, named_by
+from accounts.bulk import AccountBulk, named_rows_filter
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, Row, RowsField
 from kit.rest.fields import Id, Text
@@ -66,7 +66,7 @@ class PolicyBulk(AccountBulk[Policy]):
     @classmethod
     def check(cls, account_id: str, rows: Sequence[Row]) -> None:
         """Raises ValidationFailed if the policies that the rows change are too large together."""
-        policies = Policy.objects.of(account_id).filter(named_by(rows))
+        policies = Policy.objects.of(account_id).filter(named_rows_filter(rows))
         if (policies.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
             raise ValidationFailed(
                 f"The policies that a request changes can have at most {MAX_CHARACTERS:,} characters of rules and "
@@ -75,7 +75,9 @@ class PolicyBulk(AccountBulk[Policy]):
             )
 
     def lock(self) -> Iterable[Policy]:
-        return Policy.objects.of(self.account_id).filter(named_by(self.rows)).order_by("pk").select_for_update()
+        return (
+            Policy.objects.of(self.account_id).filter(named_rows_filter(self.rows)).order_by("pk").select_for_update()
+        )
 
     def create(self, fields: Fields) -> Policy:
         policy = services.new_policy(self.account_id, fields, self.now)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
-from accounts.limits.events import is_new, note_rule, rename_rule
+from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
 from kit.http.middleware import client_network
 from kit.values import ids
@@ -162,12 +162,14 @@ def note_used_up(
         return
     if rule.rate_limit.per == VISITOR:
         return
-    if is_new(policy.id, rule.fingerprint, requester_id, reset):
+    if first_time(policy.id, rule.fingerprint, requester_id, reset):
         note_rule(
-            ids.encode("acc", bytes.fromhex(account)),
-            policy.id,
-            (rule.fingerprint, rule.index),
-            (rule.rate_limit.requests, str(rule.rate_limit.period)),
-            reset,
-            requester_id,
+            account_id=ids.encode("acc", bytes.fromhex(account)),
+            policy_id=policy.id,
+            fingerprint=rule.fingerprint,
+            rule_index=rule.index,
+            requests=rule.rate_limit.requests,
+            period=str(rule.rate_limit.period),
+            ends=reset,
+            requester_id=requester_id,
         )

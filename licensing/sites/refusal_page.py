@@ -8,7 +8,8 @@ from base64 import b64encode
 from hashlib import sha256
 from html import escape
 
-from kit.http.problems import JSON, quality
+from kit.http.error_replies import quality
+from kit.http.rendering import JSON
 from kit.rest.fields import is_http_url
 from licensing.sites.refusal_texts import RefusalTexts
 

@@ -153,8 +153,8 @@ class SiteSerializer(RowSerializer):
 
     proxyFileChanged = Boolean(
         read_only=True,
-        help_text="True if the file for the site's proxy depends on what has changed: get it again. Only in the reply "
-        "to such a PATCH.",
+        help_text="True if the file for the site's proxy has changed since it was last fetched, by whatever change: "
+        "get it again. Only in replies to a PATCH.",
     )
 
     cleared = {"rules": [], "aliases": []}

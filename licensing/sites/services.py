@@ -106,12 +106,6 @@ def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:
     SiteRule.objects.bulk_create(SiteRule(site=site, position=index, **rule) for index, rule in enumerate(rules))
 
 
-def proxy_file_facts(site: Site) -> dict[str, object]:
-    """Return the site's fields that its proxy's file has, or from which it is derived."""
-    fields = site.audited()
-    return {name: fields[name] for name in ("host", "aliases", "mode", "unknown", "ask", "rules")}
-
-
 @transaction.atomic
 def create_site(account_id: str, fields: Mapping[str, object]) -> Site:
     now = timezone.now()

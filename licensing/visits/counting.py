@@ -36,7 +36,7 @@ def count_visits() -> int:
     return sum(1 for _ in steps(last_counted()))
 
 
-def count_before(moment: datetime) -> None:
+def count_before(moment: datetime, **signal: object) -> None:
     """Count all visits before `moment`, as far as their minutes are over."""
     end = min(moment, last_counted())
     while (until := counted_until()) is None or until < end:

@@ -16,7 +16,7 @@ from analytics.models import LedgerEntry
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.observed import MOST_PRICED, Sums, added_up, payers_among, price_denials
+from licensing.edge.observed import MAX_PRICED, Sums, added_up, payers_among, price_denials
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice, Usage
@@ -62,7 +62,7 @@ class CrawlerReport(Struct, frozen=True):
     is_truncated: bool
 
 
-def crawler_report(usage: Usage, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
+def crawler_report(usage: Usage, by: By, most_priced: int = MAX_PRICED) -> CrawlerReport:
     choice = usage.choice
     crawlers = usage.crawlers
     table = current_table.get()

@@ -1,14 +1,11 @@
 """Forms of an account: its settings, its plan and its deletion."""
 
-from collections.abc import Iterator
-
 from django import forms
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts.models import Account, Plan, Unknown
 from kit.values.currencies import CURRENCIES
-from kit.values.time_zones import zone_names
 from operators.base.mixins import ServiceForm
+from operators.base.times import zone_choices
 
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
@@ -16,28 +13,21 @@ EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
 SETTINGS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
 
 
-def zone_choices() -> Iterator[tuple[str, str]]:
-    return ((name, name) for name in sorted(zone_names()))
-
-
 class AccountForm(ServiceForm):
     time_zone = forms.ChoiceField(
         choices=zone_choices,
         initial="UTC",
-        widget=UnfoldAdminSelectWidget,
         help_text="Months of refills begin by its clock. Those that have begun do not move.",
     )
     currency = forms.ChoiceField(
         choices=[(code, code) for code in CURRENCIES],
         initial="USD",
-        widget=UnfoldAdminSelectWidget,
         help_text="The account's own currency.",
     )
     unknown_host = forms.ChoiceField(
         label="Hosts without a site",
         initial=Unknown.ALLOW.value,
         choices=Unknown.choices,
-        widget=UnfoldAdminSelectWidget,
         help_text="Whether visitors are let in at hosts that the account has no site for.",
     )
 
@@ -47,11 +37,11 @@ class AccountForm(ServiceForm):
 
 
 def limit_field(help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=help_text)
+    return forms.IntegerField(required=False, min_value=1, help_text=help_text)
 
 
 class PlanForm(forms.Form):
-    plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
+    plan = forms.ChoiceField(choices=Plan.choices)
     requests_per_minute = limit_field(LIMITS_HELP)
     requests_per_day = limit_field(LIMITS_HELP)
     edge_requests_per_minute = limit_field(EDGE_HELP)

@@ -1,16 +1,17 @@
 """Accounts and their plans."""
 
+from functools import partial
+
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
@@ -25,7 +26,7 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
 from operators.base.fields import Values
-from operators.base.forms.confirmation import confirm, danger_action, with_typed_name
+from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -71,8 +72,8 @@ class AccountAdmin(ServiceAdmin[Account]):
     empty_state = EmptyState("An account is one publisher. It owns keys, policies and content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
-    row_facts = {"state": "", "plan": "", "per_minute": "a minute:"}
-    groups = {"plan": "Plan and limits", "working_keys": "Use"}
+    phone_row_columns = {"state": "", "plan": "", "per_minute": "a minute:"}
+    fieldset_headings = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
     form = AccountForm
@@ -83,7 +84,7 @@ class AccountAdmin(ServiceAdmin[Account]):
         "name", *SETTINGS, "identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys",
         "figures", "created",
     )  # fmt: skip
-    actions_detail = ("change_plan", "suspend", "resume", "delete_it")
+    actions_detail = ("change_plan", "suspend", "resume", "delete_account")
     rights = {"working_keys": "accounts.view_apikey"}
 
     def grantable(self) -> frozenset[str]:
@@ -100,10 +101,8 @@ class AccountAdmin(ServiceAdmin[Account]):
     def update(self, request: HttpRequest, obj: Account, fields: Values) -> Account:
         return services.update_account(obj, fields)
 
-    @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
-    def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.require_object(request, object_id)
-
+    @confirmed_action("Change the plan", "speed", "plan")
+    def change_plan(self, request: HttpRequest, account: Account) -> Confirmation:
         def current(*, lock: bool) -> dict[str, object]:
             stored = self.locked(account) if lock else account
             if stored is None:
@@ -117,10 +116,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
         per_minute, per_day = account.limits
         plans = "; ".join(f"{plan}: {minute:,} and {day:,}" for plan, (minute, day) in PLAN_LIMITS.items())
-        return confirm(
-            request,
-            self,
-            obj=account,
+        return Confirmation(
             title=f"Change the plan of {account.name}?",
             facts=[
                 ("Plan", account.plan),
@@ -151,18 +147,9 @@ class AccountAdmin(ServiceAdmin[Account]):
             if not button.action_name.endswith(idle)
         ]
 
-    @danger_action("Suspend", "block", "suspend")
-    def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.suspend_account(account)
-            return f"{account.name} is suspended."
-
-        return confirm(
-            request,
-            self,
-            obj=account,
+    @confirmed_action("Suspend", "block", "suspend", danger=True)
+    def suspend(self, request: HttpRequest, account: Account) -> Confirmation:
+        return Confirmation(
             title=f"Suspend {account.name}?",
             facts=[("Plan", account.plan), ("Working keys", f"{self.count_keys(account):,}")],
             effects=[
@@ -171,26 +158,18 @@ class AccountAdmin(ServiceAdmin[Account]):
                 "It can be resumed at any time; the same keys then work again.",
             ],
             button="Suspend it",
-            danger=True,
-            perform=perform,
+            perform=partial(services.suspend_account, account),
+            done=f"{account.name} is suspended.",
         )
 
-    @action(description="Resume", icon="play_arrow", permissions=["changing"], url_path="resume")
-    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.suspend_account(account, suspended=False)
-            return f"{account.name} is resumed."
-
-        return confirm(
-            request,
-            self,
-            obj=account,
+    @confirmed_action("Resume", "play_arrow", "resume")
+    def resume(self, request: HttpRequest, account: Account) -> Confirmation:
+        return Confirmation(
             title=f"Resume {account.name}?",
             effects=["Its keys work again at once."],
             button="Resume it",
-            perform=perform,
+            perform=partial(services.suspend_account, account, suspended=False),
+            done=f"{account.name} is resumed.",
         )
 
     def has_removing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -198,36 +177,36 @@ class AccountAdmin(ServiceAdmin[Account]):
         return bool(request.user.is_superuser)
 
     @heavy
-    @danger_action("Delete", "delete", "remove", permission="removing")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        account = self.require_object(request, object_id)
-        reasons = why_kept(account)
+    @confirmed_action("Delete", "delete", "remove", permission="removing", danger=True)
+    def delete_account(self, request: HttpRequest, account: Account) -> Confirmation:
+        title = f"Delete {account.name}?"
+        facts = [("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)]
+        if reasons := why_kept(account):
 
-        def perform(fields: object) -> HttpResponse:
-            if reasons:
+            def refuse() -> None:
                 raise ValidationError(reasons)
-            delete_account(account)
-            self.message_user(request, f"The account {account.name} is deleted.")
-            return redirect("admin:accounts_account_changelist")
 
-        return confirm(
-            request,
-            self,
-            obj=account,
-            title=f"Delete {account.name}?",
-            facts=[("Working keys", f"{self.count_keys(account):,}"), *count_rows(account)],
-            effects=[reasons]
-            if reasons
-            else [
-                "All of this is deleted: its keys, items, policies, sites, customers, licences and decisions"
-                + (", and the ledger, for it is a demo." if account.is_demo else "."),
+            return Confirmation(title=title, facts=facts, effects=[reasons], button="", perform=refuse)
+
+        def perform(_fields: object) -> None:
+            delete_account(account)
+
+        owned = "keys, items, policies, sites, customers, licences and decisions"
+        if account.is_demo:
+            owned += ", and the ledger, for it is a demo"
+        return Confirmation(
+            title=title,
+            facts=facts,
+            effects=[
+                f"All of this is deleted: its {owned}.",
                 "Its entries in the audit log remain.",
                 "This cannot be undone. To stop it for a while, suspend it.",
             ],
-            button="" if reasons else "Delete it",
-            danger=True,
-            form=None if reasons else with_typed_name(account.name),
+            button="Delete it",
+            form=with_typed_name(account.name),
             perform=perform,
+            done=f"The account {account.name} is deleted.",
+            next_page="admin:accounts_account_changelist",
         )
 
     @display(description="State", label={"active": "success", "suspended": "danger"})

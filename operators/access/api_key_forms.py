@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.keys.bounds import RateLimit, describe_rate_limit, parse_rate_limit
 from accounts.keys.permissions import PERMISSIONS
@@ -41,7 +40,6 @@ class RateLimitField(forms.Field):
             label="Rate limit",
             help_text="Requests with this key, below the plan's limit: 20/minute, 500/hour or 5000/day. "
             "Empty: only the plan's limit.",
-            widget=UnfoldAdminTextInputWidget,
         )
 
     def prepare_value(self, value: RateLimit | str | None) -> str:
@@ -119,9 +117,7 @@ class NewKeyForm(KeyForm):
 
 def overlap_field(label: str) -> forms.TypedChoiceField:
     """Return a field for the seconds that a former secret stays valid."""
-    return forms.TypedChoiceField(
-        coerce=int, choices=[*OVERLAPS.items()], initial=86_400, widget=UnfoldAdminSelectWidget, label=label
-    )
+    return forms.TypedChoiceField(coerce=int, choices=[*OVERLAPS.items()], initial=86_400, label=label)
 
 
 class RotationForm(forms.Form):
@@ -150,7 +146,6 @@ def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
             choices=choices,
             initial=FRESH,
             required=False,  # missing if the form was opened before the key had an expiry, or is sent twice
-            widget=UnfoldAdminSelectWidget,
             label="The new key expires",
         )
 

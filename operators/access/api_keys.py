@@ -1,5 +1,7 @@
 """API keys: create, change, rotate and revoke. Only the page that confirms a new key shows its text."""
 
+from functools import partial
+
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db import IntegrityError, transaction
@@ -9,11 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from accounts.keys import services
 from accounts.keys import states as key_states
@@ -22,27 +24,25 @@ from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
 from operators.access.key_pages import (
-    NO_REFUSAL,
     FindKey,
     form_seed,
     key_shown_again,
     latest_changes,
     latest_decisions,
     note_seen,
-    refusal_in_words,
     show_key,
 )
+from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusals_at_sites
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
-from operators.base.lists import time_column
+from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.lists import column, time_column
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 class StateFilter(OptionsFilter[ApiKey]):
@@ -79,10 +79,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     empty_state = EmptyState("Programs use an API key to call the service. It is shown once, when it is created.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
-    row_facts = {"state": "", "prefix": "", "last_used": "used"}
-    groups = {
+    phone_row_columns = {"state": "", "prefix": "", "last_used": "used"}
+    fieldset_headings = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
-        **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts, limit and expiry"),
+        "allowed_ips": "Addresses, hosts, limit and expiry",
         "identifier": "The key",
         "created_at": "Since",
     }
@@ -98,8 +98,16 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
         "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
+    words_instead = {
+        "allowed_ips": "addresses",
+        "allowed_hosts": "hosts",
+        "rate_limit": "limit",
+        "expires_at": "expires",
+    }
     last_used = time_column("Last used", "last_used_at", empty="never")
     expires = time_column("Expires", "expires_at", empty="never")
+    changes = column("Latest changes with it", latest_changes)
+    decisions = column("Latest decisions made with it", latest_decisions)
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
@@ -112,11 +120,6 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         return {"type": KeyType.SECRET, **super().get_changeform_initial_data(request)}
 
-    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Describe fields in words if they cannot be changed."""
-        describe_rate_limit = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
-        return tuple(describe_rate_limit.get(name, name) for name in self.fields)
-
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         revoked = obj is not None and obj.revoked_at is not None
         return not revoked and super().has_change_permission(request, obj)
@@ -124,9 +127,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
     # --- Making ------------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: Values) -> ApiKey:
-        account_id, key_id = fields.pop("account").pk, fields.pop("id")
+        account = fields.pop("account")
         key, admin_request(request).secret = services.create_api_key(
-            account_id, key_id=key_id, seed=form_seed(request), **fields
+            account.pk, key_id=fields.pop("id"), seed=form_seed(request), **fields
         )
         return key
 
@@ -151,9 +154,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 
-    @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.require_object(request, object_id)
+    @confirmed_action("Rotate", "autorenew", "rotate")
+    def rotate(self, request: HttpRequest, key: ApiKey) -> Confirmation | HttpResponse:
         if again := key_shown_again(request, self):
             return again
         now = timezone.now()
@@ -161,9 +163,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         def perform(fields: Values) -> HttpResponse:
             overlap = fields["overlap_seconds"]
             new_id = fields["ticket"]
-            expiry: services.Expiry = (
-                {"expires_at": possible_ends(key, now)[fields["term"]]} if fields.get("term") else {}
-            )
+            expiry: services.Expiry = {}
+            if fields.get("term"):
+                expiry["expires_at"] = possible_ends(key, now)[fields["term"]]
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
@@ -178,10 +180,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
                 note += " If a proxy uses it, enter the new one in the proxy’s file before, and reload the proxy."
             return show_key(request, self, new, text, note)
 
-        return confirm(
-            request,
-            self,
-            obj=key,
+        return Confirmation(
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
@@ -193,18 +192,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             perform=perform,
         )
 
-    @danger_action("Revoke", "block", "revoke")
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.revoke_api_key(key)
-            return f"The key {key.name} ({key.prefix}…) is revoked."
-
-        return confirm(
-            request,
-            self,
-            obj=key,
+    @confirmed_action("Revoke", "block", "revoke", danger=True)
+    def revoke(self, request: HttpRequest, key: ApiKey) -> Confirmation:
+        return Confirmation(
             title=f"Revoke the key {key.name}?",
             facts=self.facts(key),
             effects=[
@@ -213,8 +203,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
                 "This cannot be undone. Create a new key and replace this one.",
             ],
             button="Revoke it",
-            danger=True,
-            perform=perform,
+            perform=partial(services.revoke_api_key, key),
+            done=f"The key {key.name} ({key.prefix}…) is revoked.",
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
@@ -253,15 +243,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
 
     @display(description="Proxies refused with it")
     def refused_proxy(self, key: ApiKey) -> str:
-        return refusal_in_words(key) or NO_REFUSAL
-
-    @display(description="Latest changes with it")
-    def changes(self, key: ApiKey) -> str:
-        return latest_changes(key)
-
-    @display(description="Latest decisions made with it")
-    def decisions(self, key: ApiKey) -> str:
-        return latest_decisions(key)
+        return format_html("{}{}", refusal_in_words(key), refusals_at_sites(key)) or NO_REFUSAL
 
     @display(description="May")
     def may(self, key: ApiKey) -> str:

@@ -37,20 +37,26 @@ MAX_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line r
 CONTEXT = 3
 
 
-def as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+def text_lines(value: object) -> list[str]:
+    """Return the lines of a text, or of any other value as JSON; none for null."""
+    if value is None:
+        return []
+    if not isinstance(value, str):
+        value = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+    return value.splitlines()
 
 
 def difference(before: object, after: object) -> list[tuple[str, str]]:
     """Return lines, each marked "removed", "added", "kept" (context of a change) or "left out"."""
-    old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
+    old = text_lines(before)
+    new = text_lines(after)
     sizes = f"{len(old):,} lines before and {len(new):,} after"
     begin = max(common_prefix_length(old, new) - CONTEXT, 0)
-    old, new = old[begin:], new[begin:]
+    old = old[begin:]
+    new = new[begin:]
     end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT, 0)
-    old, new = old[: len(old) - end], new[: len(new) - end]
+    old = old[: len(old) - end]
+    new = new[: len(new) - end]
     if len(old) + len(new) > MAX_LINES or work(old, new) > MAX_WORK:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
@@ -94,9 +100,9 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     empty_state = EmptyState("Every change by operators, keys and commands is recorded here.")
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
-    row_name = "action"
-    row_facts = {"resource": "", "actor": "by", "when": ""}
-    groups = {"action": "What was done", "request_id": "The request"}
+    phone_row_title = "action"
+    phone_row_columns = {"resource": "", "actor": "by", "when": ""}
+    fieldset_headings = {"action": "What was done", "request_id": "The request"}
     list_filter = (
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),
@@ -119,7 +125,10 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
     ) -> tuple[QuerySet[AuditEntry], bool]:
         """Search by index; Django would cast the id in every row to text and compare."""
-        return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
+        term = search_term.strip()
+        if term:
+            queryset = queryset.filter(resource_id=term)
+        return queryset, False
 
     @display(description="When", ordering="pk")
     def when(self, entry: AuditEntry) -> str:

@@ -8,12 +8,11 @@ page, or after SHOWN_AGAIN_FOR, it is not shown again.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -29,8 +28,6 @@ from django.views.decorators.http import require_POST
 from accounts.keys import keytext, services, states
 from accounts.models import ActorType, ApiKey, AuditEntry
 from analytics.models import AccessEvent
-from licensing.access.filters import recorded_fact
-from licensing.sites.models import Site, at_hosts
 from operators.base import tickets
 from operators.base.links import change_url, list_url
 from operators.base.mixins import AdminMixin, ModelT
@@ -49,8 +46,6 @@ IN_ADDRESS = (
     "it: rotate it."
 )
 LATEST = 5
-NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
-REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
@@ -203,40 +198,6 @@ def latest_decisions(key: ApiKey) -> str:
         ),
         "decisions",
     )
-
-
-def refusal_in_words(key: ApiKey) -> str:
-    """Return since when, when last, and why proxies are refused with the key, and since when one asks with a valid
-    key again; empty if none is refused.
-    """
-    since = key.refused_since
-    last = key.refused_at
-    if since is None or last is None or not states.refuses_proxy(key, timezone.now()):
-        return ""
-    refused = format_html(
-        "refused at the edge since {}, last at {}: {}", shown_time(since), shown_time(last), key.refusal
-    )
-    since = works_since(key)
-    if since is None:
-        return refused
-    return format_html("{} A proxy has asked with a valid key since {}.", refused, shown_time(since))
-
-
-def works_since(key: ApiKey) -> datetime | None:
-    """Return when a proxy of the key's sites first asked with a valid key after its last refusal; None if none did."""
-    at_its_hosts = at_hosts(key.allowed_hosts) if key.allowed_hosts else Q()
-    sites = Site.objects.filter(at_its_hosts, account_id=key.account_id).values_list("pk", flat=True)
-    later = AccessEvent.objects.filter(account_id=key.account_id, created__gt=key.refused_at)
-    first = later.order_by("created", "pk")[:SEARCHED].values("pk")
-    site_events = AccessEvent.objects.filter(recorded_fact("siteId")(list(sites)), pk__in=first)
-    earliest: datetime | None = site_events.exclude(facts__has_key="imported").aggregate(at=Min("created"))["at"]
-    return earliest
-
-
-def is_over(key: ApiKey) -> bool:
-    """Whether proxies work again: one asked with a valid key, and none was refused for REFUSALS_END_AFTER."""
-    is_recent = key.refused_at is not None and key.refused_at > timezone.now() - REFUSALS_END_AFTER
-    return not is_recent and works_since(key) is not None
 
 
 def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:

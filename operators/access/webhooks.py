@@ -1,6 +1,7 @@
 """Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
 from datetime import datetime
+from functools import partial
 from urllib.parse import urlencode
 
 from django import forms
@@ -11,8 +12,9 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
+from unfold.decorators import display
 
+from accounts.events.models import Event
 from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
 from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
@@ -23,7 +25,7 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 from operators.access.key_pages import SecretAdmin
 from operators.base.fields import Lines, Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -55,30 +57,29 @@ def chosen_time(request: HttpRequest) -> datetime | None:
 def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
     if previewed is None or previewed.first is None or previewed.last is None:
         return []
-    labelled_events = (("First event", previewed.first), ("Last event", previewed.last))
     return [
         ("Number of events", f"{previewed.events:,}"),
-        *(
-            (label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})")
-            for label, event in labelled_events
-        ),
+        ("First event", describe_event(previewed.first)),
+        ("Last event", describe_event(previewed.last)),
     ]
+
+
+def describe_event(event: Event) -> str:
+    return f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})"
 
 
 def replay_effects(previewed: Recovery | None) -> list[str]:
     if previewed is None:
         return ["The endpoint is disabled, so nothing can be sent to it. Enable it first."]
-    what, otherwise = (
-        ("whose delivery failed or waits for a retry", "No delivery to this endpoint failed or waits for a retry.")
-        if previewed.since is None
-        else (
-            f"from {time_in_words(previewed.since)} on that the endpoint did not get",
-            f"The endpoint got every event from {time_in_words(previewed.since)} on.",
-        )
-    )
+    which = "whose delivery failed or waits for a retry"
+    none = "No delivery to this endpoint failed or waits for a retry."
+    if previewed.since is not None:
+        since = time_in_words(previewed.since)
+        which = f"from {since} on that the endpoint did not get"
+        none = f"The endpoint got every event from {since} on."
     if not previewed.events:
-        return [f"{otherwise} Nothing is sent."]
-    return [f"Each event {what} is sent now, with the whole retry schedule."]
+        return [f"{none} Nothing is sent."]
+    return [f"Each event {which} is sent now, with the whole retry schedule."]
 
 
 def replay_button(previewed: Recovery | None) -> str:
@@ -122,8 +123,8 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "subscriptions", "health", "failing", "created")
     list_select_related = ("account",)
-    row_facts = {"health": "", "subscriptions": ""}
-    groups = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
+    phone_row_columns = {"health": "", "subscriptions": ""}
+    fieldset_headings = {"events": "Events to send", "status": "State", "latest": "Latest deliveries"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)
@@ -137,8 +138,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: Values) -> WebhookEndpoint:
-        account_id, endpoint_id = fields.pop("account").pk, fields.pop("id")
-        endpoint, admin_request(request).secret = services.create_endpoint(account_id, fields, endpoint_id=endpoint_id)
+        account = fields.pop("account")
+        endpoint_id = fields.pop("id")
+        endpoint, admin_request(request).secret = services.create_endpoint(account.pk, fields, endpoint_id=endpoint_id)
         return endpoint
 
     def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: Values) -> WebhookEndpoint:
@@ -149,28 +151,19 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     # --- Asking it to do something -----------------------------------------------------------------------------------
 
-    @action(description="Ping", icon="notifications_active", permissions=["changing"], url_path="ping")
-    def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.ping(endpoint)
-            return "The ping was sent. Its result appears below in a moment."
-
-        return confirm(
-            request,
-            self,
-            obj=endpoint,
+    @confirmed_action("Ping", "notifications_active", "ping")
+    def ping(self, request: HttpRequest, endpoint: WebhookEndpoint) -> Confirmation:
+        return Confirmation(
             title=f"Ping {endpoint}?",
             effects=["An event of type ping is sent to it, once."],
             button="Ping it",
-            perform=perform,
+            perform=partial(services.ping, endpoint),
+            done="The ping was sent. Its result appears below in a moment.",
         )
 
-    @action(description="Replay what failed", icon="replay", permissions=["changing"], url_path="replay")
-    def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @confirmed_action("Replay what failed", "replay", "replay")
+    def replay(self, request: HttpRequest, endpoint: WebhookEndpoint) -> Confirmation:
         """Ask again for each chosen start time, so that no events are sent without showing their number."""
-        endpoint = self.require_object(request, object_id)
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
@@ -181,10 +174,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
             count = recovery.recover(endpoint, since).events
             return f"Sending {count_text(count, 'event')} again."
 
-        return confirm(
-            request,
-            self,
-            obj=endpoint,
+        return Confirmation(
             title=f"Send {endpoint} the missed events?",
             facts=replay_facts(previewed),
             effects=replay_effects(previewed),
@@ -194,26 +184,19 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
             perform=perform,
         )
 
-    @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        endpoint = self.require_object(request, object_id)
-        overlaps = secrets.is_readable(endpoint.secrets)
-        note = "For 24 hours the former secret also signs." if overlaps else "The former secret no longer signs."
+    @confirmed_action("Rotate the secret", "autorenew", "rotate")
+    def rotate(self, request: HttpRequest, endpoint: WebhookEndpoint) -> Confirmation:
+        note = "For 24 hours the former secret also signs."
+        overlap = "For 24 hours each delivery is signed with both."
+        if not secrets.is_readable(endpoint.secrets):
+            note = "The former secret no longer signs."
+            overlap = "The former secret cannot be read because API_KEY_PEPPER has changed, so only the new one signs."
 
-        def perform(fields: object) -> HttpResponse:
+        def perform() -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
             return self.show_secret(request, changed, secret, note)
 
-        overlap = (
-            "For 24 hours each delivery is signed with both."
-            if overlaps
-            else "The former secret cannot be read because API_KEY_PEPPER has changed, so only the new one signs."
-        )
-
-        return confirm(
-            request,
-            self,
-            obj=endpoint,
+        return Confirmation(
             title=f"Rotate the secret of {endpoint}?",
             effects=["Creates a new secret, which is shown once.", overlap],
             button="Create the new secret",

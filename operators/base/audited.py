@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.forms import BaseModelFormSet, ModelForm
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounts.auditing import audit
@@ -39,9 +38,7 @@ class AuditedHistory(FormPage[ModelT]):
         return []
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None:
-            raise Http404
+        obj = self.require_object(request, object_id)
         if not self.has_view_or_change_permission(request, obj) or not request.user.has_perm(VIEW_AUDIT_LOG):
             raise PermissionDenied
         return redirect(list_url(AuditEntry, q=str(obj.pk), **({"kind": self.kind} if self.kind else {})))

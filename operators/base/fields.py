@@ -1,7 +1,7 @@
 """Form fields for the API's types, and conversion to JSON.
 
 The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
-stay as stored (`is_untouched`, `Lines.kept`).
+stay as stored (`is_untouched`, `Lines.restore_spellings`).
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from django import forms
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model
+from django.forms.fields import InvalidJSONInput
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer, Serializer
 from unfold.widgets import (
@@ -21,7 +22,8 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from kit.http.parsing import check_values
+from kit.http.errors import InvalidRequest
+from kit.http.parsing import check_values, parse_value
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
@@ -114,12 +116,31 @@ class Lines(LinesField):
     def to_python(self, value: str | None) -> list[str]:
         return lines(value or "")
 
-    def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
+    def restore_spellings(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """Return the submitted lines, with unchanged ones as stored."""
         spellings: dict[str, list[str]] = {}
         for line in reversed(stored or []):
             spellings.setdefault(line.strip(), []).append(line)
         return read and [spellings[line].pop() if spellings.get(line) else line for line in read]
+
+
+class StrictJson(forms.JSONField):
+    """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
+
+    def to_python(self, value: object) -> Any:
+        if isinstance(value, str) and value not in self.empty_values:
+            try:
+                return parse_value(value, "This")
+            except InvalidRequest as error:
+                raise forms.ValidationError(error.message) from None
+        return super().to_python(value)
+
+    def bound_data(self, data: str | None, initial: object) -> object:
+        try:
+            self.to_python(data)
+        except forms.ValidationError:
+            return InvalidJSONInput(data)
+        return super().bound_data(data, initial)
 
 
 class Amount(forms.DecimalField):
@@ -221,7 +242,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     def read(name: str) -> object:
         field = form.fields[name]
         value = form.cleaned_data[name]
-        return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
+        return field.restore_spellings(form[name].initial, value) if isinstance(field, Lines) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 

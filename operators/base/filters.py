@@ -67,22 +67,27 @@ class MomentFilter(RangeDateTimeFilter):
     """A range of times in the operator's time zone; a day without a time means the whole day."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
-        since, until = self.moment("from", time.min), self.moment("to", time.max)
+        since = self.moment("from", time.min)
+        until = self.moment("to", time.max)
         if since is not None:
             queryset = queryset.filter(**self.at_least(since))
-        return queryset if until is None else queryset.filter(**self.at_most(until))
+        if until is not None:
+            queryset = queryset.filter(**self.at_most(until))
+        return queryset
 
     def moment(self, end: str, otherwise: time) -> datetime | None:
-        day, at = (self.used_parameters.get(f"{self.parameter_name}_{end}_{part}") for part in (0, 1))
-        if not day and not at:
+        day_text = self.used_parameters.get(f"{self.parameter_name}_{end}_0")
+        time_text = self.used_parameters.get(f"{self.parameter_name}_{end}_1")
+        if not day_text and not time_text:
             return None
         try:
-            parsed = parse_date(day or ""), parse_time(at) if at else otherwise
+            day = parse_date(day_text or "")
+            clock_time = parse_time(time_text) if time_text else otherwise
         except ValueError:
-            parsed = None, None
-        if parsed[0] is None or parsed[1] is None or not 1971 <= parsed[0].year <= 9998:
+            raise IncorrectLookupParameters from None
+        if day is None or clock_time is None or not 1971 <= day.year <= 9998:
             raise IncorrectLookupParameters
-        return datetime.combine(parsed[0], parsed[1], get_current_timezone())
+        return datetime.combine(day, clock_time, get_current_timezone())
 
     def at_least(self, moment: datetime) -> dict[str, object]:
         return {f"{self.parameter_name}__gte": moment}

@@ -145,6 +145,16 @@ def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "â€
     return column
 
 
+def column(title: str, render: Callable[[Any], str], ordering: str | None = None) -> Column:
+    """Return the column that shows what `render` returns for the row."""
+
+    @display(description=title, ordering=ordering)
+    def show(admin: object, row: object) -> str:
+        return render(row)
+
+    return show
+
+
 def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
     """Return the column of an amount in the row's currency. Null is 0."""
 

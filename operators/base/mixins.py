@@ -3,12 +3,22 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
+from django import forms
 from django.contrib.admin.helpers import AdminForm
+from django.contrib.admin.utils import unquote
 from django.db.models import ForeignKey, Model
-from django.forms import BaseForm, ModelForm
+from django.forms import BaseForm, BoundField, ModelForm
 from django.forms.utils import ErrorDict
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.serializers import Serializer
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
 from kit.values.ids import IdField, decode
 from operators.base.fields import Values, build_body, validate_fields
@@ -41,6 +51,13 @@ class FormPage(AdminMixin[ModelT]):
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
         """Return another page to show instead of the form, such as a question."""
         return None
+
+    def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
+        """Return the object that an action's URL names. Raises Http404 outside the scope."""
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            raise Http404
+        return obj
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         """Return a new form's values from its address, without ids that are none: a widget would look them up."""
@@ -113,7 +130,32 @@ def derive_form(form: type[FormT], mixin: type[BaseForm], **attributes: object) 
     return cast("type[FormT]", type(mixin.__name__, (mixin, form), attributes))
 
 
-class ReopenedForm(BaseForm):
+STYLED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
+    forms.TextInput: UnfoldAdminTextInputWidget,
+    forms.NumberInput: UnfoldAdminIntegerFieldWidget,
+    forms.Textarea: UnfoldAdminTextareaWidget,
+    forms.Select: UnfoldAdminSelectWidget,
+    forms.CheckboxInput: UnfoldBooleanWidget,
+    forms.ClearableFileInput: UnfoldAdminFileFieldWidget,
+}
+
+
+class StyledForm(BaseForm):
+    """A form whose fields get unfold's widgets in the place of Django's."""
+
+    def __getitem__(self, name: str) -> BoundField:
+        field = self.fields.get(name)
+        styled = STYLED_WIDGETS.get(type(field.widget)) if field is not None else None
+        if field is not None and styled is not None:
+            plain = field.widget
+            field.widget = styled(attrs=plain.attrs)
+            field.widget.is_required = plain.is_required
+            if isinstance(plain, forms.Select):
+                field.widget.choices = plain.choices
+        return super().__getitem__(name)
+
+
+class ReopenedForm(StyledForm):
     """Mixin for a form that is shown again with its values instead of saved, if EDIT is REOPEN."""
 
     def is_valid(self) -> bool:

@@ -2,14 +2,14 @@
 
 ScopedAdmin shows rows of the accounts that the member of staff may see, in pages that never count or load a whole
 table. ServiceAdmin also writes, through the same services as the API, so that epochs and audit log stay correct.
-Dangerous actions ask first (`confirmation.confirm`).
+Dangerous actions ask first (`confirmation.confirmed_action`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
@@ -48,15 +48,16 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     account_field: ClassVar[str] = "account_id"  # lookup from the model to its account's id
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
-    groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
+    fieldset_headings: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
+    words_instead: ClassVar[Mapping[str, str]] = {}  # columns in the place of fields that cannot be changed
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may stay empty because the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
-    find: ClassVar[Callable[..., QuerySet] | None] = None  # searches rows by a term, instead of in `search_fields`
+    search: ClassVar[Callable[..., QuerySet] | None] = None  # searches rows by a term, instead of in `search_fields`
 
     # On a narrow screen a row has two lines: a name, and facts, each with a prefix if needed. One of them is the
     # column that links to the object.
-    row_name: ClassVar[str] = ""  # the first column by default
-    row_facts: ClassVar[Mapping[str, str]] = {}
+    phone_row_title: ClassVar[str] = ""  # the first column by default
+    phone_row_columns: ClassVar[Mapping[str, str]] = {}
 
     # newest first, because ids sort by time; also the only order with an index on every table
     ordering: ClassVar[tuple[str, ...]] = ("-pk",)
@@ -87,10 +88,10 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
     ) -> tuple[QuerySet[ModelT], bool]:
-        if self.find is None:
+        if self.search is None:
             return super().get_search_results(request, queryset, search_term)
         term = search_term.strip()
-        return (self.find(queryset, term) if term else queryset), False
+        return (self.search(queryset, term) if term else queryset), False
 
     @display(description="Id")
     def identifier(self, obj: Model) -> str:
@@ -114,13 +115,6 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         if request_scope(request).only_account() is None and listed_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
-
-    def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
-        """Return the object that an action's URL names. Raises Http404 outside the scope."""
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None:
-            raise Http404
-        return obj
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Reject filters by digest, because its characters could be guessed one by one in the URL."""
@@ -164,13 +158,16 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
+        words: Mapping[str, str] = {}
+        if self.words_instead and obj is not None and not self.has_change_permission(request, obj):
+            words = self.words_instead
         fieldsets: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
         for title, options in super().get_fieldsets(request, obj):
             fieldsets.append((title, {**options, "fields": []}))
             for field in (str(field) for field in options["fields"] if field not in lacking):
-                if field in self.groups:
-                    fieldsets.append((self.groups[field], {**options, "fields": []}))
-                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], field]
+                if field in self.fieldset_headings:
+                    fieldsets.append((self.fieldset_headings[field], {**options, "fields": []}))
+                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], words.get(field, field)]
         return [(title, options) for title, options in fieldsets if options["fields"]]
 
     def grantable(self) -> frozenset[str]:

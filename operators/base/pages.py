@@ -6,6 +6,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from msgspec import Struct
 
+from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
 
 
@@ -18,12 +19,13 @@ def page(
     original: Model | None = None,
     **context: object,
 ) -> TemplateResponse:
-    """Render the template within the site's frame; `original` is the page's object, if any."""
+    """Render the template within the site's frame; `original` is the page's object, if any. `back` leads to it."""
     framed = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
         "original": original,
         "title": title,
+        "back": "" if original is None else change_url(original),
         **context,
     }
     return TemplateResponse(request, template, framed)

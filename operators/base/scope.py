@@ -182,7 +182,7 @@ def page_after_switch(path: str, site: AdminSite) -> str:
         return "index"
     name = match.url_name or ""
     for model in site._registry:
-        of_model = f"{model._meta.app_label}_{model._meta.model_name}_"
-        if name.startswith(of_model):
-            return f"{of_model}changelist"
+        model_prefix = f"{model._meta.app_label}_{model._meta.model_name}_"
+        if name.startswith(model_prefix):
+            return f"{model_prefix}changelist"
     return name if match.app_name == "admin" and "<" not in match.route else "index"

@@ -1,5 +1,6 @@
 """Times in the operator's time zone, which operators.middleware activates, and a form field for them."""
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 
 from django import forms
@@ -11,7 +12,13 @@ from django.utils.text import format_lazy
 from django.utils.timezone import get_current_timezone, get_current_timezone_name
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 
+from kit.values.time_zones import zone_names
+
 TO_DAY, TO_MINUTE, TO_SECOND = "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"
+
+
+def zone_choices() -> Iterator[tuple[str, str]]:
+    return ((name, name) for name in sorted(zone_names()))
 
 
 def local_time(moment: datetime) -> datetime:

@@ -1,32 +1,29 @@
 """Content items: search, filters and forms. An item's page shows its latest decisions."""
 
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import AccessEvent
 from analytics.usage.report import content_stats
-from kit.http.errors import InvalidRequest
-from kit.http.parsing import parse_value
 from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
-from operators.base.fields import Lines, Values
-from operators.base.figures.recent import RecentFigures, latest_decisions
+from operators.base.fields import Lines, StrictJson, Values
+from operators.base.figures.recent import FIGURE_ACTIONS, RecentFigures, latest_decisions
 from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import list_url
 from operators.base.lists import right, time_column
 from operators.base.mixins import ServiceForm
@@ -38,25 +35,6 @@ from operators.catalogue.content_import import ContentImport
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
 METADATA = (*COLUMNS.values(), "metadata_extra")
-
-
-class StrictJson(forms.JSONField):
-    """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
-
-    def to_python(self, value: object) -> Any:
-        if isinstance(value, str) and value not in self.empty_values:
-            try:
-                return parse_value(value, "This")
-            except InvalidRequest as error:
-                raise forms.ValidationError(error.message) from None
-        return super().to_python(value)
-
-    def bound_data(self, data: str | None, initial: object) -> object:
-        try:
-            self.to_python(data)
-        except forms.ValidationError:
-            return InvalidJSONInput(data)
-        return super().bound_data(data, initial)
 
 
 class ContentForm(ServiceForm):
@@ -73,14 +51,14 @@ class ContentForm(ServiceForm):
         required=False,
         label="Further metadata",
         help_text="A JSON object of strings, numbers and booleans.",
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
 
     class Meta:
         model = Content
         fields = ("account", "title", "external_id", "type", "source", "policy", "tags", "status", *COLUMNS.values(),
                   "metadata_extra")  # fmt: skip
-        widgets: ClassVar = {"source": UnfoldAdminTextInputWidget(attrs={"inputmode": "url"})}
+        widgets: ClassVar = {"source": forms.TextInput(attrs={"inputmode": "url"})}
 
     def clean_metadata_extra(self) -> dict[str, object]:
         """Return the keys to set, with null for each that the item no longer has."""
@@ -99,7 +77,8 @@ class LinkedFilter(OptionsFilter[Content]):
     options = {"no": "no policy", "yes": "some policy"}
 
     def apply_option(self, queryset: QuerySet[Content], value: str) -> QuerySet[Content]:
-        return queryset.filter(policy__isnull=value == "no")
+        is_linked = value == "yes"
+        return queryset.filter(policy__isnull=not is_linked)
 
 
 class TagFilter(TextFilter):
@@ -115,7 +94,7 @@ class TagFilter(TextFilter):
 
 @admin.register(Content)
 class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExport[Content], ServiceAdmin[Content]):
-    one = "content"
+    subject_kind = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
     empty_state = EmptyState(
@@ -126,8 +105,8 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
     )
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
-    row_facts = {"type": "", "state": "", "policy": ""}
-    groups = {"policy": "Who may use it"}
+    phone_row_columns = {"type": "", "state": "", "policy": ""}
+    fieldset_headings = {"policy": "Who may use it"}
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),
@@ -139,7 +118,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
         ("account", RelatedFilter),
     )
     search_fields = ("title", "external_id")
-    find = staticmethod(find_content)
+    search = staticmethod(find_content)
     search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
@@ -160,7 +139,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
         "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
         *(f"metadata.{name}" for name in MetadataField.KNOWN), "metadata", "created", "updated",
     )  # fmt: skip
-    actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
+    actions_detail = (*FIGURE_ACTIONS, "list_decisions", "delete_item")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
@@ -182,19 +161,9 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
     def update(self, request: HttpRequest, obj: Content, fields: Values) -> Content:
         return content_services.update_content(obj, fields)
 
-    @danger_action("Delete", "delete", "remove", permission="deleting")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        item = self.require_object(request, object_id)
-
-        def perform(fields: object) -> HttpResponse:
-            content_services.delete_content(item)
-            self.message_user(request, f"The item {item.title} is deleted.")
-            return redirect("admin:licensing_content_changelist")
-
-        return confirm(
-            request,
-            self,
-            obj=item,
+    @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
+    def delete_item(self, request: HttpRequest, item: Content) -> Confirmation:
+        return Confirmation(
             title=f"Delete {item.title}?",
             facts=[
                 ("Account", str(item.account)),
@@ -208,12 +177,13 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
                 "This cannot be undone.",
             ],
             button="Delete it",
-            danger=True,
-            perform=perform,
+            perform=partial(content_services.delete_content, item),
+            done=f"The item {item.title} is deleted.",
+            next_page="admin:licensing_content_changelist",
         )
 
     @action(description="Decisions", icon="rule", permissions=["decisions"], url_path="decisions")
-    def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def list_decisions(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(list_url(AccessEvent, content__id__exact=self.require_object(request, object_id).pk))
 
     has_decisions_permission = right("analytics.view_accessevent")

@@ -16,14 +16,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from msgspec import Struct
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account
 from kit.http.errors import ApiError
 from kit.rest.heavy import heavy
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
-from operators.base.mixins import EDIT, AdminMixin
+from operators.base.mixins import EDIT, AdminMixin, StyledForm
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
@@ -33,7 +32,7 @@ MAX_POLICIES = 500  # to choose from
 NO_POLICY = "none"
 
 
-class BulkForm(forms.Form):
+class BulkForm(StyledForm, forms.Form):
     """The values of the list's form, and a digest of the items that the page showed."""
 
     action = forms.CharField(widget=forms.HiddenInput)
@@ -53,7 +52,7 @@ class StatusForm(BulkForm):
 
 
 class PolicyForm(BulkForm):
-    policy = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
+    policy = forms.ChoiceField()
 
     def new_value(self) -> tuple[str, str | None]:
         chosen = self.cleaned_data["policy"]

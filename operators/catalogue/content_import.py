@@ -120,7 +120,6 @@ class ContentImport(AdminMixin[Content]):
             "read_as": upload.metadata.get("read_as"),
             "labels": [TARGETS.get(target, target) for target in plan.columns],
             "bad_rows": reverse("admin:licensing_content_bad_rows", args=[token]),
-            "again": reverse("admin:licensing_content_import_items"),
             "items": list_url(Content, account__id__exact=plan.account_id),
             "form": form,
         }

@@ -9,25 +9,15 @@ from msgspec import Struct
 
 from analytics.windows import Window
 from kit.rest.export import cell, csv_bytes
-from licensing.visits.crawler_report import By, CrawlerReport, Taker
+from licensing.visits.crawler_report import By, CrawlerReport
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice
-from operators.catalogue.site_terms import format_sums
+from operators.base.figures.terms import CLASSES, format_sums
 
-CLASSES = {
-    "ai_training": "AI training",
-    "ai_input": "AI input",
-    "ai_index": "AI index",
-    "search": "Search",
-    "archive": "Archive",
-    "preview": "Link previews",
-    "ads": "Advertising",
-    OTHER: "Others",
-}
 # The colours of operators and crawlers.
 KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
 FURTHER = ""  # the column of all operators or crawlers beyond the first
@@ -46,21 +36,6 @@ class Grouping(Struct, frozen=True):
     is_chosen: bool
 
 
-class OperatorRow(Struct, frozen=True):
-    """A row of the table of operators, with the requests of its crawlers and the readers it referred."""
-
-    name: str
-    taker: Taker
-
-    @property
-    def revenue(self) -> str:
-        return format_sums(self.taker.revenue)
-
-    @property
-    def at_stake(self) -> str:
-        return format_sums(self.taker.at_stake)
-
-
 class FolderRow(Struct, frozen=True):
     """A folder, with the query that shows what is below it, or a page, without one."""
 
@@ -77,19 +52,17 @@ class Folders(Struct, frozen=True):
     rows: list[FolderRow]
 
 
-def operator_rows(report: CrawlerReport) -> list[OperatorRow]:
-    return [OperatorRow(name, taker) for name, taker in report.operators]
-
-
 def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
-    lines = [[*COUNTS, *(MONEY if with_money else [])]]
-    for row in operator_rows(report):
-        taker = row.taker
-        ratio = row.taker.crawls_per_referral
-        counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
-        money = [row.revenue, row.at_stake] if with_money else []
-        lines.append([cell(value) for value in (row.name, *counts, None if ratio is None else str(ratio), *money)])
+    lines = [COUNTS + MONEY if with_money else COUNTS]
+    for name, taker in report.operators:
+        ratio = taker.crawls_per_referral
+        crawls = taker.crawls
+        values = [name, crawls.total, crawls.verified, crawls.violations, taker.referrals]
+        values.append(None if ratio is None else str(ratio))
+        if with_money:
+            values += [format_sums(taker.revenue), format_sums(taker.at_stake)]
+        lines.append([cell(value) for value in values])
     response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
     return response
@@ -126,7 +99,9 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))
         counts[bucket, name if name in names else FURTHER] += crawls.total
-    shown_names = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
+    shown_names = list(names)
+    if len(ranked) > len(names):
+        shown_names.append(FURTHER)
     rows = []
     for bucket in window.buckets():
         numbers = [counts.get((bucket, name), 0) for name in shown_names]

@@ -49,7 +49,8 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
     title = "outcome"
     parameter_name = "outcome"
     options = {
-        **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
+        "allowed": "allowed",
+        "denied": "denied",
         OBSERVED: "allowed (observed)",
         UNMET: "denied, might have paid",
         **{reason.value: f"denied: {reason.value}" for reason in Reason},
@@ -85,15 +86,16 @@ class SiteFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         value = self.value()
-        if value:
-            return bounded_scan(queryset).filter(recorded_fact("siteId")([value]))
-        return queryset
+        if not value:
+            return queryset
+        has_site = recorded_fact("siteId")
+        return bounded_scan(queryset).filter(has_site([value]))
 
 
 class PageFilter(TextFilter):
     """The address of a page, or its beginning followed by `*`. Searches the newest MAX_SCANNED decisions."""
 
-    title = f"page (with {AND_MORE} at the end: all that begin so)"
+    title = f"page (end with {AND_MORE} to match a prefix)"
     parameter_name = "page"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:

@@ -19,21 +19,11 @@ from operators.policies.descriptions import rule_name
 from operators.policies.trial import Side, build_side
 
 
-class NamedLink(Struct, frozen=True):
-    """Something with a name, an id, and a link if its page exists."""
-
-    name: str
-    id: str
-    link: str = ""
-
-
 class Verdict(Struct, frozen=True):
     kind: str  # allowed, observed or denied
     title: str
     why: str
-    requester: NamedLink
-    item: NamedLink
-    policy: NamedLink | None  # `id` is its version
+    policy_link: str  # empty without a policy, or if it was deleted
     rule: str  # such as "Rule 2"; empty if none matched
     sentence: str  # the rule in words
     side: Side
@@ -61,15 +51,11 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     rules = deciding_rules(event)
     side = build_side("Rule by rule", answer, rules)
     rule = answer.decision.rule
-    requester = event.requester
-    item = event.content
-    is_page = bool(item.deleted_at) and "url" in event.facts  # a page that is not a registered item
+    kind = "allowed" if event.allowed else "denied"
+    title = kind.capitalize()
     if event.observed:
-        kind, title = "observed", "Allowed (observed)"
-    elif event.allowed:
-        kind, title = "allowed", "Allowed"
-    else:
-        kind, title = "denied", "Denied"
+        kind = "observed"
+        title = "Allowed (observed)"
     name = ""
     sentence = ""
     if rule is not None:
@@ -79,9 +65,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
         kind=kind,
         title=title,
         why=reason_sentence(event, answer),
-        requester=NamedLink(str(requester), requester.requester_id, change_url(requester)),
-        item=NamedLink(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
-        policy=deciding_policy(event),
+        policy_link=link_to_policy(event),
         rule=name,
         sentence=sentence,
         side=side,
@@ -97,19 +81,14 @@ def deciding_rules(event: AccessEvent) -> Sequence[RuleJson]:
     return revision.rules if revision is not None else []
 
 
-def deciding_policy(event: AccessEvent) -> NamedLink | None:
-    """Return the policy, linked to its current rules if unchanged, otherwise to that version."""
+def link_to_policy(event: AccessEvent) -> str:
+    """Return a link to the policy's current rules if they are unchanged, otherwise to that version."""
     policy = event.policy
-    version = event.policy_version
-    if policy is None:
-        return None
-    link = ""
-    if not policy.deleted_at:
-        versions = reverse("admin:licensing_policy_versions", args=[policy.pk])
-        link = (
-            f"{change_url(policy)}#rules" if policy.version == version else f"{versions}?before={(version or 0) + 1}"
-        )
-    return NamedLink(policy.name, str(version), link)
+    if policy is None or policy.deleted_at:
+        return ""
+    if policy.version == event.policy_version:
+        return f"{change_url(policy)}#rules"
+    return f"{reverse('admin:licensing_policy_versions', args=[policy.pk])}?before={(event.policy_version or 0) + 1}"
 
 
 def reason_sentence(event: AccessEvent, answer: Answer) -> str:

@@ -87,8 +87,8 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     )
     list_display = ("when", "outcome", "what", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
-    row_name = "what"
-    row_facts = {"outcome": "", "requester": "", "when": ""}
+    phone_row_title = "what"
+    phone_row_columns = {"outcome": "", "requester": "", "when": ""}
     list_filter = (
         ("created", RecordedFilter),
         ("content", RelatedFilter),

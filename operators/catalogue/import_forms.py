@@ -8,17 +8,13 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
-from unfold.widgets import (
-    UnfoldAdminFileFieldWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldBooleanWidget,
-)
 
 from kit.http.errors import InvalidRequest
 from licensing.content.models import CONTENT_TYPES, Content
 from licensing.imports.files import detect_format
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
+from operators.base.mixins import StyledForm
 from operators.base.scope import Scope
 from operators.base.uploads import MAX_UPLOAD_BYTES
 from operators.catalogue.content_bulk import newest_policies
@@ -27,11 +23,11 @@ MAX_COLUMNS = 500  # to choose from
 METADATA = "metadata."
 
 
-class UploadForm(forms.Form):
+class UploadForm(StyledForm, forms.Form):
     """The file to import; `cleaned_data` includes its `format`."""
 
     file = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
         help_text="CSV with a header, JSON or a sitemap, plain or gzipped, "
         f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}",
     )
@@ -65,18 +61,16 @@ class UploadForm(forms.Form):
         return file
 
 
-class PlanForm(forms.Form):
+class PlanForm(StyledForm, forms.Form):
     """The column of each field, and defaults for empty cells."""
 
     others = forms.BooleanField(
         required=False,
-        widget=UnfoldBooleanWidget,
         label="Other columns are metadata",
         help_text="Columns that are not chosen below become metadata keys of the same name.",
     )
     allow_duplicates = forms.BooleanField(
         required=False,
-        widget=UnfoldBooleanWidget,
         label="Rows without an external id are new items",
         help_text="Importing the file again then creates the items again.",
     )
@@ -84,13 +78,11 @@ class PlanForm(forms.Form):
         required=False,
         label="Dates such as 04/05/2026",
         choices=[("", "detect"), ("day-first", "4 May"), ("month-first", "April 5")],
-        widget=UnfoldAdminSelectWidget,
     )
     default_type = forms.ChoiceField(
         required=False,
         label="Default type",
         choices=[("", "article for new items"), *CONTENT_TYPES],
-        widget=UnfoldAdminSelectWidget,
     )
 
     def __init__(
@@ -101,14 +93,11 @@ class PlanForm(forms.Form):
             required=False,
             label="Default policy",
             choices=[("", "none for new items"), *newest_policies(account_id)],
-            widget=UnfoldAdminSelectWidget,
         )
         self.columns = columns
         choices = [("", "–"), *((name, name[:60]) for name in columns[:MAX_COLUMNS])]
         for target, label in TARGETS.items():
-            self.fields[target] = forms.ChoiceField(
-                required=False, label=label, choices=choices, widget=UnfoldAdminSelectWidget
-            )
+            self.fields[target] = forms.ChoiceField(required=False, label=label, choices=choices)
 
     @staticmethod
     def plan_values(plan: Plan) -> dict[str, object]:

@@ -1,42 +1,35 @@
 """Import of an access log in the browser: upload, what it would record, confirmation, and the result."""
 
+import json
 import subprocess
 import sys
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
-import msgspec
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
-from msgspec import Struct
 from unfold.decorators import action
-from unfold.widgets import (
-    UnfoldAdminFileFieldWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextInputWidget,
-    UnfoldBooleanWidget,
-)
 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
-from operators.base.links import change_url
+from operators.base.figures.terms import format_sums
+from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
 from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
-from operators.catalogue.site_terms import format_sums
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
@@ -45,52 +38,10 @@ MAX_SHOWN_PROBLEMS = 20  # problems
 GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
-class Problem(Struct):
-    line: int
-    message: str
+LogResult = dict[str, Any]  # the object that the command prints (licensing.logs.totals.present_import)
 
 
-class Count(Struct):
-    count: int
-    status: str = ""
-    reason: str = ""
-
-
-class Worth(Struct):
-    amount: Decimal
-    currency: str
-
-
-class Skipped(Struct, rename="camel"):
-    other_hosts: int
-    open_pages: int
-    assets: int
-    live: int
-    purged: int
-    not_requests: int
-
-
-class LogResult(Struct, rename="camel"):
-    """The object that the command prints."""
-
-    format: str
-    dry_run: bool
-    lines: int
-    understood_percent: float
-    imported: int
-    repeated: int
-    skipped: Skipped
-    not_taken_by_status: list[Count]
-    malformed: int
-    problems: list[Problem]
-    refused: int
-    by_reason: list[Count]
-    worth: list[Worth]
-    first_at: str | None = None
-    last_at: str | None = None
-
-
-def run_import(
+def run_import_command(
     file: Path, site: str, log_format: str, *, dry_run: bool, with_live: bool, most_bytes: int
 ) -> LogResult:
     """Run the command `import_access_log` and return its result. Raises InvalidRequest with the command's reason."""
@@ -103,7 +54,8 @@ def run_import(
         arguments.append("--include-live")
     done = run_command(arguments)
     if done.returncode == 0:
-        return msgspec.json.decode(done.stdout.splitlines()[-1], type=LogResult)
+        result: LogResult = json.loads(done.stdout.splitlines()[-1], parse_float=Decimal)
+        return result
     _, refusal, reason = done.stderr.rpartition(REFUSAL)
     if not refusal:
         raise RuntimeError(f"The import ended with {done.returncode}: {done.stderr[-MAX_REPORTED:]}")
@@ -115,25 +67,20 @@ def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell reads it
 
 
-class LogForm(forms.Form):
+class LogForm(StyledForm, forms.Form):
     file = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget(),
         help_text="The log of a web server or CDN, plain or compressed, "
         f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}",
     )
-    format = forms.ChoiceField(
-        choices=[("", "Detect"), *((name, name) for name in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
-    )
+    format = forms.ChoiceField(choices=[("", "Detect"), *((name, name) for name in FORMATS)], required=False)
     format_string = forms.CharField(
         max_length=2_000,
         required=False,
-        widget=UnfoldAdminTextInputWidget(),
         label="Or its format string",
         help_text='As in the configuration of Apache, nginx or Envoy, such as %h %l %u %t "%r" %>s "%{User-Agent}i".',
     )
     with_live = forms.BooleanField(
         required=False,
-        widget=UnfoldBooleanWidget,
         label="Also hours in which a proxy asked about the site",
         help_text="Their requests are recorded already, and would count twice.",
     )
@@ -195,7 +142,7 @@ class LogUploads(ServiceAdmin[Site]):
             }
             upload = Upload.keep(request, file.chunks(), metadata)
             try:
-                run_log_import(upload, upload.path("data"), site, dry_run=True)
+                store_import_result(upload, upload.path("data"), site, dry_run=True)
             except InvalidRequest as error:
                 upload.drop_file()
                 form.add_error("file", error.message.replace("--format", "the field format"))
@@ -222,7 +169,7 @@ class LogUploads(ServiceAdmin[Site]):
         if request.method == "POST" and self.has_changing_permission(request, site.pk):
             with suppress(InvalidRequest), upload.running() as file:
                 if file is not None:
-                    run_log_import(upload, file, site, dry_run=False)
+                    store_import_result(upload, file, site, dry_run=False)
             return redirect("admin:licensing_site_log", token)
         metadata = upload.metadata
         return page(
@@ -233,25 +180,22 @@ class LogUploads(ServiceAdmin[Site]):
             original=site,
             about={**metadata, "facts": shown_facts(metadata)},
             problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
-            visitors=reverse("admin:visitors"),
-            again=reverse("admin:licensing_site_import_log", args=[site.pk]),
-            back=change_url(site),
         )
 
 
-def run_log_import(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
+def store_import_result(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
     """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
     metadata = upload.metadata
-    result = run_import(
+    result = run_import_command(
         file, site.pk, metadata["format"], dry_run=dry_run, with_live=metadata["with_live"], most_bytes=MAX_READ_BYTES
     )
-    metadata["first"] = result.first_at
-    metadata["last"] = result.last_at
-    metadata["format"] = result.format
+    metadata["first"] = result["firstAt"]
+    metadata["last"] = result["lastAt"]
+    metadata["format"] = result["format"]
     metadata["state"] = "preview" if dry_run else "done"
     metadata["facts"] = log_facts(result)
-    metadata["imported"] = result.imported
-    metadata["problems"] = [(problem.line, problem.message) for problem in result.problems]
+    metadata["imported"] = result["imported"]
+    metadata["problems"] = [(problem["line"], problem["message"]) for problem in result["problems"]]
     upload.save()
 
 
@@ -268,26 +212,27 @@ def shown_facts(metadata: LogMetadata) -> list[tuple[str, str]]:
 
 def log_facts(result: LogResult) -> list[tuple[str, str]]:
     """Return the command's totals as pairs of label and value, without those that are 0."""
-    imported = "To be imported" if result.dry_run else "Imported"
-    skipped = result.skipped
+    imported = "To be imported" if result["dryRun"] else "Imported"
+    skipped = result["skipped"]
     counts = {
-        "Lines": result.lines,
-        imported: result.imported,
-        "Imported before": result.repeated,
-        "Of other hosts": skipped.other_hosts,
-        "Of pages that are open to everybody": skipped.open_pages,
-        "Of assets": skipped.assets,
-        **{f"Answered with {row.status}": row.count for row in result.not_taken_by_status},
-        "Of hours with a proxy": skipped.live,
-        "Of purged times": skipped.purged,
-        "Without a request": skipped.not_requests,
-        "Malformed": result.malformed,
+        "Lines": result["lines"],
+        imported: result["imported"],
+        "Imported before": result["repeated"],
+        "Of other hosts": skipped["otherHosts"],
+        "Of pages that are open to everybody": skipped["openPages"],
+        "Of assets": skipped["assets"],
+        **{f"Answered with {row['status']}": row["count"] for row in result["notTakenByStatus"]},
+        "Of hours with a proxy": skipped["live"],
+        "Of purged times": skipped["purged"],
+        "Without a request": skipped["notRequests"],
+        "Malformed": result["malformed"],
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
-    facts.append(("Understood", f"{result.understood_percent:g} % of the lines"))
-    if result.format == "common":
+    facts.append(("Understood", f"{float(result['understoodPercent']):g} % of the lines"))
+    if result["format"] == "common":
         facts.append(("User-Agents", NO_AGENTS))
-    facts.append(("Would have been refused", f"{result.refused:,}"))
-    facts += [(f"Because {Reason(row.reason).words}", f"{row.count:,}") for row in result.by_reason]
-    worth = {row.currency: row.amount for row in result.worth}
-    return [*facts, ("Worth", format_sums(worth))] if worth else facts
+    facts.append(("Would have been refused", f"{result['refused']:,}"))
+    facts += [(f"Because {Reason(row['reason']).words}", f"{row['count']:,}") for row in result["byReason"]]
+    if result["worth"]:
+        facts.append(("Worth", format_sums({row["currency"]: Decimal(row["amount"]) for row in result["worth"]})))
+    return facts

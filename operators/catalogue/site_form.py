@@ -4,7 +4,6 @@ import re
 from typing import TYPE_CHECKING, TypedDict
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
@@ -46,7 +45,7 @@ def parse_rule(line: str) -> SiteRule:
 class SiteForm(ServiceForm):
     serializer = SiteSerializer
 
-    host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="For example news.example.")
+    host = forms.CharField(max_length=253, help_text="For example news.example.")
     aliases = Lines(
         required=False, help_text="Further hosts with the same pages, one per line, such as www.news.example."
     )
@@ -62,8 +61,8 @@ class SiteForm(ServiceForm):
         fields = ("account", "host", "mode", "unknown", "ask", *TEXTS, "robots_txt")
         labels = {"robots_txt": "robots.txt"}
         widgets = {
-            "refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-            "robots_txt": UnfoldAdminTextareaWidget(attrs={"rows": 6, "spellcheck": "false"}),
+            "refusal_message": forms.Textarea(attrs={"rows": 3}),
+            "robots_txt": forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
         }
         help_texts = {
             "name": "The heading of the page. Empty: the host.",

@@ -11,9 +11,11 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
+from licensing.edge.proxies.descriptions import Description
+from licensing.edge.proxies.downloads import is_outdated
 from licensing.sites.models import Site
 from licensing.visits.addresses import SEARCHED, Visit, in_words, newest_visits, shared_networks
-from operators.access.key_pages import NO_REFUSAL, refusal_in_words
+from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusal_of_site
 from operators.base.links import change_url
 from operators.base.times import shown_time
 
@@ -46,12 +48,33 @@ def warning_about_addresses(visits: Sequence[Visit]) -> str:
     )
 
 
+def proxy_file_state(site: Site, description: Description | None = None) -> str:
+    """Return when the proxy's file was last downloaded, and whether it would differ now."""
+    if site.proxy_file_at is None:
+        return "The service knows of no download."
+    time = shown_time(site.proxy_file_at)
+    if is_outdated(site, description):
+        return format_html(
+            "Changed since it was downloaded at {}: download it again, and reload the proxy. Until then the proxy "
+            "does not ask about people on pages that were open to everybody.",
+            time,
+        )
+    return format_html("Downloaded at {}. It has not changed since.", time)
+
+
 def refused_proxies(site: Site) -> str:
-    """List the keys for the site's hosts with which a proxy was refused, each with since when and why."""
+    """List the keys for the site's hosts with which a proxy was refused, each with since when and why.
+
+    Before them the proxy whose key is unknown, or for other hosts.
+    """
     refused = ApiKey.objects.filter(key_states.is_refused(timezone.now()), account_id=site.account_id)
     keys = [key for key in refused.order_by("-refused_at", "pk") if may_ask_about(key, site)]
     lines = ((change_url(key), str(key), refusal_in_words(key)) for key in keys)
-    return format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines) or NO_REFUSAL
+    listed = format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines)
+    refusal = refusal_of_site(site)
+    if refusal:
+        return format_html("<p>{}</p>{}", refusal, listed)
+    return listed or NO_REFUSAL
 
 
 def may_ask_about(key: ApiKey, site: Site) -> bool:

@@ -1,29 +1,27 @@
 """Pages of a site: its terms, the documents published from them, and its proxy's files."""
 
-from collections.abc import Mapping
-from decimal import Decimal
 from io import BytesIO
 
 from asgiref.sync import async_to_sync
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from accounts.models import Unknown
-from kit.values.currencies import in_full
 from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
+from licensing.edge.proxies.downloads import note_download
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
-from licensing.edge.site_published import look_at
-from licensing.policies.describe_rule import describe
+from licensing.edge.site_published import lint_published
 from licensing.sites.models import Site
-from operators.base.links import change_url
+from operators.base.figures.terms import format_sums
 from operators.base.mixins import AdminMixin
 from operators.base.pages import page
+from operators.catalogue.site_proxies import proxy_file_state
 
 
 def sentences_about(site: Site) -> list[tuple[str, str]]:
@@ -36,15 +34,6 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
     publication = Publication(
         site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots()
     )
-    rules = [
-        {
-            "pattern": rule.pattern,
-            "policy": rule.policy,
-            "url": change_url(rule.policy) if rule.policy else "",
-            "words": [describe(policy_rule) for policy_rule in rule.policy.rules] if rule.policy else [],
-        }
-        for rule in site.rules.select_related("policy").order_by("position")
-    ]
     return page(
         request,
         model_admin,
@@ -54,10 +43,9 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         sentences=sentences_about(site),
         own_terms=sum(1 for item in {term.item for term in publication.terms} if item is not None),
         findings=lint_site(site),
-        published=async_to_sync(look_at)(publication) if request.method == "POST" else None,
-        rules=rules,
+        published=async_to_sync(lint_published)(publication) if request.method == "POST" else None,
+        rules=site.rules.select_related("policy").order_by("position"),
         documents=[(path, body.decode()) for path, body in write_documents(publication).items()],
-        back=change_url(site),
     )
 
 
@@ -74,12 +62,9 @@ def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]
     return facts
 
 
-def format_sums(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
-
-
 def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
     """Show each proxy with what to fill in, and the pages that stay open while the service is down."""
+    pages = describe_pages(site)
     return page(
         request,
         model_admin,
@@ -87,8 +72,8 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         title=f"Proxy files of {site.host}",
         original=site,
         proxies=KINDS,
-        pages=describe_pages(site),
-        back=change_url(site),
+        pages=pages,
+        state=proxy_file_state(site, pages),
     )
 
 
@@ -97,5 +82,6 @@ def proxy_file_download(site: Site, proxy: str) -> HttpResponseBase:
     if proxy not in KINDS:
         raise Http404
     file = proxy_file(site, proxy)
+    note_download(site, file.digest)
     content = BytesIO(file.content.encode())
     return FileResponse(content, as_attachment=True, filename=file.name, content_type="text/plain; charset=utf-8")

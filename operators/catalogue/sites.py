@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import Protocol
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
@@ -18,6 +18,7 @@ from unfold.decorators import action, display
 from analytics.windows import Window
 from kit.rest.heavy import heavy
 from licensing.edge.observed import observed_denials, observed_report
+from licensing.edge.proxies.downloads import is_outdated
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
@@ -27,12 +28,12 @@ from licensing.visits.page_report import count_visits
 from licensing.visits.reading import Choice, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
-from operators.base.lists import time_column
+from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.lists import column, time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
-from operators.catalogue.site_proxies import last_question, refused_proxies
+from operators.catalogue.site_proxies import last_question, proxy_file_state, refused_proxies
 from operators.catalogue.site_terms import (
     observed_facts,
     proxy_file_download,
@@ -41,12 +42,16 @@ from operators.catalogue.site_terms import (
     terms_page,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.admin.options import _FieldsetSpec
 MAX_NAMED_HOSTS = 10  # hosts without a site
-PROXY_FILE_CHANGED = "Download the proxy’s file again: it depends on what has changed."
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 OBSERVED_FOR = timedelta(days=30)
+
+
+def enforce_site(site: Site) -> str:
+    """Enforce the decisions. Return the message, which says whether the proxy's file has to be downloaded again."""
+    changed = site_services.update_site(site, {"mode": Mode.ENFORCE.value})
+    done = f"The decisions on {site.host} are carried out."
+    return format_html("{} {}", done, proxy_file_state(changed)) if is_outdated(changed) else done
 
 
 def uncovered_hosts(site: Site) -> list[str]:
@@ -68,8 +73,8 @@ class SiteAdmin(LogUploads):
     empty_state = EmptyState("A site sets the policies for the pages of a host that a proxy asks about.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
-    row_facts = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
-    groups = {"mode": "How it decides"}
+    phone_row_columns = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
+    fieldset_headings = {"mode": "How it decides"}
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
@@ -79,14 +84,17 @@ class SiteAdmin(LogUploads):
     )
     shown_fields = (
         "in_short", "identifier", "account", "host", "aliases", "verified", "mode", "unknown", "ask", "rules",
-        "last_question", "refused_proxies", "changed",
+        "last_question", "refused_proxies", "proxy_file", "changed",
     )  # fmt: skip
     fieldsets = ((None, {"fields": shown_fields}), *FURTHER_FIELDSETS)
+    words_instead = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
     rights = {"last_question": "analytics.view_accessevent", "refused_proxies": "accounts.view_apikey"}
+    last_question = column("Last question of a proxy", last_question)
+    refused_proxies = column("Refused proxies", refused_proxies)
     verified = time_column("Verified", "verified_at", empty="not verified")
     changed = time_column("Changed", "updated")
     autocomplete_fields = ("account",)
-    actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
+    actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_site")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
@@ -98,16 +106,6 @@ class SiteAdmin(LogUploads):
             prefetch_related_objects([site], "rules__policy", "aliases")
         return site
 
-    def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
-            return fieldsets
-        words = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
-        return [
-            (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
-            for title, options in fieldsets
-        ]
-
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.rendered_rules, "aliases": obj.ordered_aliases}
 
@@ -115,10 +113,9 @@ class SiteAdmin(LogUploads):
         return site_services.create_site(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
-        former = site_services.proxy_file_facts(obj)
         site = site_services.update_site(obj, fields)
-        if site_services.proxy_file_facts(site) != former:
-            self.message_user(request, PROXY_FILE_CHANGED, messages.WARNING)
+        if is_outdated(site):
+            self.message_user(request, proxy_file_state(site), messages.WARNING)
         return site
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
@@ -128,35 +125,26 @@ class SiteAdmin(LogUploads):
         actions = super().get_actions_detail(request, object_id)
         return [offered for offered in actions if not offered.action_name.endswith(idle)]
 
-    @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
-    def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @confirmed_action("Enforce", "gavel", "enforce")
+    def enforce(self, request: HttpRequest, site: Site) -> Confirmation:
         """Show the observed denials, and a button to enforce them."""
-        site = self.require_object(request, object_id)
         now = timezone.now()
-
-        def perform(fields: object) -> str:
-            site_services.update_site(site, {"mode": Mode.ENFORCE.value})
-            return f"The decisions on {site.host} are carried out. {PROXY_FILE_CHANGED}"
-
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)
         window = whole_days(Window(now - OBSERVED_FOR, now, "day"))
         visits = count_visits(Choice([site.account_id], window, site))
-        return confirm(
-            request,
-            self,
-            obj=site,
+        return Confirmation(
             title=f"Enforce the decisions on {site.host}?",
             facts=observed_facts(report, visits),
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
-                "Download the proxy’s file again afterwards: the present one keeps every page open while the service "
-                "is down.",
+                "If a proxy uses a file of this site, download it again afterwards: the present one keeps every page "
+                "open while the service is down.",
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
-            perform=perform,
+            perform=partial(enforce_site, site),
         )
 
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
@@ -172,20 +160,11 @@ class SiteAdmin(LogUploads):
             return proxy_file_download(site, request.GET["for"])
         return proxy_files_page(request, self, site)
 
-    @action(description="Verify host", icon="verified", permissions=["changing"], url_path="verify")
     @heavy
-    def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @confirmed_action("Verify host", "verified", "verify")
+    def verify_host(self, request: HttpRequest, site: Site) -> Confirmation:
         """Show what to publish at the host, and a button to verify it."""
-        site = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            site_services.verify_now(site)
-            return f"The host {site.host} is verified."
-
-        return confirm(
-            request,
-            self,
-            obj=site,
+        return Confirmation(
             title=f"Verify the host {site.host}?",
             facts=[
                 ("Record", dns_record(site.pk)),
@@ -197,22 +176,13 @@ class SiteAdmin(LogUploads):
                 "The first verified site of a host publishes its terms, even if other accounts have a site for it.",
             ],
             button="Verify it",
-            perform=perform,
+            perform=partial(site_services.verify_now, site),
+            done=f"The host {site.host} is verified.",
         )
 
-    @danger_action("Delete", "delete", "remove", permission="deleting")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        site = self.require_object(request, object_id)
-
-        def perform(fields: object) -> HttpResponse:
-            site_services.delete_site(site)
-            self.message_user(request, f"The site {site.host} is deleted.")
-            return redirect("admin:licensing_site_changelist")
-
-        return confirm(
-            request,
-            self,
-            obj=site,
+    @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
+    def delete_site(self, request: HttpRequest, site: Site) -> Confirmation:
+        return Confirmation(
             title=f"Delete the site {site.host}?",
             facts=[("Account", str(site.account)), ("Rules", str(len(site.rendered_rules)))],
             effects=[
@@ -220,8 +190,9 @@ class SiteAdmin(LogUploads):
                 "Decisions on its pages remain.",
             ],
             button="Delete it",
-            danger=True,
-            perform=perform,
+            perform=partial(site_services.delete_site, site),
+            done=f"The site {site.host} is deleted.",
+            next_page="admin:licensing_site_changelist",
         )
 
     @display(description="Mode", ordering="mode", label=MODE_LABELS)
@@ -232,13 +203,9 @@ class SiteAdmin(LogUploads):
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
 
-    @display(description="Last question of a proxy")
-    def last_question(self, site: Site) -> str:
-        return last_question(site)
-
-    @display(description="Refused proxies")
-    def refused_proxies(self, site: Site) -> str:
-        return refused_proxies(site)
+    @display(description="Proxy’s file")
+    def proxy_file(self, site: Site) -> str:
+        return proxy_file_state(site)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

@@ -1,7 +1,6 @@
 """The page about crawlers and other visitors at the edge: whether they are verified, and their outcomes."""
 
 from collections import defaultdict
-from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
@@ -21,10 +20,9 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
-from licensing.visits.figures import Visits
 from licensing.visits.reading import Choice as Visited
 from licensing.visits.reading import Usage, whole_days
-from licensing.visits.report import Visitor, VisitorReport, visitor_report
+from licensing.visits.report import VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
     MAX_ACCOUNTS,
@@ -34,16 +32,13 @@ from operators.base.figures.choice import (
     read_choice,
     window_filter,
 )
-from operators.base.links import change_url, list_url
+from operators.base.links import list_url
 from operators.base.pages import EmptyState
-from operators.base.times import shown_time
 from operators.catalogue.crawls import (
     BELOW,
-    CLASSES,
     GROUPED,
     Folders,
     groupings,
-    operator_rows,
     operators_csv,
     read_grouping,
     requests_chart,
@@ -60,44 +55,6 @@ NOBODY = EmptyState(
     "licensing_site_add",
     ("licensing.add_site",),
 )
-
-
-class Cell(Struct, frozen=True):
-    """A count with a link to its decisions."""
-
-    count: int
-    link: str
-    what: str
-
-
-class VisitorRow(Struct, frozen=True):
-    name: str
-    hint: str
-    link: str
-    account: str
-    visitor_class: str
-    identified_by: str
-    verified: bool
-    cells: list[Cell]
-    last_seen: str
-
-
-class ListRow(Struct, frozen=True):
-    """An address list of crawlers: the age of the copy in use, and why the last fetch failed."""
-
-    url: str
-    crawlers: str
-    ranges: int
-    fetched_at: datetime | None
-    failed_at: datetime | None
-    failure: str
-
-
-class ClassRow(Struct, frozen=True):
-    name: str
-    identified_by: str
-    verified: bool
-    visits: Visits
 
 
 class Reports(Struct, frozen=True):
@@ -148,47 +105,20 @@ def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Report
 def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
     crawls = reports.crawls
     report = reports.visitors
-    period = window_filter("created", window)
     return {
         **days_in_words(window),
-        "classes": [ClassRow(CLASSES[name], by.words, by.verifies, visits) for name, by, visits in report.classes],
-        "visitors": [visitor_row(visitor, period) for visitor in report.visitors],
+        "classes": report.classes,
+        "visitors": report.visitors,
+        "decisions": list_url(AccessEvent, **window_filter("created", window)),
         "chart": requests_chart(crawls, window, by),
         "groupings": groupings(by, choice),
-        "operators": operator_rows(crawls),
+        "operators": crawls.operators,
         "download": urlencode({**choice.query(), "download": "operators"}),
         "is_truncated": crawls.is_truncated,
         "folders": reports.folders,
         "more": report.total - len(report.visitors),
         "names_accounts": len(choice.accounts) > 1,
     }
-
-
-def visitor_row(visitor: Visitor, period: dict[str, str]) -> VisitorRow:
-    requester = visitor.requester
-    visits = visitor.visits
-    name, hint, link, account = "somebody who has gone", "", "", ""
-    if requester is not None:
-        name, link, account = str(requester), change_url(requester), str(requester.account)
-        hint = requester.requester_id if requester.name else ""
-    cells = []
-    # These are the outcomes in the filter of the decision list.
-    for outcome, count in (("allowed", visits.allowed), ("observed", visits.observed), ("denied", visits.denied)):
-        decisions = ""
-        if requester is not None and count:
-            decisions = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **period)
-        cells.append(Cell(count, decisions, f"{outcome} of {name}"))
-    return VisitorRow(
-        name=name,
-        hint=hint,
-        link=link,
-        account=account,
-        visitor_class=CLASSES[visitor.visitor_class],
-        identified_by=visitor.identified_by.words,
-        verified=visitor.identified_by.verifies,
-        cells=cells,
-        last_seen=shown_time(visits.last_seen),
-    )
 
 
 def render_table(table: Table) -> dict[str, object]:
@@ -201,25 +131,12 @@ def render_table(table: Table) -> dict[str, object]:
     }
 
 
-def list_rows(table: Table) -> list[ListRow]:
-    """Return the address lists of the table, those that could not be fetched first."""
+def list_rows(table: Table) -> list[tuple[AddressList, list[str]]]:
+    """Return the address lists, each with the names of its crawlers; those that could not be fetched first."""
     crawlers: dict[str, list[str]] = defaultdict(list)
     for crawler in table.crawlers:
         for url in crawler.address_lists:
             crawlers[url].append(crawler.name)
     stored = AddressList.objects.in_bulk(list(crawlers))
-    rows = []
-    for url, names in crawlers.items():
-        address_list = stored.get(url) or AddressList(url=url)
-        failed_at = address_list.failed_at if address_list.failure else None
-        rows.append(
-            ListRow(
-                url,
-                ", ".join(names),
-                len(address_list.ranges),
-                address_list.fetched_at,
-                failed_at,
-                address_list.failure,
-            )
-        )
-    return sorted(rows, key=lambda row: (not row.failure, row.url))
+    rows = [(stored.get(url) or AddressList(url=url), names) for url, names in crawlers.items()]
+    return sorted(rows, key=lambda row: (not row[0].failure, row[0].url))

@@ -9,12 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from unfold.decorators import action
-from unfold.enums import ActionVariant
-from unfold.widgets import (
-    UnfoldAdminEmailInputWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-)
+from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.models import Account
 from accounts.plans import epochs
@@ -24,9 +19,10 @@ from licensing.requesters.models import Requester
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
 from operators.base.fields import is_untouched, text_field
-from operators.base.forms.confirmation import confirm, with_typed_name
+from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.links import list_url
 from operators.base.lists import right
+from operators.base.mixins import StyledForm
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -42,10 +38,10 @@ class Notes(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class CustomerForm(forms.Form):
+class CustomerForm(StyledForm, forms.Form):
     name = text_field("Name", required=False)
     email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
-    notes = Notes(max_length=MAX_NOTES, required=False, widget=UnfoldAdminTextareaWidget)
+    notes = Notes(max_length=MAX_NOTES, required=False, widget=forms.Textarea)
 
 
 class EditForm(CustomerForm):
@@ -80,7 +76,7 @@ def merge_form(account_id: str) -> type[MergeForm]:
 
 
 class NewCustomerForm(CustomerForm):
-    account = forms.ModelChoiceField(Account.objects.none(), widget=UnfoldAdminSelectWidget)
+    account = forms.ModelChoiceField(Account.objects.none())
     requester_id = text_field(
         "Customer's own id", "The id in your own system, as sent with checks. It cannot be changed."
     )
@@ -138,18 +134,13 @@ class CustomerChanges(ScopedAdmin[Requester]):
             back=list_url(Requester),
         )
 
-    @action(description="Edit", icon="edit", permissions=["changing"], url_path="edit")
-    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.require_object(request, object_id)
-
+    @confirmed_action("Edit", "edit", "edit")
+    def edit(self, request: HttpRequest, requester: Requester) -> Confirmation:
         def perform(fields: dict[str, str]) -> str:
             saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
             return f"{saved} is saved."
 
-        return confirm(
-            request,
-            self,
-            obj=requester,
+        return Confirmation(
             title=f"Edit {requester}",
             facts=[("Customer's own id", requester.requester_id)],
             effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
@@ -160,9 +151,8 @@ class CustomerChanges(ScopedAdmin[Requester]):
             current=partial(stored_values, requester),
         )
 
-    @action(description="Merge", icon="merge", permissions=["changing"], url_path="merge")
-    def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.require_object(request, object_id)
+    @confirmed_action("Merge", "merge", "merge", danger=True)
+    def merge(self, request: HttpRequest, requester: Requester) -> Confirmation:
         held = obligations(requester, timezone.now())
         form = merge_form(requester.account_id)
 
@@ -173,10 +163,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
             self.message_user(request, f"{requester} is merged into {target}.")
             return redirect("admin:licensing_requester_change", target.pk)
 
-        return confirm(
-            request,
-            self,
-            obj=requester,
+        return Confirmation(
             title=f"Merge {requester} into another customer?",
             facts=[("Customer's own id", requester.requester_id), *held],
             effects=[
@@ -190,30 +177,19 @@ class CustomerChanges(ScopedAdmin[Requester]):
             ],
             form=with_typed_name(str(requester), form) if held else form,
             button="Merge",
-            danger=True,
             perform=perform,
         )
 
-    @action(
-        description="Erase",
-        icon="person_remove",
-        permissions=["changing"],
-        url_path="erase",
-        variant=ActionVariant.DANGER,
-    )
-    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.require_object(request, object_id)
+    @confirmed_action("Erase", "person_remove", "erase", danger=True)
+    def erase(self, request: HttpRequest, requester: Requester) -> Confirmation:
         held = obligations(requester, timezone.now())
 
-        def perform(fields: object) -> str:
+        def perform(_fields: object = None) -> str:
             erased = erasure.begin_erasure(requester)
             transaction.on_commit(partial(erasure.finish_erasure, erased.pk))
             return f"The personal data was erased. What remains is listed under {erased.requester_id}."
 
-        return confirm(
-            request,
-            self,
-            obj=requester,
+        return Confirmation(
             title=f"Erase the personal data of {requester}?",
             facts=[("Customer's own id", requester.requester_id), *held],
             effects=[
@@ -226,6 +202,5 @@ class CustomerChanges(ScopedAdmin[Requester]):
             ],
             form=with_typed_name(str(requester)) if held else None,
             button="Erase",
-            danger=True,
             perform=perform,
         )

@@ -26,6 +26,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url, list_url, with_copy_button
 from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
@@ -42,7 +43,7 @@ from operators.customers.customer_list import (
     owed_fields,
 )
 from operators.customers.refunds import RefundPage
-from operators.customers.top_ups import top_up_page
+from operators.customers.top_ups import top_up_question
 
 NOT_AFTER_MERGES = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
@@ -65,7 +66,7 @@ def amount_column(title: str, name: str, empty: str = "none") -> Callable[[objec
 
 @admin.register(Requester)
 class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
-    one = "requester"
+    subject_kind = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
     empty_state = EmptyState(
@@ -78,11 +79,11 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         "requester_id", "name", "licences", "owes", "revenue", "credit", "last_seen", "account", "first_seen",
     )  # fmt: skip
     list_select_related = ("account",)
-    row_facts = {"name": "", "licences": "", "owes": "owes"}
-    groups = {"decisions": "Decisions"}
+    phone_row_columns = {"name": "", "licences": "", "owes": "owes"}
+    fieldset_headings = {"decisions": "Decisions"}
     list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
-    find = staticmethod(find_requesters)
+    search = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "owes", "revenue", "credit", "first_seen")
     fields = readonly_fields = (
@@ -145,11 +146,10 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     has_changing_wallets_permission = right("analytics.change_wallet")
 
-    @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
-    def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        requester = self.require_object(request, object_id)
+    @confirmed_action("Top up", "add_card", "top-up", permission="changing_wallets")
+    def top_up(self, request: HttpRequest, requester: Requester) -> Confirmation:
         wallets = Wallet.objects.filter(requester=requester.current)
-        return top_up_page(request, self, requester, requester, wallets, opens_wallets=True)
+        return top_up_question(request, requester, wallets, opens_wallets=True)
 
     has_paying_permission = right("analytics.add_payment")
 

@@ -59,9 +59,9 @@ class LedgerAdmin(
     booked_at = time_column("Booked", "created", TO_SECOND)
     sum = amount_column("Amount", "amount", ordering="amount")
     list_select_related = ("account", "requester", "content", "license", "decision")
-    row_name = "sum"
-    row_facts = {"type": "", "requester": "", "booked_at": ""}
-    groups = {"of": "What it is about"}
+    phone_row_title = "sum"
+    phone_row_columns = {"type": "", "requester": "", "booked_at": ""}
+    fieldset_headings = {"of": "What it is about"}
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("currency", ExactTextFilter),

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from accounts.plans import epochs
 from analytics.models import Grant, Payment
@@ -29,7 +28,7 @@ from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, Values, choice_field, text_field
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
@@ -44,9 +43,7 @@ class PaymentForm(ServiceForm):
     serializer = PaymentSerializer
     api_names: ClassVar = {"requester_own_id": "requesterId"}
 
-    requester_own_id = forms.CharField(
-        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
-    )
+    requester_own_id = text_field("Customer", "The customer's own id.")
     kind = choice_field("It is", KINDS, initial=PaymentKind.PAYMENT.value)
     amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
@@ -82,7 +79,6 @@ class VoidWithCreditForm(VoidForm):
         initial=True,
         label="Take back what is left of the credit",
         help_text="Credit that was spent stays spent.",
-        widget=UnfoldBooleanWidget,
     )
 
 
@@ -96,8 +92,8 @@ class PaymentAdmin(
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
-    row_name = "sum"
-    row_facts = {"requester": "", "received": "", "state": ""}
+    phone_row_title = "sum"
+    phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
         ("currency", ExactTextFilter),
         ("received_at", MomentFilter),
@@ -161,9 +157,8 @@ class PaymentAdmin(
         payment = None if object_id is None else self.get_object(request, unquote(object_id))
         return object_id is None or (payment is not None and payment.voided_at is None)
 
-    @action(description="Void", icon="block", permissions=["voiding"], url_path="void")
-    def void(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        payment = self.require_object(request, object_id)
+    @confirmed_action("Void", "block", "void", permission="voiding")
+    def void(self, request: HttpRequest, payment: Payment) -> Confirmation:
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
         credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
@@ -177,10 +172,7 @@ class PaymentAdmin(
             void_grant(grant.wallet, grant.pk)
             return f"The {payment.kind} of {amount} is void, and what was left of its credit is taken back."
 
-        return confirm(
-            request,
-            self,
-            obj=payment,
+        return Confirmation(
             title=f"Void the {payment.kind} of {amount}",
             facts=[("Customer", str(payment.requester)), ("Recorded", shown_time(payment.created))],
             effects=[

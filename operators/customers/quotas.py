@@ -6,11 +6,10 @@ from decimal import Decimal
 from django import forms
 from django.utils.timezone import get_current_timezone_name
 from msgspec import Struct
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from analytics.models import Wallet
 from analytics.wallets import services
-from analytics.wallets.models import Every
+from analytics.wallets.models import RefillPeriod
 from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import plain
@@ -35,7 +34,7 @@ class QuotaFields(forms.Form):
         max_value=LARGEST_QUOTA,
         label="Accesses a month",
         help_text="Counted from the licence's start. Unused ones expire. Empty: no quota.",
-        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     afterwards = choice_field("Further accesses are", AFTERWARDS, required=False)
     most_owed = Amount(
@@ -95,7 +94,9 @@ class Quota(Struct, frozen=True):
     @classmethod
     def from_license(cls, held: License) -> "Quota | None":
         """Return the quota of a licence's own wallet; None if it has none that this form could have made."""
-        monthly = Wallet.objects.filter(license=held, refill_every=Every.MONTH, refill_amount__gt=0, rollover_max=0)
+        monthly = Wallet.objects.filter(
+            license=held, refill_every=RefillPeriod.MONTH, refill_amount__gt=0, rollover_max=0
+        )
         wallet = monthly.filter(unit__in=[ACCESS, held.access_currency or ACCESS]).order_by("created", "pk").first()
         if wallet is None or wallet.refill_amount is None:
             return None
@@ -126,7 +127,7 @@ class Quota(Struct, frozen=True):
             "floor": plain(-self.most_owed),
             "refill": {
                 "amount": plain(self.credit) if in_money else self.accesses,
-                "every": str(Every.MONTH),
+                "every": str(RefillPeriod.MONTH),
                 "anchor": render_timestamp(issued.starts_at),
             },
         }

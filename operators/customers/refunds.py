@@ -5,31 +5,38 @@ leaves the amount empty. A customer's button *Refund* opens a page with the char
 """
 
 from typing import ClassVar, NamedTuple
-from urllib.parse import urlencode
 
 from django.contrib.admin.utils import unquote
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from msgspec import Struct
 from unfold.decorators import action
 
-from analytics.ledger.refunds import Balance, Charge, balances, balances_of, booked_charge, refunds_of, usage_id
+from analytics.ledger.refunds import (
+    Balance,
+    Charge,
+    balance_of,
+    balances,
+    balances_of,
+    charge_of,
+    refunds_of,
+    usage_id,
+)
 from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
 from kit.values.currencies import in_full
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
+from operators.base.figures.recent import filled_in
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
-from operators.base.mixins import AdminMixin, ModelT
+from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
 
+ADD_ENTRY = "admin:analytics_ledgerentry_add"
 MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
 
@@ -56,19 +63,19 @@ class RefundableCharge(NamedTuple):
         booked = refunds_of(self.account_id, self.charge).filter(currency=self.currency).order_by("-created", "-pk")
         rows = (
             (
-                change_url(one),
-                in_full(one.amount, one.currency),
-                shown_time(one.created),
-                one.description or "",
+                change_url(entry),
+                in_full(entry.amount, entry.currency),
+                shown_time(entry.created),
+                entry.description or "",
             )
-            for one in booked[:MOST_REFUNDS]
+            for entry in booked[:MOST_REFUNDS]
         )
         listed = format_html_join("", '<div><a class="text-link" href="{}">{}</a> on {} {}</div>', rows)
         return format_html("{}<div>{}.</div>", listed, self.in_words())
 
 
-class RefundButton(AdminMixin[ModelT]):
-    """Adds `refund` and `adjust` to a ScopedAdmin; list them in `actions_detail`."""
+class RefundButton(ScopedAdmin[ModelT]):
+    """Adds `refund` and `adjust`; list them in `actions_detail`."""
 
     refund_names: ClassVar[str]  # form field for the object's id, such as "of_license"
 
@@ -97,18 +104,16 @@ class RefundButton(AdminMixin[ModelT]):
 
     @action(description="Refund", icon="undo", permissions=["refunding"], url_path="refund")
     def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.get_object(request, unquote(object_id))
-        charged = None if obj is None else self.refundable_charge(obj)
-        if obj is None or charged is None:
+        obj = self.require_object(request, object_id)
+        charged = self.refundable_charge(obj)
+        if charged is None:
             raise Http404
         amount = editable_amount(charged.balance.refundable)
         return self.adjustment(obj, "Refund", is_refund="on", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.get_object(request, unquote(object_id))
-        if obj is None:
-            raise Http404
+        obj = self.require_object(request, object_id)
         charged = self.refundable_charge(obj)
         currency = {"currency": charged.currency} if charged is not None else {}
         return self.adjustment(obj, "Adjustment", **currency)
@@ -116,9 +121,7 @@ class RefundButton(AdminMixin[ModelT]):
     def adjustment(self, obj: ModelT, what: str, **fields: str) -> HttpResponse:
         """Redirect to an adjustment's form about the object; `what` begins its reason."""
         reason = f"{what}: {self.about(obj)}"[:MOST_CHARACTERS]
-        given = {"account": str(getattr(obj, "account_id", "")), **fields, "description": reason}
-        filled_in = {**given, **self.refund_fields(obj)}
-        return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(filled_in)}")
+        return filled_in(ADD_ENTRY, obj, {**fields, "description": reason, **self.refund_fields(obj)})
 
 
 def adjustment_title(saved: LedgerEntry, *, is_refund: bool) -> str:
@@ -146,41 +149,20 @@ MOST_ENTRIES = 1_000  # of prices and fees
 MOST_SHOWN = 50  # charges
 
 
-class Refundable(Struct, frozen=True):
-    """A charge of which something is left to refund."""
-
-    what: str
-    link: str
-    charged: str
-    left: str
-    at: str
-    refund: str
-
-
-def refundable_charges(requester: Requester) -> list[Refundable]:
+def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]]:
     """Return the newest charges with something left to refund: prices and fees of licences, then accesses.
 
     Charges of customers merged into this one are included.
     """
     numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
     entries = [*prices(numbers), *accesses(numbers)]
-    known = balances_of(entries)
-    found = {}
+    balances_by_charge = balances_of(entries)
+    refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency
     for entry in entries:
-        charge = booked_charge(entry)
-        if charge is None or (charge, entry.currency) in found:
-            continue
-        balance = known[charge, entry.currency]
-        if balance.refundable:
-            found[charge, entry.currency] = Refundable(
-                what=describe_charge(entry),
-                link=change_url(entry),
-                charged=in_full(balance.charged, entry.currency),
-                left=in_full(balance.refundable, entry.currency),
-                at=shown_time(entry.occurred_at),
-                refund=reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]),
-            )
-    return list(found.values())
+        balance = balance_of(entry, balances_by_charge)
+        if balance is not None and balance.refundable:
+            refundable.setdefault((charge_of(entry), entry.currency), (entry, balance))
+    return list(refundable.values())
 
 
 def prices(numbers: list[int]) -> list[LedgerEntry]:
@@ -199,14 +181,6 @@ def accesses(numbers: list[int]) -> list[LedgerEntry]:
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 
 
-def describe_charge(entry: LedgerEntry) -> str:
-    if entry.type == EntryType.FEE:
-        return f"Fee of the licence {entry.license_type}"
-    if entry.decision_id is None:
-        return f"Price of the licence {entry.license_type}"
-    return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"
-
-
 class RefundPage(ScopedAdmin[Requester]):
     """Adds `refund` and `charge` to the admin of customers; list them in `actions_detail`."""
 
@@ -214,9 +188,8 @@ class RefundPage(ScopedAdmin[Requester]):
     def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Open the form of an adjustment about the customer."""
         requester = self.require_object(request, object_id)
-        currency = requester.account.currency
-        about = {"account": requester.account_id, "of_requester": requester.requester_id, "currency": currency}
-        return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(about)}")
+        about = {"of_requester": requester.requester_id, "currency": requester.account.currency}
+        return filled_in(ADD_ENTRY, requester, about)
 
     def has_refunding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perms(("analytics.view_ledgerentry", "analytics.add_ledgerentry"))

@@ -49,11 +49,20 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         "analytics_ledgerentry_changelist",
         ("analytics.view_ledgerentry",),
     )
-    list_display = ("of_month", "holder", "opened_with", "turnover", "settled", "closed_with", "state", "account")
+    list_display = (
+        "month_text",
+        "holder",
+        "opening_balance",
+        "turnover",
+        "settled",
+        "closing_balance",
+        "state",
+        "account",
+    )
     list_select_related = ("account", "requester")
-    row_name = "holder"
-    row_facts = {"of_month": "", "closed_with": "", "state": ""}
-    groups = {"opened_with": "Figures", "lines_table": "Lines"}
+    phone_row_title = "holder"
+    phone_row_columns = {"month_text": "", "closing_balance": "", "state": ""}
+    fieldset_headings = {"opening_balance": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,
@@ -62,16 +71,16 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         ("account", RelatedFilter),
     )
     search_help_text = "A full stm_ id, or the start of a customer's id or name."
-    sortable_by = ("of_month", "opened_with", "turnover", "closed_with")
+    sortable_by = ("month_text", "opening_balance", "turnover", "closing_balance")
     actions_list = ("export_items",)
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
     export_serializer = StatementSerializer
     export_related = ("requester",)
-    heading_fields = ("identifier", "of_month", "customer_link", "account", "state_in_words")
+    heading_fields = ("identifier", "month_text", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
-        *heading_fields, "opened_with", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
-        "paid_out", "credit_paid", "closed_with", "credit", "lines_table",
+        *heading_fields, "opening_balance", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
+        "paid_out", "credit_paid", "closing_balance", "credit", "lines_table",
     )  # fmt: skip
     prices = amount_column("Licence prices", "licenses")
     recurring_fees = amount_column("Recurring fees", "fees")
@@ -106,13 +115,13 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.require_object(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
-        chunks, reading = line_chunks(statement), Reading(may_lag=False)
-        return export(Request(request), "csv", name, columns_of(StatementLineSerializer), chunks, reading)
+        columns = columns_of(StatementLineSerializer)
+        return export(Request(request), "csv", name, columns, line_chunks(statement), Reading(may_lag=False))
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="Month", ordering="month")
-    def of_month(self, statement: Statement) -> str:
+    def month_text(self, statement: Statement) -> str:
         return f"{statement.month:%Y-%m}"
 
     @display(description="Customer", empty_value="of no customer")
@@ -139,7 +148,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         return format_html("closed on {}; it never changes", shown_time(statement.closed_at))
 
     @display(description="Opening balance", ordering="opening")
-    def opened_with(self, statement: Statement) -> str:
+    def opening_balance(self, statement: Statement) -> str:
         return in_units(statement.credit_opening if statement.is_quota else statement.opening, statement.currency)
 
     @display(description="Charged checks")
@@ -164,7 +173,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         return f"{in_units(statement.paid_for_credit or Decimal(0), statement.currency)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")
-    def closed_with(self, statement: Statement) -> str:
+    def closing_balance(self, statement: Statement) -> str:
         return in_units(statement.credit_closing if statement.is_quota else statement.closing, statement.currency)
 
     @display(description="Credit", empty_value="no wallet")
@@ -178,8 +187,8 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
 
 def line_chunks(statement: Statement) -> Iterator[list[Row]]:
     """Yield all lines in order of booking; each chunk starts where the previous ended."""
-    serializer, last = StatementLineSerializer(), None
-    ordered = lines_of(statement).order_by("pk")
-    while rows := list((ordered if last is None else ordered.filter(pk__gt=last))[:CHUNK]):
+    serializer = StatementLineSerializer()
+    lines = remaining = lines_of(statement).order_by("pk")
+    while rows := list(remaining[:CHUNK]):
         yield [serializer.to_representation(line) for line in rows]
-        last = rows[-1].pk
+        remaining = lines.filter(pk__gt=rows[-1].pk)

@@ -3,7 +3,7 @@
 from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.plans import epochs
@@ -18,8 +18,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, Currency, Values, as_json, choice_field, text_field, validate_fields
-from operators.base.forms.confirmation import confirm
-from operators.base.mixins import AdminMixin, ModelT
+from operators.base.forms.confirmation import Confirmation
 from operators.base.tickets import TicketField
 from operators.base.times import Moment
 
@@ -69,29 +68,19 @@ class TopUpForm(forms.Form):
             self.add_error("price", "Only accesses that are paid for now have a price. Leave it empty.")
 
 
-def top_up_page(
-    request: HttpRequest,
-    model_admin: AdminMixin[ModelT],
-    obj: ModelT,
-    requester: Requester,
-    wallets: QuerySet[Wallet],
-    *,
-    opens_wallets: bool,
-) -> HttpResponse:
-    """Show the form, and return to the page of `obj`. With `opens_wallets` it offers new wallets, too."""
+def top_up_question(
+    request: HttpRequest, requester: Requester, wallets: QuerySet[Wallet], *, opens_wallets: bool
+) -> Confirmation:
+    """Return the form. With `opens_wallets` it offers new wallets, too."""
     books = as_of(wallets.select_related("license").order_by("created", "pk"), timezone.now())
     by_value = {form_value(book.wallet): book.wallet for book in books}
     holder = requester.current
     may_record = request.user.has_perm("analytics.add_payment")
 
     def perform(fields: Values) -> str:
-        wallet = by_value.get(fields["wallet"])
-        return top_up(holder, wallet, fields)
+        return top_up(holder, by_value.get(fields["wallet"]), fields)
 
-    return confirm(
-        request,
-        model_admin,
-        obj=obj,
+    return Confirmation(
         title=f"Top up {holder}",
         facts=[
             (wallet_name(wallet), f"{in_units(wallet.available, wallet.unit)} left") for wallet in by_value.values()

@@ -5,15 +5,14 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from analytics.wallets.models import Every, Wallet
+from analytics.wallets.models import RefillPeriod, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
 from operators.base.fields import Amount, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
-EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
+EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in RefillPeriod)]
 COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
 UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
 
@@ -40,7 +39,7 @@ class Terms(forms.Form):
             "The event wallet.low is sent when the balance falls to this percentage of the balance after the last "
             "top-up."
         ),
-        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
 
 
@@ -54,9 +53,7 @@ class WalletForm(Terms, ServiceForm):
         "refill_every": "refill.every",
     }
 
-    requester_own_id = forms.CharField(
-        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
-    )
+    requester_own_id = text_field("Customer", "The customer's own id.")
     of_license = text_field("Only for the licence", "lic_…; empty for all of its licences.", required=False)
     own_unit = choice_field("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
 

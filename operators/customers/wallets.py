@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from django.contrib import admin
 from django.forms import Media, ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from analytics.models import Wallet, WalletEntry
 from analytics.wallets import services
@@ -19,7 +19,7 @@ from analytics.wallets.units import ACCESS, in_units
 from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
@@ -27,13 +27,8 @@ from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times import shown_time
 from operators.customers.quotas import count_here
-from operators.customers.top_ups import top_up_page
-from operators.customers.wallet_forms import (
-    Terms,
-    WalletForm,
-    initial_terms,
-    terms_in_body,
-)
+from operators.customers.top_ups import top_up_question
+from operators.customers.wallet_forms import Terms, WalletForm, initial_terms, terms_in_body
 
 MOST_ENTRIES = 20
 MINOR = Decimal("0.01")
@@ -44,7 +39,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
-    row_facts = {"counts": "", "left": "left"}
+    phone_row_columns = {"counts": "", "left": "left"}
     list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
     search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
@@ -57,7 +52,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         "identifier", "account", "customer_link", "counts", "left", "spendable", "refilled", "warnings", "grants",
         "entries",
     )  # fmt: skip
-    groups = {"grants": "What was added", "entries": "Latest changes"}
+    fieldset_headings = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER, "of_license": Kind.LICENSE}
     actions_detail = ("top_up", "change_terms")
@@ -68,11 +63,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         return super().media + CHART_FILES
 
     def create(self, request: HttpRequest, fields: Values) -> Wallet:
-        body = {
-            "requesterId": fields["requester_own_id"],
-            "unit": fields["own_unit"],
-            **terms_in_body(fields),
-        }
+        body = {"requesterId": fields["requester_own_id"], "unit": fields["own_unit"], **terms_in_body(fields)}
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
         checked = {**validate_fields(WalletSerializer(), body), "id": fields["id"]}
@@ -102,32 +93,23 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     # --- Actions -----------------------------------------------------------------------------------------------------
 
-    @action(description="Top up", icon="add_card", permissions=["changing"], url_path="top-up")
-    def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        wallet = self.require_object(request, object_id)
+    @confirmed_action("Top up", "add_card", "top-up")
+    def top_up(self, request: HttpRequest, wallet: Wallet) -> Confirmation:
+        return top_up_question(request, wallet.requester, Wallet.objects.filter(pk=wallet.pk), opens_wallets=False)
 
-        wallets = Wallet.objects.filter(pk=wallet.pk)
-        return top_up_page(request, self, wallet, wallet.requester, wallets, opens_wallets=False)
-
-    @action(description="Set a quota", icon="tune", permissions=["changing"], url_path="terms")
-    def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        wallet = self.require_object(request, object_id)
-
-        def perform(fields: Values) -> str:
+    @confirmed_action("Set a quota", "tune", "terms")
+    def change_terms(self, request: HttpRequest, wallet: Wallet) -> Confirmation:
+        def perform(fields: Values) -> None:
             terms = terms_in_body(fields, lock_book(wallet).wallet)
             checked = validate_fields(WalletChangeSerializer(partial=True), terms)
             if wallet.refill_anchor is None:
                 count_here(wallet.account_id, checked)
             services.update_wallet(wallet, checked)
-            return "Saved."
 
         def current(*, lock: bool) -> dict[str, object]:
             return (lock_book(wallet).wallet if lock else wallet).audited()
 
-        return confirm(
-            request,
-            self,
-            obj=wallet,
+        return Confirmation(
             title=f"Refills and limits of {wallet.requester}",
             facts=[("Now", what_is_left(wallet))],
             effects=[
@@ -139,6 +121,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
             form=Terms,
             initial=initial_terms(wallet),
             perform=perform,
+            done="Saved.",
             current=current,
         )
 

@@ -1,13 +1,13 @@
 """Clients of the licence server: create, rotate, revoke. A secret is shown once, on the confirmation page."""
 
+from functools import partial
 from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.decorators import display
 
 from licensing.clients import services
 from licensing.clients.models import LicenseClient
@@ -16,7 +16,7 @@ from operators.access.api_key_forms import overlap_field
 from operators.access.key_pages import SecretAdmin, form_seed
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -32,7 +32,6 @@ class ClientForm(ServiceForm):
 
     requester_own_id = forms.CharField(
         max_length=255,
-        widget=UnfoldAdminTextInputWidget,
         label="Customer",
         help_text="The customer's own id, as in checks. Tokens represent this customer's licences.",
     )
@@ -66,8 +65,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
     empty_state = EmptyState("A crawler uses a client to get licence tokens, which it sends to the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
-    row_facts = {"requester": "", "state": "", "last_used_at": "used"}
-    groups = {"state": "State"}
+    phone_row_columns = {"requester": "", "state": "", "last_used_at": "used"}
+    fieldset_headings = {"state": "State"}
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("name", "prefix")
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)
@@ -83,20 +82,15 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
     def secret_usage(self, client: LicenseClient) -> str:
         return f"It goes with the client_id {client.pk}, to /olp/token."
 
-    @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        client = self.require_object(request, object_id)
-
+    @confirmed_action("Rotate the secret", "autorenew", "rotate")
+    def rotate(self, request: HttpRequest, client: LicenseClient) -> Confirmation:
         def perform(fields: Values) -> HttpResponse:
             changed, secret = services.rotate_secret(client, fields["overlap_seconds"], form_seed(request))
             if bytes(changed.digest) == bytes(client.digest):
                 return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
             return self.show_secret(request, changed, secret)
 
-        return confirm(
-            request,
-            self,
-            obj=client,
+        return Confirmation(
             title=f"Rotate the secret of {client.name}?",
             facts=[("Customer", str(client.requester)), ("Secret", f"{client.prefix}…")],
             effects=["Creates a new secret, which is shown once.", "The client's tokens stay valid."],
@@ -105,18 +99,9 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
             perform=perform,
         )
 
-    @danger_action("Revoke", "block", "revoke")
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        client = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            services.revoke_client(client)
-            return f"The client {client.name} is revoked."
-
-        return confirm(
-            request,
-            self,
-            obj=client,
+    @confirmed_action("Revoke", "block", "revoke", danger=True)
+    def revoke(self, request: HttpRequest, client: LicenseClient) -> Confirmation:
+        return Confirmation(
             title=f"Revoke {client.name}?",
             facts=[("Customer", str(client.requester)), ("Secret", f"{client.prefix}…")],
             effects=[
@@ -124,8 +109,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
                 "The customer's licences do not change.",
             ],
             button="Revoke it",
-            danger=True,
-            perform=perform,
+            perform=partial(services.revoke_client, client),
+            done=f"The client {client.name} is revoked.",
         )
 
     @display(description="State", label=STATE_COLOURS)

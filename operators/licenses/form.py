@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
 from licensing.licenses.models import FeeEvery, License
@@ -40,12 +39,9 @@ class LicenseForm(QuotaFields, ServiceForm):
     requester_own_id = forms.CharField(
         label="Customer",
         max_length=255,
-        widget=UnfoldAdminTextInputWidget,
         help_text="The customer's own id, as in checks. A new one is created.",
     )
-    requester_name = forms.CharField(
-        label="Customer's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
-    )
+    requester_name = forms.CharField(label="Customer's name", max_length=255, required=False)
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items with one of these tags. {EITHER}")
     policy_ids = Lines(label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}")
@@ -70,7 +66,6 @@ class LicenseForm(QuotaFields, ServiceForm):
         label="Every",
         required=False,
         choices=[("", "–"), *FeeEvery.choices],
-        widget=UnfoldAdminSelectWidget,
         help_text="A changed fee applies from the next period. Empty all three to end it.",
     )
 

@@ -1,13 +1,14 @@
 """Licences: issue, change, renew and revoke."""
 
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -23,12 +24,12 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from licensing.sites.models import Site
 from operators.base.fields import Values
-from operators.base.figures.terms import fee, money, scope, term
+from operators.base.figures.terms import access_price, fee, price, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url, list_url
-from operators.base.lists import time_column
+from operators.base.lists import column, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
@@ -75,7 +76,7 @@ class LicenseAdmin(
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "fee", "account")
     list_select_related = ("account", "requester")
-    row_facts = {"requester": "", "state": "", "term": ""}
+    phone_row_columns = {"requester": "", "state": "", "term": ""}
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
@@ -84,7 +85,7 @@ class LicenseAdmin(
         ("account", RelatedFilter),
     )
     search_fields = ("requester__requester_id",)
-    find = staticmethod(find_licenses)
+    search = staticmethod(find_licenses)
     search_help_text = "A full lic_ id, the start of the customer's id, or words of the customer's name."
     sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
@@ -95,6 +96,11 @@ class LicenseAdmin(
         *TERMS,
         ("Since", {"fields": ("next_fee", "own_credit", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
+    covers = column("Covers", scope)
+    term = column("Term", term, ordering="expires_at")
+    price = column("Price", price, ordering="price_amount")
+    per_access = column("Per access", access_price, ordering="access_amount")
+    fee = column("Fee", fee, ordering="fee_amount")
     created_at = time_column("Issued", "created")
     updated_at = time_column("Changed", "updated")
     revoked = time_column("Revoked", "revoked_at", empty="no")
@@ -168,41 +174,34 @@ class LicenseAdmin(
     def update(self, request: HttpRequest, obj: License, fields: Values) -> License:
         return license_services.update_license(obj, fields)
 
-    @danger_action("Revoke", "block", "revoke")
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        license_ = self.require_object(request, object_id)
-
-        def perform(fields: object) -> str:
-            license_services.revoke_license(license_)
-            return f"The licence {license_.license_type} of {license_.requester} is revoked."
-
-        return confirm(
-            request,
-            self,
-            obj=license_,
+    @confirmed_action("Revoke", "block", "revoke", danger=True)
+    def revoke(self, request: HttpRequest, license_: License) -> Confirmation:
+        charges = "It charges nothing per access, so no charges end."
+        if license_.access_amount is not None:
+            charges = f"No access is charged by it any more ({access_price(license_)} each until now)."
+        fee_effects = [] if license_.next_fee_at is None else ["No further fee is charged."]
+        return Confirmation(
             title=f"Revoke the licence {license_.license_type} of {license_.requester}?",
             facts=[
                 ("Account", str(license_.account)),
                 ("Customer", f"{license_.requester} ({license_.requester.requester_id})"),
-                ("Covers", self.covers(license_)),
+                ("Covers", scope(license_)),
                 ("Term", term(license_)),
                 ("State", license_.state(timezone.now())),
-                ("Price", self.price(license_)),
+                ("Price", price(license_)),
                 ("Fee", fee(license_)),
             ],
             effects=[
                 f"From the next check on {license_.requester} no longer has it, in every process: rules that want the "
                 f"type {license_.license_type} or a valid licence do not match by it.",
-                f"No access is charged by it any more ({self.per_access(license_)} each until now)."
-                if license_.access_amount is not None
-                else "It charges nothing per access, so no charges end.",
-                *([] if license_.next_fee_at is None else ["No further fee is charged."]),
+                charges,
+                *fee_effects,
                 "Its charges stay in the ledger. Refund them separately.",
                 "This cannot be undone. Issue another licence instead.",
             ],
             button="Revoke it",
-            danger=True,
-            perform=perform,
+            perform=partial(license_services.revoke_license, license_),
+            done=f"The licence {license_.license_type} of {license_.requester} is revoked.",
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
@@ -238,26 +237,6 @@ class LicenseAdmin(
             license_.requester,
             license_.requester.requester_id,
         )
-
-    @display(description="Covers")
-    def covers(self, license_: License) -> str:
-        return scope(license_)
-
-    @display(description="Term", ordering="expires_at")
-    def term(self, license_: License) -> str:
-        return term(license_)
-
-    @display(description="Price", ordering="price_amount")
-    def price(self, license_: License) -> str:
-        return money(license_.price_amount, license_.price_currency)
-
-    @display(description="Per access", ordering="access_amount")
-    def per_access(self, license_: License) -> str:
-        return money(license_.access_amount, license_.access_currency)
-
-    @display(description="Fee", ordering="fee_amount")
-    def fee(self, license_: License) -> str:
-        return fee(license_)
 
     @display(description="Quota or credit of its own", empty_value="none")
     def own_credit(self, license_: License) -> str | None:

@@ -1,39 +1,31 @@
-"""Describes the effects of saving a licence, in the form's preview and in the confirmation."""
+"""The confirmation before a licence is saved: its effects in words."""
 
 from collections.abc import Iterable
-from copy import copy
 from datetime import datetime
 from difflib import get_close_matches
 
 from django.db.models import Q
-from django.http import QueryDict
 from django.utils import timezone
-from msgspec import Struct
 
-from accounts.models import Account
 from analytics.models import LedgerEntry
-from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.numbers import count_text
 from licensing.content.models import Content
-from licensing.licenses.charges import build_ledger_entry, terms
-from licensing.licenses.models import FeeEvery, License
+from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.figures.terms import fee, money, term
+from operators.base.figures.terms import NO_AMOUNT, access_price, fee, price, term
 from operators.base.forms.asking import Question
 from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
-from operators.licenses.form import LicenseForm
 from operators.policies.linked_items import condition_values, known_rules
 
 # Reading only the newest licences bounds the cost.
 MAX_LICENSES, MAX_SUGGESTED = 5_000, 100
 MAX_COUNTED = 10_000  # items
-NOW = 60  # seconds
-SHOWN_TITLES = 3
+NOW_SECONDS = 60
 
 
-def types_asked_for(account_ids: Iterable[str]) -> set[str]:
+def types_in_policies(account_ids: Iterable[str]) -> set[str]:
     """Return the licence types named in rules of the accounts' policies."""
     license_types: set[str] = set()
     for rule in known_rules(account_ids):
@@ -46,22 +38,24 @@ def known_types(account_ids: Iterable[str]) -> list[str]:
     accounts = list(account_ids)
     newest = License.objects.filter(account__in=accounts).order_by("-pk").values("license_type")[:MAX_LICENSES]
     issued_types = {row["license_type"] for row in newest}
-    return sorted(types_asked_for(accounts) | issued_types)[:MAX_SUGGESTED]
+    return sorted(types_in_policies(accounts) | issued_types)[:MAX_SUGGESTED]
 
 
 def type_warnings(before: License | None, saved: License) -> list[str]:
     """Warn about a new type that no policy asks for, if policies ask for any."""
     if before is not None and before.license_type == saved.license_type:
         return []
-    requested = types_asked_for([saved.account_id])
+    requested = types_in_policies([saved.account_id])
     if not requested or saved.license_type in requested:
         return []
     near = get_close_matches(saved.license_type, sorted(requested), n=1, cutoff=0.7)
-    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(requested)[:10])}."
-    return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
+    suggestion = f"Did you mean {near[0]}?" if near else f"They ask for {', '.join(sorted(requested)[:10])}."
+    return [
+        f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it. {suggestion}"
+    ]
 
 
-def describe_bookings(before: License | None, saved: License, known_entries: set[str]) -> list[str]:
+def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
     """Describe the ledger entries of a save; `known_entries` are the ids of earlier ones."""
     entries = [
         entry for entry in LedgerEntry.objects.filter(license=saved).order_by("pk") if entry.pk not in known_entries
@@ -78,24 +72,24 @@ def describe_bookings(before: License | None, saved: License, known_entries: set
 
 def describe_moment(moment: datetime) -> str:
     """Return `now`, or the minute at which an entry counts."""
-    soon = abs((moment - timezone.now()).total_seconds()) < NOW
-    return "now" if soon else f"as of {time_in_words(moment)}"
+    if abs((moment - timezone.now()).total_seconds()) < NOW_SECONDS:
+        return "now"
+    return f"as of {time_in_words(moment)}"
 
 
-def per_access(before: License | None, saved: License) -> list[str]:
-    if before is not None and (before.access_amount, before.access_currency) == (
-        saved.access_amount,
-        saved.access_currency,
-    ):
+def describe_access_price(before: License | None, saved: License) -> list[str]:
+    """Describe a new, changed or ended price per access."""
+    former_price = NO_AMOUNT if before is None else access_price(before)
+    if former_price == access_price(saved):
         return []
     if saved.access_amount is None:
-        return ["It charges nothing per access any more."] if before is not None else []
-    return [f"Each access that it allows is charged {money(saved.access_amount, saved.access_currency)}."]
+        return ["It charges nothing per access any more."]
+    return [f"Each access that it allows is charged {access_price(saved)}."]
 
 
-def fees(before: License | None, saved: License) -> list[str]:
+def describe_fee(before: License | None, saved: License) -> list[str]:
     """Describe a new, changed or ended fee."""
-    former_fee = fee(License() if before is None else before)
+    former_fee = NO_AMOUNT if before is None else fee(before)
     if former_fee == fee(saved):
         return []
     if saved.fee_amount is None:
@@ -123,8 +117,8 @@ def license_question(
     before: License | None, saved: License, known_entries: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
-    effects = describe_bookings(before, saved, known_entries) + per_access(before, saved)
-    effects += fees(before, saved) + (quota.in_words() if quota else [])
+    effects = describe_bookings(saved, known_entries) + describe_access_price(before, saved)
+    effects += describe_fee(before, saved) + (quota.in_words() if quota else [])
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
         return None
@@ -137,97 +131,11 @@ def license_question(
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
             ("Term", term(saved)),
-            ("Price", money(saved.price_amount, saved.price_currency)),
+            ("Price", price(saved)),
             ("Fee", fee(saved)),
-            ("Per access", money(saved.access_amount, saved.access_currency)),
+            ("Per access", access_price(saved)),
         ],
         effects=[*effects, "It applies from the next check on."],
         warnings=warnings,
         button="Issue it" if before is None else "Save it",
     )
-
-
-# --- While the form is filled in -------------------------------------------------------------------------------------
-
-
-class Preview(Struct, frozen=True):
-    sentences: list[str]
-    warnings: list[str]
-
-
-def preview(account: Account, license_: License | None, submitted: QueryDict) -> Preview:
-    """Build the preview, without incomplete input; `license_` is the existing licence, None for a new one."""
-    data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
-    form = LicenseForm(data, instance=license_, initial={} if license_ is None else {"starts_at": license_.starts_at})
-    form.is_valid()
-    drafted = draft(account, license_, form)
-    quota = Quota.from_fields(form.cleaned_data)
-    sentences = (
-        [] if license_ is not None else preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
-    )
-    sentences += [preview_coverage(drafted), *preview_bookings(license_, drafted), *per_access(None, drafted)]
-    sentences += preview_fee(license_, drafted) + (quota.in_words() if quota else [])
-    return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])
-
-
-def draft(account: Account, license_: License | None, form: LicenseForm) -> License:
-    """Return the licence with the form's valid values; amounts only with their currencies."""
-    drafted = copy(license_) if license_ is not None else License(account=account)
-    cleaned = form.cleaned_data
-    drafted.license_type = cleaned.get("license_type", "")
-    drafted.fee_every = cleaned.get("fee_every") or None
-    drafted.content_ids = [id for id in cleaned["content_ids"] if ids.decode("cnt", id) is not None]
-    drafted.policy_ids = [id for id in cleaned["policy_ids"] if ids.decode("pol", id) is not None]
-    drafted.tags = cleaned["tags"]
-    if license_ is None or "starts_at" in form.changed_data:  # the form shows no microseconds
-        drafted.starts_at = cleaned.get("starts_at") or timezone.now()
-    for name in ("price", "access", "fee"):
-        amount, currency = cleaned.get(f"{name}_amount"), cleaned.get(f"{name}_currency")
-        is_complete = amount is not None and currency is not None
-        setattr(drafted, f"{name}_amount", amount if is_complete else None)
-        setattr(drafted, f"{name}_currency", currency if is_complete else None)
-    return drafted
-
-
-def preview_customer(account: Account, requester_id: str) -> list[str]:
-    if not requester_id:
-        return []
-    requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
-    if requester is None:
-        return [f"New customer: {requester_id}."]
-    return [f"Customer: {requester.name} ({requester_id})." if requester.name else f"Customer: {requester_id}."]
-
-
-def preview_coverage(drafted: License) -> str:
-    """Describe the coverage, with the titles of single items."""
-    items = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
-    coverage = f"Covers {describe_coverage(drafted)}"
-    if not drafted.content_ids:
-        return f"{coverage}."
-    titles = list(items.values_list("title", flat=True))
-    if not titles:
-        return f"{coverage}."
-    more = len(drafted.content_ids) - len(titles)
-    others = f" and {more:,} more" if more else ""
-    return f"{coverage}: {', '.join(titles)}{others}."
-
-
-def preview_bookings(license_: License | None, drafted: License) -> list[str]:
-    """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
-    before = None if license_ is None else build_ledger_entry(license_)
-    after = build_ledger_entry(drafted)
-    if terms(before) == terms(after):
-        return []
-    sentences = []
-    if before is not None:
-        sentences.append(f"{in_full(-before.amount, before.currency)} is booked: the former price is taken back.")
-    if after is not None:
-        sentences.append(f"{in_full(after.amount, after.currency)} is booked {describe_moment(after.occurred_at)}.")
-    return sentences
-
-
-def preview_fee(license_: License | None, drafted: License) -> list[str]:
-    if drafted.fee_amount is None or drafted.fee_every not in FeeEvery.values:
-        return []
-    begin = f"from {describe_moment(drafted.starts_at)}" if license_ is None else "from the next period"
-    return [f"The fee of {fee(drafted)} is charged in advance, {begin}."]

@@ -27,7 +27,8 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import listed_id, request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.quotas import Quota
-from operators.licenses.question import known_types, preview
+from operators.licenses.preview import build_preview
+from operators.licenses.question import known_types
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
@@ -49,12 +50,17 @@ class Choice(Struct, frozen=True):
     is_chosen: bool
 
 
-def per_access(currency: str) -> dict[str, object]:
+def monthly_quota(start: datetime, currency: str) -> dict[str, object]:
+    return Quota(10_000).as_fields()
+
+
+def quota_then_charged(start: datetime, currency: str) -> dict[str, object]:
+    quota = Quota(10_000, Decimal("0.02"), currency, Decimal(1000))
+    return {**price_per_access(start, currency), **quota.as_fields()}
+
+
+def price_per_access(start: datetime, currency: str) -> dict[str, object]:
     return {"access_amount": Decimal("0.02"), "access_currency": currency}
-
-
-def quota_then_charged(currency: str) -> dict[str, object]:
-    return {**per_access(currency), **Quota(10_000, Decimal("0.02"), currency, Decimal(1000)).as_fields()}
 
 
 def price_of_a_year(start: datetime, currency: str) -> dict[str, object]:
@@ -67,11 +73,9 @@ def price_of_a_year(start: datetime, currency: str) -> dict[str, object]:
 
 
 TEMPLATES = {
-    "quota": LicenseTemplate("10,000 accesses a month", lambda start, currency: Quota(10_000).as_fields()),
-    "quota_then_charged": LicenseTemplate(
-        "10,000 accesses a month, then 0.02 {} each", lambda start, currency: quota_then_charged(currency)
-    ),
-    "per_access": LicenseTemplate("0.02 {} for each access", lambda start, currency: per_access(currency)),
+    "quota": LicenseTemplate("10,000 accesses a month", monthly_quota),
+    "quota_then_charged": LicenseTemplate("10,000 accesses a month, then 0.02 {} each", quota_then_charged),
+    "per_access": LicenseTemplate("0.02 {} for each access", price_per_access),
     "year": LicenseTemplate("500 {} for a year", price_of_a_year),
 }
 
@@ -243,13 +247,12 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
-        license_ = self.require_object(request, request.GET["license"]) if "license" in request.GET else None
-        account = (
-            license_.account
-            if license_ is not None
-            else request_scope(request).account(request.POST.get("account", ""))
-        )
+        license_ = None
+        account = request_scope(request).account(request.POST.get("account", ""))
+        if "license" in request.GET:
+            license_ = self.require_object(request, request.GET["license"])
+            account = license_.account
         if account is None:
             return HttpResponse("")
-        preview_ = preview(account, license_, request.POST)
-        return TemplateResponse(request, "operators/customers/license_preview.html", {"preview": preview_})
+        context = {"preview": build_preview(account, license_, request.POST)}
+        return TemplateResponse(request, "operators/customers/license_preview.html", context)

@@ -17,7 +17,7 @@ from kit.http.middleware import Address
 from operators.login import second_factor
 from operators.login.known_browsers import known_browser
 from operators.login.limits import seconds_to_wait, seconds_to_wait_inside, too_many
-from operators.login.sessions import mark_session
+from operators.login.session_store import mark_session
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ COOKIE, SALT = "known_browser", "operators.login.known_browsers"
 LIFETIME = 90 * 86_400  # seconds since the last login
 
 
-def of_password(user: User) -> str:
+def password_digest(user: User) -> str:
     return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
 
 
@@ -30,7 +30,7 @@ def known_browser(request: HttpRequest, username: str) -> str | None:
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=operator, username=username).first()
-    return browser if user is not None and constant_time_compare(password, of_password(user)) else None
+    return browser if user is not None and constant_time_compare(password, password_digest(user)) else None
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
@@ -39,7 +39,7 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
     browser = known_browser(request, user.get_username()) or secrets.token_urlsafe(16)
     response.set_cookie(
         COOKIE,
-        signing.dumps([user.pk, browser, of_password(user)], salt=SALT),
+        signing.dumps([user.pk, browser, password_digest(user)], salt=SALT),
         max_age=LIFETIME,
         path=settings.SESSION_COOKIE_PATH,
         secure=settings.SESSION_COOKIE_SECURE,

@@ -46,7 +46,9 @@ def seconds_to_wait(username: str, address: Address | None, browser: str | None 
         return retry_after(Consume(bucket("browser", browser), PER_BROWSER))
     # In this order, so that an address over its limit does not use up the name's attempts.
     wait = retry_after(Consume(f"login:{address_bucket(address)}", PER_ADDRESS))
-    return wait if wait is not None else retry_after(Consume(bucket("name", username), PER_NAME))
+    if wait is not None:
+        return wait
+    return retry_after(Consume(bucket("name", username), PER_NAME))
 
 
 def seconds_to_wait_inside(user: User) -> int | None:
@@ -56,7 +58,9 @@ def seconds_to_wait_inside(user: User) -> int | None:
 
 def retry_after(consume: Consume) -> int | None:
     state = limiter.consume(consume)
-    return None if state.allowed else state.retry_after or 1
+    if state.allowed:
+        return None
+    return state.retry_after or 1
 
 
 def too_many(seconds: int) -> ValidationError:
@@ -73,7 +77,9 @@ def in_words(seconds: int) -> str:
 
 def answer_too_many(response: ResponseT, form: BaseForm | None) -> ResponseT:
     """Change the response to 429 with Retry-After if the form was rate-limited."""
-    for errors in form.errors.as_data().values() if form is not None and form.is_bound else ():
+    if form is None or not form.is_bound:
+        return response
+    for errors in form.errors.as_data().values():
         for error in errors:
             if error.code == "throttled":
                 response.status_code = 429

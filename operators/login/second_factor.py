@@ -19,10 +19,10 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.models import Authenticator, RecoveryCode
-from accounts.sealing import peppers, sealer
+from accounts.sealing import sealer, valid_peppers
 from operators.base.audited import AuditedOperator
 from operators.login import totp
-from operators.login.sessions import end_sessions
+from operators.login.session_store import end_sessions
 
 PURPOSE = "authenticator"  # of the encryption key
 RECOVERY_CODES = 10
@@ -79,7 +79,7 @@ def accepts(user: User, code: str, now: datetime | None = None) -> bool:
         return accepts_of_app(user, code)
     if not code:
         return False
-    digests = [code_digest(code, pepper) for pepper in peppers()]
+    digests = [code_digest(code, pepper) for pepper in valid_peppers()]
     return unused_codes(user).filter(digest__in=digests).update(used_at=now or timezone.now()) == 1
 
 
@@ -92,8 +92,9 @@ def accepts_of_app(user: User, code: str) -> bool:
     except InvalidToken:  # encrypted with another API_KEY_PEPPER
         return False
     step = totp.time_step(secret, code)
-    newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
-    return newer is not None and newer.update(last_step=step) == 1
+    if step is None:
+        return False
+    return Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step).update(last_step=step) == 1
 
 
 @transaction.atomic

@@ -14,26 +14,26 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Authenticator
+from operators.base.mixins import StyledForm
 from operators.base.requests import signed_in
 from operators.login import second_factor, totp
 from operators.login.limits import answer_too_many, seconds_to_wait_inside, too_many
-from operators.login.sessions import SECOND_FACTOR
+from operators.login.session_store import SECOND_FACTOR
 
 logger = logging.getLogger(__name__)
 
 SALT, TICKET_SECONDS = "operators.login.second_factor", 3600
 
 
-class CodeForm(forms.Form):
+class CodeForm(StyledForm, forms.Form):
     """The code, and a `ticket` with the secret in the QR code until it is confirmed."""
 
     code = forms.CharField(
         max_length=40,
         label="Code",
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "spellcheck": "false"}),
     )
     ticket = forms.CharField(required=False, widget=forms.HiddenInput)
 

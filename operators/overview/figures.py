@@ -1,9 +1,10 @@
 """The overview's figures: those of the API's reports, formatted."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -16,10 +17,9 @@ from analytics.windows import DAY, Window, midnight
 from kit.values.currencies import in_full, round_to_minor_unit
 from kit.values.numbers import count_text
 from licensing.content.models import Content
-from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
-from operators.base.figures.choice import BarRow, Choice, render_change, window_filter
+from operators.base.figures.choice import BarRow, Choice, denial_rows, render_change, window_filter
 from operators.base.links import list_url
 
 
@@ -64,61 +64,61 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
     ]
+    content = [
+        Ranked(
+            item["id"],
+            item["title"],
+            item["requests"],
+            f"{item['requests']:,}",
+            list_url(AccessEvent, **filters, content__id__exact=item["id"]),
+        )
+        for item in report["topContent"]
+    ]
+    requesters = [
+        Ranked(
+            requester["id"],
+            requester["name"],
+            requester["requests"],
+            f"{requester['requests']:,}",
+            list_url(AccessEvent, **filters, requester__id__exact=str(number)),
+        )
+        for requester, number in zip(report["topRequesters"], requester_numbers(rows), strict=True)
+    ]
+    denials = {row["reason"]: row["count"] for row in report["byDenialReason"]}
     return UsageFigures(
         summary=report["summary"],
-        denials={row["reason"]: row["count"] for row in report["byDenialReason"]},
+        denials=denials,
         chart=decisions_chart(window.group_by, days),
-        reasons=[
-            BarRow(
-                Reason(row["reason"]).words,
-                f"{row['count']:,}",
-                share(row["count"], report["summary"]["denied"]),
-                list_url(AccessEvent, outcome=row["reason"], **filters),
-                row["reason"],
-            )
-            for row in report["byDenialReason"]
-        ],
-        content=top(
-            choice,
-            Content,
-            [(item["id"], item["title"], item["requests"]) for item in report["topContent"]],
-            [list_url(AccessEvent, **filters, content__id__exact=item["id"]) for item in report["topContent"]],
-        ),
-        requesters=top(
-            choice,
-            Requester,
-            [(requester["id"], requester["name"], requester["requests"]) for requester in report["topRequesters"]],
-            [list_url(AccessEvent, **filters, requester__id__exact=str(number)) for number in requester_numbers(rows)],
-        ),
+        reasons=denial_rows(denials.items(), report["summary"]["denied"], filters),
+        content=ranking(choice, Content, content),
+        requesters=ranking(choice, Requester, requesters),
     )
 
 
-def top(
-    choice: Choice,
-    model: type[Content | Requester],
-    rows: Sequence[tuple[str, str | None, int]],
-    decisions: Sequence[str],
-) -> list[BarRow]:
-    """Return the rows of a ranking from (id, name, requests), highest first, and links to their decisions."""
-    largest = rows[0][2] if rows else 0
+class Ranked(NamedTuple):
+    """A row of a ranking: an item or customer by its id in the API, and a link to what the figure counts."""
+
+    id: str
+    name: str | None
+    value: int | Decimal
+    figure: str
+    figure_link: str
+
+
+def ranking(choice: Choice, model: type[Content | Requester], rows: Sequence[Ranked]) -> list[BarRow]:
+    """Return the rows, highest first. Shows a requester's id beside the name, because callers choose it."""
+    largest = rows[0].value if rows else 0
     return [
-        ranked_row(choice, model, (api_id, name), f"{requests:,}", share(requests, largest), listed)
-        for (api_id, name, requests), listed in zip(rows, decisions, strict=True)
+        BarRow(
+            row.name or row.id,
+            row.figure,
+            share(row.value, largest),
+            list_url(model, q=row.id, **choice.account_filter),
+            row.id if model is Requester else "",
+            row.figure_link,
+        )
+        for row in rows
     ]
-
-
-def ranked_row(
-    choice: Choice,
-    model: type[Content | Requester],
-    of: tuple[str, str | None],
-    figure: str,
-    part: str,
-    figure_link: str,
-) -> BarRow:
-    """Return a row; `of` is id and name. Shows a requester's id beside the name, because callers choose it."""
-    api_id, name = of
-    link = list_url(model, q=api_id, **choice.account_filter)
-    return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: UnconvertedRevenue) -> RevenueFigures:
@@ -127,6 +127,20 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: 
     def format_amount(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
+    def earners(ranked: list[Earner], filters: dict[str, str]) -> list[Ranked]:
+        """Return the rows; without filters, those of items, of which the ledger has no list."""
+        return [
+            Ranked(
+                row.id,
+                row.name,
+                row.revenue,
+                format_amount(row.revenue),
+                list_url(LedgerEntry, **filters, requester__id__exact=str(row.key)) if filters else "",
+            )
+            for row in ranked
+        ]
+
+    filters = {**choice.account_filter, **window_filter("occurred_at", window)}
     today = midnight(now).date()
     is_current = window.start <= now - DAY and now < window.end
     rows = [Row(bucket.astimezone(window.zone).date(), (format_amount(amount),)) for bucket, amount in report.series]
@@ -146,32 +160,10 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: 
             )
             for tier, amount in report.by_license_type.items()
         ],
-        content=earners(choice, window, report.by_content, format_amount, Content),
-        requesters=earners(choice, window, report.by_requester, format_amount, Requester),
+        content=ranking(choice, Content, earners(report.by_content, {})),
+        requesters=ranking(choice, Requester, earners(report.by_requester, filters)),
         left_out=left_out(choice, report),
     )
-
-
-def earners(
-    choice: Choice,
-    window: Window,
-    ranked: list[Earner],
-    format_amount: Callable[[Decimal], str],
-    model: type[Content | Requester],
-) -> list[BarRow]:
-    largest = ranked[0].revenue if ranked else Decimal(0)
-    filters = {**choice.account_filter, **window_filter("occurred_at", window)}
-    return [
-        ranked_row(
-            choice,
-            model,
-            (row.id, row.name),
-            format_amount(row.revenue),
-            share(row.revenue, largest),
-            list_url(LedgerEntry, **filters, requester__id__exact=str(row.key)) if model is Requester else "",
-        )
-        for row in ranked
-    ]
 
 
 def left_out(choice: Choice, report: RevenueReport) -> LeftOut | None:
@@ -199,8 +191,8 @@ class Today:
     change: str  # in per cent with sign; empty without decisions yesterday
 
 
-def today_figures(of_accounts: Sequence[Days], now: datetime) -> Today:
-    days = add_days(of_accounts)
+def today_figures(days_by_account: Sequence[Days], now: datetime) -> Today:
+    days = add_days(days_by_account)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)

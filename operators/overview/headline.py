@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db.models import Count, Q
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
-from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
@@ -40,24 +40,19 @@ class Earnings(Struct, frozen=True):
     booked: list[EarnedFigure]
 
 
-class RefusedRequester(Struct, frozen=True):
-    name: str
-    link: str
-    count: str
-    decisions: str
-    issue: str  # link to issue a licence; empty without the permission
-    top_up: str  # link to top up; empty without the permission, and for those who mostly lacked a licence
-
-
 class RefusedCount(Struct, frozen=True):
     """How often a requester was refused; `since` is when counting began."""
 
     requester: int
-    id: str
-    name: str | None
+    name: str
     count: int
     unpaid: int  # of these, how many for lack of credit
     since: datetime | None  # None for the whole window
+
+    @property
+    def lacks_credit(self) -> bool:
+        """Whether most of its denials are for lack of credit."""
+        return self.unpaid * 2 > self.count
 
 
 class RefusalFigures(Struct, frozen=True):
@@ -66,7 +61,8 @@ class RefusalFigures(Struct, frozen=True):
     count: int
     link: str
     reasons: list[tuple[str, str, str]]  # words, figure, link to the decisions
-    requesters: list[RefusedRequester]
+    requesters: list[RefusedCount]
+    decisions: str  # link to the denials that are counted by requester
     since: datetime | None
 
 
@@ -109,13 +105,11 @@ def earned_figures(
     return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
-def refusal_figures(
-    request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]
-) -> RefusalFigures:
+def refusal_figures(choice: Choice, window: Window, denials: Mapping[str, int]) -> RefusalFigures:
     """Return a window's denials by reason that a (larger) licence would have prevented."""
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
-        return RefusalFigures(0, "", [], [], None)
+        return RefusalFigures(0, "", [], [], "", None)
     filters = {**choice.account_filter, **window_filter("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
@@ -126,22 +120,9 @@ def refusal_figures(
         reasons=[
             (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **filters)) for reason, count in counts
         ],
-        requesters=[refused_row(request, requester, counted) for requester in requesters],
+        requesters=requesters,
+        decisions=list_url(AccessEvent, outcome="unmet_demand", **counted),
         since=since,
-    )
-
-
-def refused_row(request: HttpRequest, refused: RefusedCount, filters: dict[str, str]) -> RefusedRequester:
-    number = str(refused.requester)
-    issues = request.user.has_perm("licensing.add_license")
-    tops_up = issues and request.user.has_perm("analytics.change_wallet") and refused.unpaid * 2 > refused.count
-    return RefusedRequester(
-        name=refused.name or refused.id,
-        link=reverse("admin:licensing_requester_change", args=[number]),
-        count=f"{refused.count:,}",
-        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **filters),
-        issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
-        top_up=reverse("admin:licensing_requester_top_up", args=[number]) if tops_up else "",
     )
 
 
@@ -149,9 +130,9 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     """Return the requesters refused most often among the newest MAX_SCANNED decisions, without erased persons."""
     bounded, since = newest_decisions(account_ids, window, MAX_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
-    groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
-        count=Count("pk"), unpaid=Count("pk", filter=Q(reason__in=UNPAID)), since=since
-    )
+    name = Coalesce("requester__name", "requester__requester_id")
+    unpaid = Count("pk", filter=Q(reason__in=UNPAID))
+    groups = denials.values_list("requester", name).annotate(count=Count("pk"), unpaid=unpaid, since=since)
     return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 
@@ -159,8 +140,8 @@ class Attention(Struct, frozen=True):
     """A part of the page whose rows need attention, with texts for one and several."""
 
     part: str  # key in the page's context
-    one: str
-    many: str
+    singular: str
+    plural: str
     link: str
     more: str = ""  # context key that says whether there are more rows
 
@@ -193,6 +174,12 @@ ATTENTION = (
         "#keys-title",
     ),
     Attention(
+        "refused_sites",
+        "A proxy asks about a site with an unknown key, or with one for other hosts.",
+        "sites have a proxy with an unknown key, or with one for other hosts.",
+        "#keys-title",
+    ),
+    Attention(
         "keys",
         "A key expires soon, or was not used for 90 days.",
         "keys end soon, or were not used for 90 days.",
@@ -215,7 +202,7 @@ def notices(
         rows = attention.get(kind.part)
         if isinstance(rows, list) and rows:
             more = "More than " if attention.get(kind.more) else ""
-            lines.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+            lines.append(Notice(kind.singular if len(rows) == 1 else f"{more}{len(rows)} {kind.plural}", kind.link))
     denials = figures.usage.denials if figures.usage is not None else {}
     if count := denials.get(Reason.NO_POLICY, 0):
         lines += notices_without_policy(request, choice, window, count)

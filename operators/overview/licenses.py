@@ -6,9 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
-from msgspec import Struct
 
 from analytics.models import AccessEvent
 from analytics.windows import DAY
@@ -16,8 +14,8 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.choice import Choice
-from operators.base.figures.terms import scope, standing_first
-from operators.base.links import change_url, list_url
+from operators.base.figures.terms import standing_first
+from operators.base.links import list_url
 from operators.base.scope import may_try
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
@@ -27,20 +25,6 @@ SOON, LATER = 30, 60  # days
 MAX_ROWS = 10
 RECENT = DAY  # period of recent denials
 MAX_GROUPS = 100  # pairs of requester and reason
-
-
-class EndingRow(Struct, frozen=True):
-    link: str
-    license_type: str
-    covers: str
-    holder: str
-    holder_link: str
-    account: str
-    ends: str
-    days: int  # until the end
-    soon: bool
-    renew: str
-    duplicate: str
 
 
 @dataclass
@@ -61,14 +45,6 @@ class DenialCounts:
         return sum(self.reasons.values())
 
     @property
-    def link(self) -> str:
-        return change_url(self.requester)
-
-    @property
-    def held_link(self) -> str:
-        return change_url(self.held)
-
-    @property
     def held_state(self) -> str:
         end = shown_time(self.held.expires_at, TO_DAY) if self.held.expires_at else ""
         state = self.held.state(self.now)
@@ -77,16 +53,8 @@ class DenialCounts:
         return format_html("ended {}", end) if state == "expired" else "revoked"
 
     @property
-    def renew(self) -> str:
-        return follow_up(self.held, "renew") if is_renewable(self.held) else ""
-
-    @property
-    def issue(self) -> str:
-        return reverse("admin:licensing_requester_issue_license", args=[self.requester.pk])
-
-    @property
-    def check(self) -> str:
-        return reverse("admin:licensing_requester_check_access", args=[self.requester.pk])
+    def is_renewable(self) -> bool:
+        return is_renewable(self.held)
 
     @property
     def decisions(self) -> str:
@@ -98,14 +66,10 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def follow_up(license_: License, how: str) -> str:
-    return reverse(f"admin:licensing_license_{how}", args=[license_.pk])
-
-
 def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     context: dict[str, object] = {
-        "ending": [ending_row(license_, now) for license_ in ending[:MAX_ROWS]],
+        "ending": [(license_, ((license_.expires_at or now) - now).days) for license_ in ending[:MAX_ROWS]],
         "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
         "tries_checks": may_try(request),
@@ -123,8 +87,8 @@ def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
     after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
     whole = Q(content_ids=[], tags=[], policy_ids=[])
     same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
-    of_the_same = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
-    following = of_the_same.filter(at_its_end, after_it).filter(whole | same)
+    same_terms = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
+    following = same_terms.filter(at_its_end, after_it).filter(whole | same)
     ending = License.objects.filter(
         account_id__in=list(account_ids),
         status=LicenseStatus.ACTIVE,
@@ -138,23 +102,6 @@ def ending_list(choice: Choice, now: datetime, days: int) -> str:
     last = now + timedelta(days=days)
     until = {"expires_at_from_0": f"{local_time(now):{TO_DAY}}", "expires_at_to_0": f"{local_time(last):{TO_DAY}}"}
     return list_url(License, state="active", **until, **choice.account_filter)
-
-
-def ending_row(license_: License, now: datetime) -> EndingRow:
-    end = license_.expires_at or now
-    return EndingRow(
-        link=change_url(license_),
-        license_type=license_.license_type,
-        covers=scope(license_),
-        holder=str(license_.requester),
-        holder_link=change_url(license_.requester),
-        account=license_.account.name,
-        ends=shown_time(end, TO_DAY),
-        days=(end - now).days,
-        soon=end <= now + timedelta(days=SOON),
-        renew=follow_up(license_, "renew"),
-        duplicate=follow_up(license_, "duplicate"),
-    )
 
 
 def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:

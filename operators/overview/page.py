@@ -21,7 +21,9 @@ from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.windows import Window
 from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
-from operators.access.key_pages import is_over, refusal_in_words
+from licensing.sites.models import Site
+from licensing.sites.refused_proxies import is_refused
+from operators.access.refused_proxies import is_over, is_over_at_site, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
@@ -39,7 +41,6 @@ class AccountRow(Struct, frozen=True):
     """An active account: today's decisions and use of its plan."""
 
     account: Account
-    link: str
     overview: str
     days: Days
     use: PlanUse
@@ -50,43 +51,44 @@ class AccountRow(Struct, frozen=True):
         return self.days.today - self.days.today_allowed
 
 
-class VisibleParts(Struct, frozen=True):
-    """The parts of the page that the member of staff may see."""
-
-    usage: bool
-    revenue: bool
-    keys: bool
-    accounts: bool
-    webhooks: bool
-    licenses: bool
-
-    @classmethod
-    def from_request(cls, request: HttpRequest) -> "VisibleParts":
-        user = request.user
-        return cls(
-            usage=user.has_perm("analytics.view_accessevent"),
-            revenue=user.has_perm("analytics.view_ledgerentry"),
-            keys=user.has_perm("accounts.view_apikey"),
-            accounts=user.has_perm("accounts.view_account"),
-            webhooks=user.has_perm("accounts.view_webhookendpoint"),
-            licenses=user.has_perm("licensing.view_license"),
-        )
+# The permissions that show parts of the page.
+PARTS = {
+    "usage": "analytics.view_accessevent",
+    "revenue": "analytics.view_ledgerentry",
+    "keys": "accounts.view_apikey",
+    "accounts": "accounts.view_account",
+    "webhooks": "accounts.view_webhookendpoint",
+    "licenses": "licensing.view_license",
+    "sites": "licensing.view_site",
+}
 
 
 class KeyRow(Struct, frozen=True):
-    key: ApiKey
+    """A key, or a site whose proxy is refused."""
+
+    name: str
+    detail: str
+    account: str
     link: str
     warning: str
+
+    @classmethod
+    def from_key(cls, key: ApiKey, warning: str) -> "KeyRow":
+        return cls(key.name, f"{key.prefix}…", key.account.name, change_url(key), warning)
+
+    @classmethod
+    def from_site(cls, site: Site) -> "KeyRow":
+        return cls(site.host, "site", site.account.name, change_url(site), refusal_of_site(site))
 
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now = timezone.now()
     choice = read_choice(request)
-    visible = VisibleParts.from_request(request)
+    visible = {part for part, permission in PARTS.items() if request.user.has_perm(permission)}
     booked: list[str] = []
     convertible: list[str] = []
-    if visible.revenue:
+    if "revenue" in visible:
         booked, convertible = booked_and_rated(choice.account_ids, now.date())
     if "currency" not in request.GET:
         choice.currency = default_currency(choice, booked, convertible)
@@ -102,7 +104,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     if not choice.accounts:
         return {**common, "steps": None if choice.problems else first_steps(request, choice)}
     window = chosen_window(choice, now)
-    if visible.revenue:
+    if "revenue" in visible:
         book_due(choice.account.pk if choice.account else None)
     reading = Reading()
     with use_memory():
@@ -134,18 +136,16 @@ def default_currency(choice: Choice, booked: list[str], convertible: list[str]) 
 
 # Again, because `reading.read` may choose the replica, whose connection `overview` has not set.
 @use_memory()
-def figures(
-    request: HttpRequest, choice: Choice, visible: VisibleParts, window: Window, now: datetime
-) -> OverviewFigures:
+def figures(request: HttpRequest, choice: Choice, visible: set[str], window: Window, now: datetime) -> OverviewFigures:
     """Return the figures that the member of staff may see."""
     shown = OverviewFigures()
-    if visible.usage:
+    if "usage" in visible:
         shown.usage = usage_figures(choice, window)
         shown.days = today_and_yesterday(choice.account_ids, now)
         shown.today = today_figures(list(shown.days.values()), now)
         shown.steps = None if shown.usage.chart else first_steps(request, choice)
-        shown.refused = refusal_figures(request, choice, window, shown.usage.denials)
-    if visible.revenue:
+        shown.refused = refusal_figures(choice, window, shown.usage.denials)
+    if "revenue" in visible:
         unconverted = unconverted_revenue(choice.account_ids, window)
         shown.revenue = revenue_figures(choice, window, now, unconverted)
         shown.earned = earned_figures(choice, window, unconverted, shown.revenue)
@@ -153,17 +153,19 @@ def figures(
 
 
 def attention_context(
-    request: HttpRequest, choice: Choice, visible: VisibleParts, days: dict[str, Days], now: datetime
+    request: HttpRequest, choice: Choice, visible: set[str], days: dict[str, Days], now: datetime
 ) -> dict[str, object]:
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
     context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
-    if visible.licenses:
+    if "licenses" in visible:
         context |= licenses_to_look_after(request, choice, now)
-    if visible.keys:
+    if "keys" in visible:
         context |= keys_needing_attention(choice, now)
-    if visible.webhooks:
+    if "keys" in visible and "sites" in visible:
+        context["refused_sites"] = sites_with_refused_proxies(choice, now)
+    if "webhooks" in visible:
         context["webhooks"] = failing_webhooks(choice)
-    if visible.accounts:
+    if "accounts" in visible:
         rows = active_accounts(choice, days)
         context |= {
             "active_accounts": rows,
@@ -182,15 +184,16 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     keys = ApiKey.objects.filter(attention, account_id__in=choice.account_ids).select_related("account")
     refused_first = Case(When(key_states.is_refused(now), then=0), default=1)
     rows = list(keys.order_by(refused_first, F("expires_at").asc(nulls_last=True), "pk")[: MAX_ROWS + 1])
-    refused, others = [], []
+    refused = []
+    others = []
     for key in rows[:MAX_ROWS]:
         refusal = refusal_in_words(key)
         if refusal and is_over(key):
             continue
         if refusal:
-            refused.append(KeyRow(key, change_url(key), refusal))
+            refused.append(KeyRow.from_key(key, refusal))
         else:
-            others.append(KeyRow(key, change_url(key), ", ".join(key_states.key_warnings(key, now))))
+            others.append(KeyRow.from_key(key, ", ".join(key_states.key_warnings(key, now))))
     return {
         "refused_keys": refused,
         "keys": others,
@@ -199,6 +202,13 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
         "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
         "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }
+
+
+def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
+    """Return sites whose proxy has an unknown key, or one for other hosts, unless it works again."""
+    sites = Site.objects.filter(is_refused(now), account_id__in=choice.account_ids).select_related("account")
+    refused = sites.order_by("-refused_at", "pk")[:MAX_ROWS]
+    return [KeyRow.from_site(site) for site in refused if not is_over_at_site(site)]
 
 
 def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
@@ -226,7 +236,6 @@ def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
         rows.append(
             AccountRow(
                 account=account,
-                link=change_url(account),
                 overview=f"{reverse('admin:index')}?{urlencode(choice.query(account=account.pk))}",
                 days=decisions,
                 use=use,

@@ -35,9 +35,9 @@ def newest_decisions(
     """
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
-    events_of_accounts = events.filter(account_id__in=list(account_ids))
+    account_events = events.filter(account_id__in=list(account_ids))
     if len(account_ids) == 1:
-        in_order = events_of_accounts.order_by("-created", "-pk")
+        in_order = account_events.order_by("-created", "-pk")
     else:
         in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
@@ -46,7 +46,7 @@ def newest_decisions(
     if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
         rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
         since = Subquery(rounded.values("rounded")[limit - 1 : limit])
-    bounded = events_of_accounts.filter(
+    bounded = account_events.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
     )
@@ -85,11 +85,9 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
         link = list_url(Content, linked="no", **choice.account_filter) if may_see else decisions
         notices.append(Notice(f"{items:,} {denied} because the item had no policy. Link one.", link))
     if others := pages.pop(NO_SITE, 0):
-        denied = (
-            "request was denied because its host has no site"
-            if others == 1
-            else ("requests were denied because their hosts have no site")
-        )
+        denied = "requests were denied because their hosts have no site"
+        if others == 1:
+            denied = "request was denied because its host has no site"
         notices.append(Notice(f"{others:,} {denied}. Add one, or let the account allow other hosts.", decisions))
     if pages:
         notices.append(notice_of_sites(request, pages, decisions))
@@ -111,10 +109,15 @@ def notice_of_sites(request: HttpRequest, pages: Counter[str], decisions: str) -
     may_see = request.user.has_perm("licensing.view_site")
     number = pages.total()
     denied = "request was denied" if number == 1 else "requests were denied"
-    site = Site.objects.filter(pk=next(iter(pages))).first() if len(pages) == 1 else None
     where = f"{len(pages):,} sites deny"
     link = list_url(Site)
     if len(pages) == 1:
-        where, link = ("a site denies", decisions) if site is None else (f"{site.host} denies", change_url(site))
+        site = Site.objects.filter(pk=next(iter(pages))).first()
+        if site is None:
+            where = "a site denies"
+            link = decisions
+        else:
+            where = f"{site.host} denies"
+            link = change_url(site)
     text = f"{number:,} {denied} because {where} unknown pages. Change its setting, or add a pattern with a policy."
     return Notice(text, link if may_see else decisions)

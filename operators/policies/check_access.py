@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from msgspec.structs import replace
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account
 from analytics.models import AccessEvent
@@ -23,8 +22,8 @@ from kit.rest.resources import find
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access as decide
 from licensing.access.deciding import Answer
+from licensing.access.describe_decision import find_deciding_revision
 from licensing.access.history.queryset import HistoryQuerySet
-from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
@@ -51,7 +50,6 @@ class PlaygroundForm(TrialForm):
             self.fields["account"] = forms.ModelChoiceField(
                 scope.accounts().order_by("name"),
                 required=False,
-                widget=UnfoldAdminSelectWidget,
                 help_text="The item's account. Not needed with an item id.",
             )
             self.order_fields(["account"])
@@ -105,7 +103,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
-            policy = revision_of(answer)
+            policy = find_deciding_revision(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
                 response = keep(request, form, answer, policy)
@@ -176,8 +174,10 @@ def unknown_requester(account_id: str, requester_id: str) -> dict[str, object]:
 
 
 def example_name(answer: Answer, item: Content | None) -> str:
-    asks = answer.facts.permission or "access"
-    return f"{answer.requester_id}: {asks}{f' of {item.title}' if item is not None else ''}"[:255]
+    name = f"{answer.requester_id}: {answer.facts.permission or 'access'}"
+    if item is not None:
+        name += f" of {item.title}"
+    return name[:255]
 
 
 def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:

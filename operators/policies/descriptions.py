@@ -55,7 +55,7 @@ def describe_test(test: PolicyTest) -> str:
 
 def describe_requester(requester: RequesterOfTest) -> str:
     licenses = [
-        f"{license_['licenseType']}{f' until {end}' if (end := license_.get('expiresAt')) else ''}"
+        describe_held_license(license_["licenseType"], license_.get("expiresAt"))
         for license_ in requester.get("licenses") or ()
     ]
     if licenses:
@@ -66,6 +66,10 @@ def describe_requester(requester: RequesterOfTest) -> str:
     if kind:
         return f"{requester['id']}, who names a licence{kind},"
     return f"{requester['id']}, without a licence,"
+
+
+def describe_held_license(license_type: str, end: str | None) -> str:
+    return f"{license_type} until {end}" if end else license_type
 
 
 def describe_place(rule: RuleJson) -> str:
@@ -127,7 +131,8 @@ def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> l
 
     lines = []
     for tag, first, last, begin, end in SequenceMatcher(None, keys(before), keys(after), False).get_opcodes():
-        old, new = range(first, last), range(begin, end)
+        old = range(first, last)
+        new = range(begin, end)
         if tag == "equal":
             lines += [Line("same", rule_name(index), after=describe_with_place(after[index])) for index in new]
             continue
@@ -156,12 +161,10 @@ def describe_row(row: RuleRow) -> RuleInWords:
     try:
         parse_rule(rule, 0)
     except Fault as error:
-        empty = not rule["conditions"]
-        return RuleInWords(
-            "A new rule: choose its conditions." if empty else f"Not complete: {message_in_form(error, [rule])}",
-            "",
-            False,
-        )
+        sentence = "A new rule: choose its conditions."
+        if rule["conditions"]:
+            sentence = f"Not complete: {message_in_form(error, [rule])}"
+        return RuleInWords(sentence, is_complete=False)
     valid = cast(RuleJson, rule)
     return RuleInWords(describe(valid), describe_place(valid) if "priority" in valid else "")
 

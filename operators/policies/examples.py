@@ -58,10 +58,12 @@ class ExamplesWidget(CompositeWidget):
     def get_context(
         self, name: str, value: ExamplesValue | list[PolicyTest] | None, attrs: dict[str, object] | None
     ) -> dict[str, object]:
+        text = None
         if isinstance(value, tuple):
-            tests, text = (list(map(read, value[0])), value[1])
+            sent, text = value
+            tests = [read(example) for example in sent]
         else:
-            tests, text = (list(value or ()), None)
+            tests = list(value or ())
         context: dict[str, object] = super().get_context(name, None, attrs)
         results = self.results if len(self.results) == len(tests) else [None] * len(tests)
         return context | {

@@ -4,11 +4,6 @@ import orjson
 from django import forms
 from django.utils import timezone
 from django.utils.functional import cached_property
-from unfold.widgets import (
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
-)
 
 from kit.values.faults import Fault
 from licensing.policies.describe_rule import RuleJson
@@ -26,7 +21,7 @@ EDITING = ("add", "copy", "remove", "up", "down", "template", "rows", "json", "f
 
 
 class PolicyForm(ServiceForm):
-    """A policy; `asked` is what to do instead of saving: an editing step, `check`, `simulate`, `confirm`, or empty."""
+    """A policy; `step` is what to do instead of saving: an editing step, `check`, `simulate`, `confirm`, or empty."""
 
     rules = RulesField()
     tests = ExamplesField()
@@ -40,21 +35,15 @@ class PolicyForm(ServiceForm):
             "default_action": "What happens if no rule matches.",
         }
         widgets = {
-            "name": UnfoldAdminTextInputWidget,
-            "description": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-            "mode": UnfoldAdminSelectWidget,
-            "default_action": UnfoldAdminSelectWidget,
+            "name": forms.TextInput,
+            "description": forms.Textarea(attrs={"rows": 2}),
+            "mode": forms.Select,
+            "default_action": forms.Select,
         }
 
     @cached_property
-    def asked(self) -> str:
+    def step(self) -> str:
         return str(self.data.get(EDIT, "")) if self.is_bound else ""
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if not name.strip():
-            raise forms.ValidationError("Must not be blank.")
-        return name
 
     def clean_mode(self) -> str:
         return str(self.cleaned_data["mode"] or self.instance.mode)
@@ -83,7 +72,7 @@ class PolicyForm(ServiceForm):
             tests = cleaned["tests"]
             results = run_tests(rules, cleaned["default_action"], tests, timezone.now())
             self.fields["tests"].widget.results = results
-            if not self.asked:
+            if not self.step:
                 for result in results:
                     if not result.passed:
                         self.add_error("tests", with_rule_names(result.sentence))
@@ -92,11 +81,11 @@ class PolicyForm(ServiceForm):
     def is_valid(self) -> bool:
         """Whether to save the form."""
         valid = super().is_valid()
-        step = self.asked.partition("-")[0]
+        step = self.step.partition("-")[0]
         if step in EDITING:
             self.show_again(step)
             return False
-        return valid and not self.asked
+        return valid and not self.step
 
     def show_again(self, step: str) -> None:
         """Show the values again without errors, as rows or as JSON."""
@@ -110,7 +99,7 @@ class PolicyForm(ServiceForm):
             if rules is None:
                 return  # the JSON must be valid first; its errors are shown
             self.show("rules", (rows_shown(rules), None))
-        elif self.asked == AS_LIST:
+        elif self.step == AS_LIST:
             if tests is None:
                 return  # the JSON must be valid first
             self.show("tests", ([orjson.dumps(test).decode() for test in tests], None))

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, cast
 
 from django.contrib import admin
@@ -10,7 +11,6 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -26,7 +26,7 @@ from licensing.policies.models import Policy
 from operators.base.fields import Values, changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
-from operators.base.forms.confirmation import confirm, danger_action
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import list_url
 from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
@@ -48,7 +48,6 @@ from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
-ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
 
 
 class WithItems(Protocol):
@@ -58,7 +57,7 @@ class WithItems(Protocol):
 def requested_step(form: ModelForm) -> str:
     """Return what to do with a valid form instead of saving it; empty for an invalid one."""
     is_valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
-    return str(getattr(form, "asked", "")).partition("-")[0] if is_valid else ""
+    return str(getattr(form, "step", "")).partition("-")[0] if is_valid else ""
 
 
 @admin.register(Policy)
@@ -66,8 +65,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
-    row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
-    groups = {"mode": "How it decides"}
+    phone_row_columns = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    fieldset_headings = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
         ("default_action", ChoicesDropdownFilter),
@@ -76,10 +75,13 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     search_fields = ("name",)
     form = PolicyForm
     optional = frozenset({"mode"})
-    add_fieldsets = ((None, {"fields": ADDED}),)
+    add_fieldsets = (
+        (None, {"fields": ("account", "name", "description", "mode", "default_action", "rules", "tests")}),
+    )
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
+    words_instead = {"rules": "rules_in_words", "tests": "tests_in_words"}
     autocomplete_fields = ("account",)
-    actions_detail = ("versions", "simulator", "delete_it")
+    actions_detail = ("versions", "simulator", "delete_policy")
     change_form_template = "operators/policies/policy_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
@@ -92,14 +94,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         )
         policies = super().get_queryset(request).filter(deleted_at=None)
         return policies.annotate(items=Coalesce(Subquery(items), 0))
-
-    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
-        if obj is None:
-            return ADDED
-        if not self.has_change_permission(request, obj):
-            words = {"rules": "rules_in_words", "tests": "tests_in_words"}
-            return tuple(words.get(name, name) for name in self.fields)
-        return self.fields
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)
@@ -121,8 +115,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
         """Ask about changes of decisions, and about warnings of lint."""
         if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
-            vars(form)["asked"] = "confirm"
-        return not getattr(form, "asked", "")
+            vars(form)["step"] = "confirm"
+        return not getattr(form, "step", "")
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""
@@ -218,36 +212,27 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         }
         return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
 
-    @danger_action("Delete", "delete", "remove", permission="deleting")
-    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        policy = self.require_object(request, object_id)
+    @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
+    def delete_policy(self, request: HttpRequest, policy: Policy) -> Confirmation:
         number = linked_items(policy).count()
         hosts = linked_hosts(policy)
         is_used = bool(number or hosts)
 
-        def perform(fields: object) -> HttpResponse:
-            policy_services.delete_policy(policy)
-            self.message_user(request, f"The policy {policy.name} is deleted.")
-            return redirect("admin:licensing_policy_changelist")
-
-        return confirm(
-            request,
-            self,
-            obj=policy,
+        effect = "Its decisions remain, with the versions that made them."
+        if is_used:
+            effect = "A policy that items or sites use cannot be deleted. Assign another policy to them first."
+        return Confirmation(
             title=f"Delete the policy {policy.name}?",
             facts=[
                 ("Account", str(policy.account)),
                 ("Items", items_linked(policy, number)),
                 ("Sites", ", ".join(hosts) or "No site has rules with it"),
             ],
-            effects=[
-                "A policy that items or sites use cannot be deleted. Assign another policy to them first."
-                if is_used
-                else "Its decisions remain, with the versions that made them.",
-            ],
+            effects=[effect],
             button="" if is_used else "Delete it",
-            danger=True,
-            perform=perform,
+            perform=partial(policy_services.delete_policy, policy),
+            done=f"The policy {policy.name} is deleted.",
+            next_page="admin:licensing_policy_changelist",
         )
 
     # --- Showing -----------------------------------------------------------------------------------------------------

@@ -94,7 +94,9 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     action, _, text = step.partition("-")
     if action == TEMPLATE:
         chosen = next((template for template in templates(timezone.now().date()) if template.name == text), None)
-        return rows if chosen is None else with_rules(rows, chosen.rules)[:MAX_ROWS]
+        if chosen is None:
+            return rows
+        return with_rules(rows, chosen.rules)[:MAX_ROWS]
     if step == "add" and len(rows) < MAX_ROWS:
         catch_all = bool(rows and rows[-1]["default"])
         rows.insert(len(rows) - catch_all, dict(NEW_ROW))
@@ -107,7 +109,7 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     elif action == "copy" and len(rows) < MAX_ROWS:
         rows.insert(index + 1, {**rows[index], "priority": "", "original": ""})
     elif action in ("up", "down"):
-        to = index + (-1 if action == "up" else 1)
+        to = index - 1 if action == "up" else index + 1
         if 0 <= to < len(rows):
             rows.insert(to, {**rows.pop(index), "priority": ""})
     return rows
@@ -123,14 +125,9 @@ def with_rules(rows: list[RuleRow], added: Sequence[RuleJson]) -> list[RuleRow]:
     first = [row for row in new if row["action"] == "deny" and not row["default"]]
     middle = [row for row in new if row["action"] == "allow"]
     default_index = next((index for index, row in enumerate(rows) if row["default"]), None)
-    last = [row for row in new if row["default"]] if default_index is None else []
-    return [
-        *first,
-        *rows[:default_index],
-        *middle,
-        *(rows[default_index:] if default_index is not None else ()),
-        *last,
-    ]
+    if default_index is None:
+        return first + rows + middle + [row for row in new if row["default"]]
+    return first + rows[:default_index] + middle + rows[default_index:]
 
 
 def says(rule: dict[str, object]) -> tuple[object, ...]:

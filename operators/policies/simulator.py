@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from msgspec.structs import replace
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.windows import ALL, PERIODS
 from kit.http.errors import ApiError, NotFound, ValidationFailed
@@ -30,6 +29,7 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
 from operators.base.links import change_url
+from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -41,10 +41,8 @@ SUGGESTED_ITEMS = 50
 PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
 
 
-class ReplayForm(forms.Form):
-    period = forms.ChoiceField(
-        label="Decisions of", choices=PERIOD_CHOICES, initial="30d", widget=UnfoldAdminSelectWidget
-    )
+class ReplayForm(StyledForm, forms.Form):
+    period = forms.ChoiceField(label="Decisions of", choices=PERIOD_CHOICES, initial="30d")
 
 
 class ReplayOfNewForm(ReplayForm):
@@ -55,7 +53,6 @@ class ReplayOfNewForm(ReplayForm):
         self.fields["replaced"] = forms.ModelChoiceField(
             Policy.objects.of(account_id).order_by("name", "pk"),
             label="In the place of",
-            widget=UnfoldAdminSelectWidget,
         )
 
 
@@ -110,10 +107,12 @@ class PolicySimulator(ServiceAdmin[Policy]):
         may_replay = request.user.has_perm("analytics.view_accessevent")
         if is_new:
             replay: ReplayForm = ReplayOfNewForm(policy.account_id, data, sent)
-            here, back = reverse("admin:licensing_policy_draft"), reverse("admin:licensing_policy_add")
+            here = reverse("admin:licensing_policy_draft")
+            back = reverse("admin:licensing_policy_add")
         else:
             replay = ReplayForm(data, initial=sent)
-            here, back = reverse("admin:licensing_policy_simulator", args=[policy.pk]), change_url(policy)
+            here = reverse("admin:licensing_policy_simulator", args=[policy.pk])
+            back = change_url(policy)
         items: list[Content] = []
         if not is_new and request.user.has_perm("licensing.view_content"):
             newest = linked_items(policy).order_by("-created", "-id").only("id", "title")

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from kit.http.errors import ValidationFailed
 from kit.values.faults import Fault
@@ -13,9 +12,10 @@ from kit.values.timestamps import parse_timestamp
 from licensing.access.bodies import parse_check
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer
-from licensing.access.in_words import DecisionInWords, in_words
+from licensing.access.describe_decision import DescribedDecision, describe_decision
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.facts import ASKED, Fact, Recorded
+from operators.base.mixins import StyledForm
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
@@ -29,9 +29,7 @@ MAX_TEXT = 50_000  # characters of a field: the largest metadata of a requester 
 
 
 def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
-    return forms.CharField(
-        label=label, help_text=help_text, required=required, max_length=most, widget=UnfoldAdminTextInputWidget
-    )
+    return forms.CharField(label=label, help_text=help_text, required=required, max_length=most)
 
 
 def field_for(fact: Fact) -> forms.Field:
@@ -41,7 +39,6 @@ def field_for(fact: Fact) -> forms.Field:
             help_text=fact.hint,
             required=False,
             choices=(("", "not known"), ("yes", "yes")),
-            widget=UnfoldAdminSelectWidget,
         )
     return text(fact.field, fact.hint, most=MAX_TEXT)
 
@@ -54,7 +51,7 @@ SUGGESTED = {
 }
 
 
-class TrialForm(forms.Form):
+class TrialForm(StyledForm, forms.Form):
     """A check. `account_id` restricts suggestions; without it, the form's own field does.
 
     The table's askable facts appear between the requester and the time.
@@ -96,7 +93,11 @@ class TrialForm(forms.Form):
         """Return the dry run that the form describes. Raises ValidationFailed."""
         fields = self.cleaned_data
         item = fields["item"].strip()
-        selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
+        selector = "externalId"
+        if item.startswith("cnt_"):
+            selector = "contentId"
+        elif "://" in item:
+            selector = "source"
         body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
             if value := typed_value(fact, fields[fact.name]):
@@ -122,9 +123,9 @@ def typed_fields(recorded: Recorded) -> dict[str, str]:
     return {fact.name: fact.text(recorded[fact.name]) for fact in ASKED if fact.name in recorded}
 
 
-class Side(DecisionInWords):
+class Side(DescribedDecision):
     title: str
 
 
 def build_side(title: str, answer: Answer, rules: Sequence[RuleJson]) -> Side:
-    return {"title": title, **in_words(answer, rules)}
+    return {"title": title, **describe_decision(answer, rules)}

@@ -10,7 +10,6 @@ from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from operators.base.fields import Values
 from operators.base.forms.confirmation import confirm
-from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.policies.descriptions import Line, describe_with_place, differences, rule_name
@@ -58,7 +57,6 @@ class PolicyVersions(ServiceAdmin[Policy]):
             versions=lines_by_revision,
             older=lines_by_revision[-1][0].version if more else None,
             can_roll_back=self.has_change_permission(request, policy),
-            back=change_url(policy),
         )
 
     def rollback(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:

@@ -1,6 +1,7 @@
 """Operators and roles, for superusers only, because granting permissions amounts to having all of them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from django import forms
@@ -14,19 +15,19 @@ from django.db import transaction
 from django.db.models import Case, Field, ManyToManyField, Model, Q, QuerySet, Value, When
 from django.forms import Field as FormField
 from django.forms import ModelForm, ModelMultipleChoiceField
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.admin import ModelAdmin, StackedInline
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
 from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.base.fields import Ticks, without_window
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.requests import signed_in
 from operators.login import second_factor
-from operators.login.sessions import end_sessions
+from operators.login.session_store import end_sessions
 from operators.staff.roles import used_permissions
 
 OWN = {
@@ -62,11 +63,11 @@ Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
-    def of_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def is_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    has_view_permission = has_change_permission = has_delete_permission = of_superuser
-    has_module_permission = has_add_permission = of_superuser
+    has_view_permission = has_change_permission = has_delete_permission = is_superuser
+    has_module_permission = has_add_permission = is_superuser
 
 
 class ScopeInline(ForSuperusers, StackedInline):
@@ -97,7 +98,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
     list_per_page = 50
-    row_facts = {"roles": "", "is_active": "active:", "last_login": "last here"}
+    phone_row_columns = {"roles": "", "is_active": "active:", "last_login": "last here"}
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password", "email", "is_active")}),
@@ -142,22 +143,11 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
             return redirect("admin:password_change")
         return super().user_change_password(request, id, form_url)
 
-    @action(description="Reset two-factor login", icon="lock_reset", permissions=["change"], url_path="second-factor")
-    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        user = self.get_object(request, unquote(object_id))
-        if user is None:
-            raise Http404
+    @confirmed_action("Reset two-factor login", "lock_reset", "second-factor", permission="change")
+    def reset_second_factor(self, request: HttpRequest, user: User) -> Confirmation | HttpResponse:
         if user == request.user:  # that page requires a code
             return redirect("admin:second_factor")
-
-        def perform(fields: object) -> str:
-            second_factor.reset(user)
-            return f"{user.username} signs in with the password alone now."
-
-        return confirm(
-            request,
-            self,
-            obj=user,
+        return Confirmation(
             title=f"Reset the two-factor login of {user.username}?",
             facts=[("Two-factor login", "on" if second_factor.is_set_up(user) else "off")],
             effects=[
@@ -165,7 +155,8 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
                 f"{user.username} signs in with the password alone, until they set it up again.",
             ],
             button="Reset it",
-            perform=perform,
+            perform=partial(second_factor.reset, user),
+            done=f"{user.username} signs in with the password alone now.",
         )
 
     @display(description="Roles")

@@ -1,6 +1,5 @@
 """An operator's own time zone: the page to choose it, and the choice."""
 
-from collections.abc import Iterator
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -12,11 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import StaffTimeZone
 from kit.values.time_zones import zone_names
+from operators.base.mixins import StyledForm
 from operators.base.requests import signed_in
+from operators.base.times import zone_choices
 
 
 def operator_zone(user: User) -> tzinfo:
@@ -25,16 +25,11 @@ def operator_zone(user: User) -> tzinfo:
     return ZoneInfo(name) if name in zone_names() else UTC
 
 
-def choices() -> Iterator[tuple[str, str]]:
-    return ((name, name) for name in sorted(zone_names()))
-
-
-class TimeZoneForm(forms.Form):
+class TimeZoneForm(StyledForm, forms.Form):
     time_zone = forms.ChoiceField(
-        choices=choices,
+        choices=zone_choices,
         label="Time zone",
         help_text="Pages and forms of the admin use it. Point at a time to see it in UTC.",
-        widget=UnfoldAdminSelectWidget,
     )
 
 

@@ -1,7 +1,7 @@
 """A list as a table, or with two lines per row on narrow screens.
 
-Replaces unfold's, which repeats 500 bytes of classes in each cell. The first line is the ModelAdmin's `row_name`, the
-second its `row_facts` (operators.base.model_admin).
+Replaces unfold's, which repeats 500 bytes of classes in each cell. The first line is the ModelAdmin's
+`phone_row_title`, the second its `phone_row_columns` (operators.base.model_admin).
 """
 
 from collections.abc import Iterator, Mapping
@@ -61,8 +61,8 @@ def list_rows(context: Context, cl: ChangeList) -> ListedRow:
 def list_columns(cl: ChangeList) -> Iterator[Column]:
     columns = [name for name in cl.list_display if name != CHECKBOX]
     links = [name for name in columns if name in (cl.list_display_links or ())] or columns[:1]
-    first = getattr(cl.model_admin, "row_name", "") or columns[0]
-    facts: Mapping[str, str] = getattr(cl.model_admin, "row_facts", {})
+    first = getattr(cl.model_admin, "phone_row_title", "") or columns[0]
+    facts: Mapping[str, str] = getattr(cl.model_admin, "phone_row_columns", {})
     css_classes = {name: f" row-fact fact-{number}" for number, name in enumerate(facts, 1)} | {first: " row-name"}
     for name in columns:
         yield Column(name, f"field-{name}{css_classes.get(name, '')}", facts.get(name, ""), name in links)

@@ -19,7 +19,7 @@ from tests.client import ApiClient
 
 
 def page_of(account):
-    return reverse("admin:accounts_account_delete_it", args=[account.pk])
+    return reverse("admin:accounts_account_delete_account", args=[account.pk])
 
 
 @pytest.fixture

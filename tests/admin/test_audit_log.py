@@ -93,7 +93,7 @@ def test_lines_that_come_again_and_again_are_not_compared(monkeypatch):
 )
 def test_a_difference_has_all_that_went_and_came(before, after):
     told = audit_log.difference(before, after)
-    old, new = ([] if value is None else audit_log.as_text(value).splitlines() for value in (before, after))
+    old, new = (audit_log.text_lines(value) for value in (before, after))
     gone, came = ([line for kind, line in told if kind == one] for one in ("removed", "added"))
     kept = [line for kind, line in told if kind == "kept"]
     assert Counter(old) - Counter(new) == Counter(gone) - Counter(came)

@@ -139,7 +139,7 @@ def test_an_items_page_has_its_decisions_and_deletes_it_after_a_confirmation(adm
     page = admin.get(change_url(item)).content.decode()
     assert "1 times: 0 allowed, 1 denied" in page
     assert f"/{decision['id']}/change/" in page
-    address = reverse("admin:licensing_content_delete_it", args=[item.pk])
+    address = reverse("admin:licensing_content_delete_item", args=[item.pk])
     assert "answered with 404" in admin.get(address).content.decode()
     assert api.get(f"/v1/content/{item.pk}").status == 200
     assert admin.post(address).status_code == 302

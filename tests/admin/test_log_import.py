@@ -161,7 +161,7 @@ def fail(error):
 
 def test_an_import_that_fails_says_so(admin, bring, monkeypatch):
     address = bring(log("/sold/a")).headers["Location"]
-    monkeypatch.setattr(log_import, "run_import", fail(InvalidRequest("The file is damaged.")))
+    monkeypatch.setattr(log_import, "run_import_command", fail(InvalidRequest("The file is damaged.")))
     assert admin.post(address).status_code == 302
     html = admin.get(address).content.decode()
     assert "The import has failed" in html

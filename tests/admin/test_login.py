@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from operators.login.limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
-from operators.login.sessions import SIGNED_IN_AT
+from operators.login.session_store import SIGNED_IN_AT
 from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
 
 

@@ -7,11 +7,12 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.callers import Use, note
+from accounts.keys.callers import Use, write_use
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
+from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
 from operators.base.figures import choice
 from operators.base.links import change_url
 from tests import factories, ledger
@@ -150,10 +151,15 @@ def test_keys_to_look_after_are_named_within_the_account(admin, account, clock):
 def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clock):
     factories.api_key(account, name="Ends soon", expires_at=clock.now + timedelta(days=3))
     key, text = factories.api_key(account, name="Proxy of pub.example")
-    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    write_use(Use(find_grant(text), "This API key has been revoked."), clock.now)
     text = strip_tags(page(admin).content.decode())
     assert "A proxy is refused with its key. For its site the service is down." in text
     assert text.index("refused at the edge since 2026-03-04 12:30") < text.index("expires in 3 days")
+    factories.site(account, host="pub.example")
+    note_refused_proxy(RefusedProxy("pub.example"), clock.now)
+    seen = strip_tags(page(admin).content.decode())
+    assert "A proxy asks about a site with an unknown key, or with one for other hosts." in seen
+    assert seen.index("The service does not know its key.") < seen.index("refused at the edge since")
     assert list(admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list) == [key]
     assert "last at 2026-03-04 12:30: This API key has been revoked." in strip_tags(
         admin.get(change_url(key)).content.decode()

@@ -217,7 +217,7 @@ def test_viewers_change_no_policy(staff, sign_in, account, policy):
 
 
 def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
-    address = reverse("admin:licensing_policy_delete_it", args=[policy.pk])
+    address = reverse("admin:licensing_policy_delete_policy", args=[policy.pk])
     html = html_of(admin.get(address))
     assert "Delete it" not in html
     [way] = re.findall(r'href="([^"]+)">1 item links to it', html)
@@ -233,6 +233,6 @@ def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, ite
 def test_a_policy_of_a_site_is_not_offered_for_deletion(admin, account):
     policy = factories.policy(account)
     factories.site(account, {"/a/*": policy}, host="marsh.example")
-    html = admin.get(reverse("admin:licensing_policy_delete_it", args=[policy.pk])).content.decode()
+    html = admin.get(reverse("admin:licensing_policy_delete_policy", args=[policy.pk])).content.decode()
     assert "marsh.example" in html
     assert "Delete it" not in html

@@ -21,7 +21,7 @@ from tests import factories
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site, Statement]
 ELSEWHERE = {
     "again",
-    "decisions_of_it",
+    "list_decisions",
     "refund",
     "adjust",
     "issue_license",

@@ -32,8 +32,8 @@ def classes(row):
 def test_every_list_says_what_its_two_lines_are(admin, model):
     shown = django_admin.site._registry[model]
     columns = [name for name in admin.get(list_url(model)).context["cl"].list_display if name != "action_checkbox"]
-    first = getattr(shown, "row_name", "") or columns[0]
-    facts = shown.row_facts
+    first = getattr(shown, "phone_row_title", "") or columns[0]
+    facts = shown.phone_row_columns
     assert {first, *facts} <= set(columns)
     assert 1 <= len(facts) <= 3
     assert columns[0] in {first, *facts}  # it is the link to the page

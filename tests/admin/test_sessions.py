@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from operators.login import second_factor, totp
-from operators.login.sessions import SessionStore, stored_key
+from operators.login.session_store import SessionStore, stored_key
 from tests.admin.forms import form_values, submit
 from tests.admin.signing_in import code_of
 from tests.stored import everything_stored

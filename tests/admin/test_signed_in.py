@@ -4,7 +4,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.conf import settings as configured
 
-from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
+from operators.login.session_store import SECOND_FACTOR, SIGNED_IN_AT
 from operators.signed_in import is_operator
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the session is read in a thread

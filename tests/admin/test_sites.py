@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.callers import Use, note
+from accounts.keys.callers import Use, write_use
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
@@ -15,6 +15,8 @@ from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
+from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
+from operators.base.links import change_url
 from operators.catalogue.site_terms import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
@@ -26,6 +28,11 @@ ADD = "/admin/licensing/site/add/"
 
 def page_of(site):
     return reverse("admin:licensing_site_change", args=[site.pk])
+
+
+def download(admin, site):
+    reply = admin.get(reverse("admin:licensing_site_proxy_files", args=[site.pk]), {"for": "nginx"})
+    assert reply.status_code == 200
 
 
 def html_as_text(reply):
@@ -58,10 +65,13 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
 
 def test_rules_and_mode_of_a_site_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe")
+    assert "The service knows of no download." in admin.get(page_of(site)).content.decode()
+    download(admin, site)
     for fields, is_changed in (({"name": "Pub"}, False), ({"mode": "enforce"}, True)):
         assert submit(admin, page_of(site), **fields).status_code == 302
-        shown = admin.get(page_of(site)).content.decode()
-        assert (fields, "Download the proxy’s file again" in shown) == (fields, is_changed)
+        shown = admin.get(page_of(site)).content.decode()  # in a message and in the field
+        assert (fields, shown.count("Changed since it was downloaded at")) == (fields, 2 * is_changed)
+        assert (fields, "It has not changed since." in shown) == (fields, not is_changed)
     site.refresh_from_db()
     assert (site.mode, site.rendered_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
 
@@ -91,7 +101,7 @@ def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, compl
 
 def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, account):
     site = factories.site(account)
-    address = reverse("admin:licensing_site_delete_it", args=[site.pk])
+    address = reverse("admin:licensing_site_delete_site", args=[site.pk])
     assert "let through" in admin.get(address).content.decode()
     assert Site.objects.exists()
     assert submit(admin, address).status_code == 302
@@ -112,9 +122,10 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     address = reverse("admin:licensing_site_enforce", args=[site.pk])
     html = admin.get(address).content.decode()
     assert "Would have been refused in 30 days" in html
-    assert "Download the proxy’s file again afterwards" in html
+    assert "If a proxy uses a file of this site, download it again afterwards" in html
+    download(admin, site)
     assert submit(admin, address).status_code == 302
-    assert "Download the proxy’s file again" in admin.get(page_of(site)).content.decode()
+    assert "are carried out. Changed since it was downloaded at" in admin.get(page_of(site)).content.decode()
     site.refresh_from_db()
     assert site.mode == "enforce"
 
@@ -227,6 +238,10 @@ def test_the_file_of_each_proxy_is_downloaded(admin, account):
             assert f"<code>{text}</code>" in html
             assert text in proxy_file(site, proxy).content
     assert admin.get(address, {"for": "apache"}).status_code == 404
+    assert "It has not changed since." in admin.get(address).content.decode()
+    factories.content(account, source="https://news.example/open/sold", policy_id=site.ordered_rules[2].policy_id)
+    for page in (address, page_of(site)):
+        assert "Changed since it was downloaded at" in admin.get(page).content.decode()
 
 
 def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked(
@@ -239,7 +254,7 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
 
     for name, hosts in (("Old key", []), ("Own key", ["pub.example"]), ("Other key", ["other.example"])):
         text = factories.key_text(account, name=name, allowed_hosts=hosts)
-        note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+        write_use(Use(find_grant(text), "This API key has been revoked."), clock.now)
     visitor = factories.requester(account)
     for facts in ({"siteId": site.pk}, {"siteId": site.pk, "imported": True}, {"siteId": "site_other"}):
         AccessEvent.objects.create(
@@ -264,7 +279,7 @@ def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked
 def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, account, clock):
     site, other = (factories.site(account, host=f"{name}.example") for name in ("pub", "other"))
     text = factories.key_text(account, name="Rotated", allowed_hosts=["pub.example"])
-    note(Use(find_grant(text), "This API key has been revoked."), clock.now)
+    write_use(Use(find_grant(text), "This API key has been revoked."), clock.now)
     fields = {"account": account, "requester": factories.requester(account), "allowed": True}
 
     def ask(about, **facts):
@@ -286,6 +301,35 @@ def test_refusals_end_when_a_proxy_of_the_site_asks_with_a_valid_key(admin, acco
     of_site, overview = texts()
     assert "revoked. A proxy has asked with a valid key since 2026-03-04 05:10." in of_site
     assert "Rotated" not in overview
+
+
+def test_a_proxy_with_a_wrong_key_is_shown_at_the_site_the_key_and_the_overview(admin, account, clock):
+    site = factories.site(account, host="pub.example")
+    key, _ = factories.api_key(account, name="Other key", allowed_hosts=["other.example"])
+    since = "A proxy that asks about this site is refused since 2026-03-04 05:06, last at 2026-03-04 05:06: "
+    for proxy, reason, pages in (
+        (RefusedProxy("pub.example"), "The service does not know its key.", (page_of(site), "/admin/")),
+        (
+            RefusedProxy("pub.example", account.pk, key.pk),
+            "Its key is for other hosts.",
+            (page_of(site), change_url(key), "/admin/"),
+        ),
+    ):
+        Site.objects.update(refused_at=None)
+        note_refused_proxy(proxy, clock.now)
+        for page in pages:
+            assert f"{since}{reason}" in html_as_text(admin.get(page))
+    assert "Other key" in html_as_text(admin.get(page_of(site)))
+
+    clock.advance(minutes=5)
+    AccessEvent.objects.create(
+        account=account, content=site.pages, requester=factories.requester(account), allowed=True,
+        facts={"siteId": site.pk}, created=clock.now,
+    )  # fmt: skip
+    assert "A proxy has asked with a valid key since 2026-03-04 05:11." in html_as_text(admin.get(page_of(site)))
+    assert since not in html_as_text(admin.get("/admin/"))
+    clock.advance(days=1)
+    assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
 
 
 def test_the_page_warns_if_nearly_all_visits_come_from_few_shared_addresses(admin, account, clock):

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.events.retention import remember
+from analytics.events.retention import store_horizon
 from analytics.revenue.sums import sums_of_one
 from analytics.rollups.roll_up import roll_up
 from analytics.usage import of_one
@@ -73,7 +73,7 @@ def test_of_more_decisions_than_are_taken_apart_the_number_of_every_day_is_known
 
 
 def test_days_whose_decisions_were_purged_have_their_number_alone(account, events):
-    remember(utc("2026-02-01"))
+    store_horizon(utc("2026-02-01"))
     key = events[0].requester.pk
     found = usage_of_one("requester", account.pk, key, WINDOW)
     assert found.known_since == date(2026, 2, 1)

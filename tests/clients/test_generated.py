@@ -5,7 +5,6 @@ import pytest
 
 from config.pages import openapi_document
 from tests.clients import generate
-from tests.openapi.node import needs_node, run
 
 HOW = "`python -m tests.clients.generate` writes it anew."
 
@@ -24,17 +23,6 @@ def test_the_operations_are_those_of_the_document():
         [sys.executable, "-m", "ruff", "format", "-"], input=made, capture_output=True, text=True, check=True
     )
     assert (generate.PYTHON / "operations.py").read_text() == formatted.stdout, HOW
-
-
-def test_the_python_client_is_typed():
-    strictly = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", "/dev/null"]
-    done = subprocess.run([*strictly, generate.PYTHON], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-
-
-@needs_node
-def test_the_typescript_client_is_typed():
-    run("tsc", "--noEmit", "-p", generate.ROOT / "clients" / "typescript")
 
 
 def test_a_name_of_money_is_no_other_number_in_the_same_reply():

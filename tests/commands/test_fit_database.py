@@ -16,7 +16,7 @@ from accounts.limits.redis_servers import RedisAddress, find_fault_in
 from accounts.models import PepperFingerprint
 from config import copying, schema
 from config.management.commands.serve import check_database, check_redis, fault_of_database
-from kit.storage import outages
+from kit.storage import outage_causes
 from kit.telemetry.logs import passwords_in
 from run import ROOT
 from tests import factories
@@ -83,10 +83,10 @@ def test_a_read_only_database_is_not_ready(client: Client, monkeypatch: pytest.M
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no sessions that refuse writes")
 def test_a_session_that_refuses_writes_is_read_only():
-    assert not outages.is_read_only()
+    assert not outage_causes.is_read_only()
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
-    assert outages.is_read_only()
+    assert outage_causes.is_read_only()
 
 
 def test_serve_ends_with_the_fault(monkeypatch: pytest.MonkeyPatch):

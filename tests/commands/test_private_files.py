@@ -42,20 +42,19 @@ def test_files_of_the_service_are_private_to_its_user(tmp_path):
     assert set(modes.values()) == {"0o600", "0o700"}
 
 
-def test_a_database_that_was_open_to_all_is_closed_at_the_next_start(tmp_path):
+def test_a_database_that_was_open_to_all_is_closed_at_the_next_start_and_a_chosen_directory_keeps_its_rights(tmp_path):
     database = tmp_path / "elsewhere.sqlite3"
     for path in (database, Path(f"{database}-wal"), Path(f"{database}.lock"), tmp_path / "secret_key"):
         path.touch()
         path.chmod(0o644)
+    tmp_path.chmod(0o750)
     modes = use(tmp_path, DATABASE_URL=f"sqlite:///{database}")
     names = ("elsewhere.sqlite3", "elsewhere.sqlite3-wal", "elsewhere.sqlite3.lock", "secret_key")
     assert {modes[name] for name in names} == {"0o600"}
-
-
-def test_a_chosen_directory_keeps_its_rights_and_any_right_of_others_is_open(tmp_path):
-    tmp_path.chmod(0o750)
-    use(tmp_path)
     assert S_IMODE(tmp_path.stat().st_mode) == 0o750
+
+
+def test_any_right_of_others_is_open(tmp_path):
     for mode, is_open in ((0o700, False), (0o600, False), (0o750, True), (0o604, True)):
         tmp_path.chmod(mode)
         assert is_open_to_others(tmp_path) == is_open

@@ -17,7 +17,7 @@ import run
 from launcher import documentation, installing, progress, testing
 from launcher.processes import RunError, call
 from launcher.progress import PackageCount, Progress
-from launcher.testing import Phase
+from launcher.testing import PARTS_OF_LEGS, Phase
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
@@ -97,9 +97,9 @@ def installed(monkeypatch, tmp_path):
 
     monkeypatch.setattr(installing, "VENV", venv)
     monkeypatch.setattr(installing, "PYTHON", python)
-    monkeypatch.setattr(installing, "must", note)
+    monkeypatch.setattr(installing, "run_step", note)
     monkeypatch.setattr(installing.shutil, "which", lambda _: None)
-    monkeypatch.setattr(installing, "works", lambda *_: True)
+    monkeypatch.setattr(installing, "succeeds", lambda *_: True)
     monkeypatch.setattr(run, "build_docs", lambda stamp: None)
     return locks
 
@@ -217,11 +217,18 @@ def test_a_folder_runs_whole_on_both_databases(commands):
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--durations=20"]])
 def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_with_servers(commands, arguments):
     assert run.main(["test", *arguments]) == 0
-    assert ["tests.services" in command for command in commands] == [False, True, False, True]
+    assert ["tests.services" in command for command in commands] == [False, True, False, True, True]
     parts = [command[command.index("--part") + 1] for command in commands]
-    assert parts == ["in-process", "in-process", "servers", "servers"]
-    assert ["-n" in command for command in commands] == [True, True, False, False]
-    assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 4
+    assert parts == ["in-process", "in-process", "servers", "servers", "world"]
+    assert ["-n" in command for command in commands] == [True, True, False, False, False]
+    assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 5
+
+
+def test_two_phases_in_process_share_the_workers_of_one(monkeypatch):
+    for cores, alone, each in ((2, "3", "2"), (4, "5", "3"), (16, "8", "8")):
+        monkeypatch.setattr(testing.os, "cpu_count", lambda cores=cores: cores)
+        assert testing.add_workers([])[1] == alone
+        assert testing.add_workers([], phases=2)[1] == each
 
 
 def test_samples_can_be_repeated_and_fast_runs_have_some_cases(commands):
@@ -290,7 +297,9 @@ def test_the_samples_of_the_gate_have_each_file_on_each_of_its_databases():
         if "node_modules" in path.parts:
             continue
         for vendor in DATABASES:
-            parts = [part for part in ("in-process", "servers") if not is_left_out(path, part, None, vendor)]
+            parts = [
+                part for part in ("in-process", *PARTS_OF_LEGS[vendor]) if not is_left_out(path, part, None, vendor)
+            ]
             assert len(parts) == (not is_listed(path, alone[vendor])), path
             samples = [sample for sample in range(12) if not is_left_out(path, None, sample, vendor)]
             assert bool(samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path
@@ -351,8 +360,8 @@ def test_a_set_up_keeps_its_packages_if_those_of_the_documentation_are_cut_short
     def fail(doing: str, *command: object, **_: object) -> None:
         raise cause
 
-    monkeypatch.setattr(installing, "must", fail)
-    monkeypatch.setattr(documentation, "BUILT", tmp_path / "site" / "build.json")
+    monkeypatch.setattr(installing, "run_step", fail)
+    monkeypatch.setattr(documentation, "BUILD_RECORD", tmp_path / "site" / "build.json")
     with suppress(KeyboardInterrupt, SystemExit):
         documentation.build_docs(stamp)
         assert "The pages of /docs/ were not built: no network" in capsys.readouterr().err
@@ -367,9 +376,9 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
     stamp = tmp_path / "setup.lock"
     stamp.touch()
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
-    monkeypatch.setattr(documentation, "BUILT", built)
+    monkeypatch.setattr(documentation, "BUILD_RECORD", built)
     monkeypatch.setattr(documentation, "install", lambda stamp, lock: steps.append(lock))
-    monkeypatch.setattr(documentation, "must", lambda doing, *command, env: steps.append(command[-1]))
+    monkeypatch.setattr(documentation, "run_step", lambda step, *command, env: steps.append(command[-1]))
     os.utime(page, (1, 1))
     documentation.build_docs(stamp)
     assert steps == []
@@ -380,7 +389,7 @@ def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monk
 
 
 def test_the_process_that_builds_the_documentation_ends_with_the_service():
-    build = f"{sys.executable} {run.ROOT / 'run.py'} {documentation.BESIDE} $$"
+    build = f"{sys.executable} {run.ROOT / 'run.py'} {documentation.DOCS_ARGUMENT} $$"
     environment = {**os.environ, "PORT": str(free_port())}
     # The shell stands for a service, which ends before it answers.
     status, output = call("sh", "-c", f"{build} >/dev/null 2>&1 & echo $!", piped=True, env=environment)

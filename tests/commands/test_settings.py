@@ -1,4 +1,5 @@
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -6,23 +7,37 @@ import sys
 import pytest
 from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import create_engine
 
-from analytics.archive.table import sqlalchemy_url
-from config.upkeep import JOBS_OF_EACH_PROCESS, run
+from config.jobs import JOBS_OF_EACH_PROCESS, run
 from operators.base.uploads import purge
 from tests.documentation.blocks import block
 
+# Reads the settings anew for each environment; the libraries that they import are loaded once.
+READ_SETTINGS = """
+import json, os, sys
 
-def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Read the settings with these environment variables."""
-    return subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+refusals = []
+for environment in json.load(sys.stdin):
+    os.environ.clear()
+    os.environ.update(environment)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("config", "kit")]:
+        del sys.modules[name]
+    try:
+        import config.settings
+        refusals.append(None)
+    except SystemExit as error:
+        refusals.append(error.code)
+print(json.dumps(refusals))
+"""
+
+
+def refusals(tmp_path, *environments: dict[str, str]) -> list[str | None]:
+    """Return what the settings say of each of these environments, None of those that they accept."""
+    whole = [{"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **environment} for environment in environments]
+    done = subprocess.run(
+        [sys.executable, "-c", READ_SETTINGS], input=json.dumps(whole), capture_output=True, text=True, check=True
     )
+    return json.loads(done.stdout)
 
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2"}
@@ -34,40 +49,42 @@ NO_ARCHIVES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "message"),
-    [
-        ("ALLOWED_HOSTS", URLS, "must be a host name such as api.example.com"),
-        ("ADMIN_HOST", URLS, "must be a host name such as api.example.com"),
-        ("WEBHOOK_RETRY_SCHEDULE", ["0,,5", "0,5,", "0,x", "-1"], "must be seconds separated by commas"),
-        ("ARCHIVE_DIR", NO_ARCHIVES, "must be a folder or s3://bucket/prefix"),
-    ],
+INVALID = (
+    ("ALLOWED_HOSTS", URLS, "must be a host name such as api.example.com"),
+    ("ADMIN_HOST", URLS, "must be a host name such as api.example.com"),
+    ("WEBHOOK_RETRY_SCHEDULE", ["0,,5", "0,5,", "0,x", "-1"], "must be seconds separated by commas"),
+    ("ARCHIVE_DIR", NO_ARCHIVES, "must be a folder or s3://bucket/prefix"),
 )
-def test_invalid_settings_stop_the_start(tmp_path, name, values, message):
-    for value in values:
-        done = start(tmp_path, **{name: value}, **KEYS)
-        assert done.returncode == 1
-        assert f"{name} {message}" in done.stderr
-        assert f"not {value!r}" in done.stderr
+VALID = (
+    ("ALLOWED_HOSTS", ["*", ".example.com,[::1]", "api.example.com, 127.0.0.1"]),
+    ("WEBHOOK_RETRY_SCHEDULE", ["", " ", "0", "0, 5"]),
+    ("ARCHIVE_DIR", ["", "archive", "/srv/my archive", "s3://bucket", "s3://my.bucket/a/b-c_d/"]),
+)
+
+
+def test_invalid_settings_are_refused_with_their_value(tmp_path):
+    cases = [(name, value, message) for name, values, message in INVALID for value in values]
+    errors = refusals(tmp_path, *({name: value, **KEYS} for name, value, _ in cases))
+    for (name, value, message), error in zip(cases, errors, strict=True):
+        assert error is not None, (name, value)
+        assert f"{name} {message}" in error
+        assert f"not {value!r}" in error
 
 
 def test_hosts_schedules_folders_and_buckets_are_accepted(tmp_path):
-    for name, values in (
-        ("ALLOWED_HOSTS", ["*", ".example.com,[::1]", "api.example.com, 127.0.0.1"]),
-        ("WEBHOOK_RETRY_SCHEDULE", ["", " ", "0", "0, 5"]),
-        ("ARCHIVE_DIR", ["", "archive", "/srv/my archive", "s3://bucket", "s3://my.bucket/a/b-c_d/"]),
-    ):
-        for value in values:
-            done = start(tmp_path, **{"ADMIN_HOST": "admin.example.com", **ON_S3, name: value})
-            assert done.returncode == 0, (name, value)
+    cases = [(name, value) for name, values in VALID for value in values]
+    environments = [{"ADMIN_HOST": "admin.example.com", **ON_S3, name: value} for name, value in cases]
+    errors = refusals(tmp_path, *environments)
+    assert [case for case, error in zip(cases, errors, strict=True) if error] == []
 
 
 def test_folders_with_characters_of_urls_and_endpoints_without_a_scheme_are_refused(tmp_path):
-    for value in ("/srv/a?b", "/srv/a#b", "a%20b"):
-        done = start(tmp_path, ARCHIVE_DIR=value)
-        assert "ARCHIVE_DIR must be a folder without ?, # and % in its path" in done.stderr
-    done = start(tmp_path, ARCHIVE_DIR="s3://bucket/x", AWS_ENDPOINT_URL_S3="s3.internal:9000", **KEYS)
-    assert "AWS_ENDPOINT_URL_S3 must be a URL that begins with http or https" in done.stderr
+    folders = [{"ARCHIVE_DIR": folder} for folder in ("/srv/a?b", "/srv/a#b", "a%20b")]
+    endpoint = {"ARCHIVE_DIR": "s3://bucket/x", "AWS_ENDPOINT_URL_S3": "s3.internal:9000", **KEYS}
+    *of_folders, of_endpoint = refusals(tmp_path, *folders, endpoint)
+    for error in of_folders:
+        assert "ARCHIVE_DIR must be a folder without ?, # and % in its path" in error
+    assert "AWS_ENDPOINT_URL_S3 must be a URL that begins with http or https" in of_endpoint
 
 
 @pytest.mark.parametrize(
@@ -80,6 +97,10 @@ def test_folders_with_characters_of_urls_and_endpoints_without_a_scheme_are_refu
     ],
 )
 def test_the_catalogue_is_on_the_servers_of_the_database(conninfo, ports):
+    from sqlalchemy import create_engine  # takes half a second, which every worker would spend
+
+    from analytics.archive.table import sqlalchemy_url
+
     engine = create_engine(sqlalchemy_url(conninfo))
     _, options = engine.dialect.create_connect_args(engine.url)
     assert options.pop("port") == ports
@@ -89,19 +110,28 @@ def test_the_catalogue_is_on_the_servers_of_the_database(conninfo, ports):
 @pytest.mark.parametrize("name", KEYS)
 def test_half_of_the_credentials_is_refused_on_s3_alone(name, tmp_path):
     [other] = set(KEYS) - {name}
-    done = start(tmp_path, ARCHIVE_DIR="s3://bucket/x", **{name: KEYS[name]})
-    assert done.returncode == 1
-    assert f"Set the environment variable {other}, too" in done.stderr
-    assert KEYS[name] not in done.stderr
-    assert start(tmp_path, **{name: KEYS[name]}).returncode == 0
+    half = {name: KEYS[name]}
+    on_s3, elsewhere = refusals(tmp_path, {"ARCHIVE_DIR": "s3://bucket/x", **half}, half)
+    assert f"Set the environment variable {other}, too" in on_s3
+    assert KEYS[name] not in on_s3
+    assert elsewhere is None
 
 
 def test_the_variables_of_the_guide_are_accepted_together(tmp_path):
     printed = dict(line.split("=", 1) for line in block("docs/guides/archive.md", "ARCHIVE_DIR").splitlines())
     assert len(printed) == 4
-    assert start(tmp_path, **printed).returncode == 0
-    del printed["AWS_SECRET_ACCESS_KEY"]
-    assert start(tmp_path, **printed).returncode == 1
+    without_secret = {name: value for name, value in printed.items() if name != "AWS_SECRET_ACCESS_KEY"}
+    accepted, refused = refusals(tmp_path, printed, without_secret)
+    assert accepted is None
+    assert "AWS_SECRET_ACCESS_KEY" in refused
+
+
+def test_an_invalid_setting_stops_the_start(tmp_path):
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "ADMIN_HOST": URLS[0]}
+    command = [sys.executable, "-c", "import config.settings"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("The environment variable ADMIN_HOST must be")
 
 
 def test_a_data_dir_that_cannot_be_used_is_reported_without_a_traceback(tmp_path, monkeypatch, caplog):

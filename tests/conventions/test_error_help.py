@@ -6,8 +6,7 @@ import pytest
 from accounts.limits.throttling import refuse_beyond
 from accounts.limits.windows import DAY, MINUTE, LimitState, Window
 from kit.http.error_pages import api_paths
-from kit.http.errors import RateLimitExceeded
-from kit.http.problems import ERRORS_PAGE, doc_url
+from kit.http.errors import ERRORS_PAGE, RateLimitExceeded, doc_url
 from kit.openapi.error_examples import error_codes
 from kit.rest.resources import models_by_prefix
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest

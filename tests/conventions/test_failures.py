@@ -27,7 +27,7 @@ def test_an_unexpected_exception_is_logged_and_answered_without_its_trace(api, b
     assert SECRET_DETAIL.encode() not in reply.content
     assert b"Traceback" not in reply.content
     assert SECRET_DETAIL in caplog.text
-    [record] = [one for one in caplog.records if one.name == "kit.http.errors"]
+    [record] = [one for one in caplog.records if one.name == "kit.http.error_replies"]
     assert record.request_id == "the-one"
 
 

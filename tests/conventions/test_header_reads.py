@@ -13,8 +13,8 @@ from django.http import parse_cookie
 from config import asgi
 from config.wsgi import Request
 from kit.http.content_security import drop_quoted
+from kit.http.error_replies import prefers_problem
 from kit.http.middleware import LIMITS, read_headers
-from kit.http.problems import prefers_problem
 from tests.faults.header_attacks import BEGINNINGS, PATTERNS
 from tests.gateway.wire import exchanged
 

@@ -6,7 +6,7 @@ from django.db import OperationalError, close_old_connections, connection
 from django.urls import reverse
 
 from kit import statements
-from kit.http.errors import as_api_error
+from kit.http.error_replies import as_api_error
 from kit.rest.heavy import action_of, is_heavy, view_at
 from tests.conventions.endpoints import ENDPOINTS, LISTS, known_to_the_resolver
 

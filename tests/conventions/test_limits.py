@@ -6,7 +6,7 @@ import pytest
 from accounts.keys import keytext
 from accounts.keys import services as accounts
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import identify_caller, plan_consume
+from accounts.limits.throttling import plan_consume, thread_pool_owner
 from accounts.models import ApiKey
 from tests import factories
 from tests.client import ApiClient
@@ -215,20 +215,20 @@ def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere
 def test_a_request_from_outside_a_keys_list_shows_and_takes_nothing_of_its_account(elsewhere, account):
     assert headers(elsewhere.get("/v1/nothing"))[0] == 60
     header = elsewhere.headers["Authorization"]
-    assert identify_caller(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
-    assert identify_caller(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
+    assert thread_pool_owner(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
+    assert thread_pool_owner(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
 
 
 def test_requests_take_threads_of_their_account_until_their_key_ends(api, account):
     api.get("/v1/content")
     api.get("/v1/openapi.json")
-    assert identify_caller(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
+    assert thread_pool_owner(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
     header, address = api.headers["Authorization"], ip_address("127.0.0.1")
     api.get("/v1/content")
-    assert identify_caller(header, address) == f"account:{account.pk}"
+    assert thread_pool_owner(header, address) == f"account:{account.pk}"
     accounts.revoke_api_key(ApiKey.objects.get(account=account))
     assert api.get("/v1/content").status == 401
-    assert identify_caller(header, address) == "address:127.0.0.1"
+    assert thread_pool_owner(header, address) == "address:127.0.0.1"
 
 
 def used(account):
@@ -294,7 +294,7 @@ def test_a_plan_of_one_request_and_unknown_paths_have_a_public_share():
 def test_public_keys_take_no_thread_of_the_accounts_secret_keys(account):
     text, address = factories.key_text(account, type="public"), ip_address("127.0.0.1")
     assert ApiClient(text).get("/v1/content").status == 200
-    assert identify_caller(f"Bearer {text}", address) == f"public:account:{account.pk}"
+    assert thread_pool_owner(f"Bearer {text}", address) == f"public:account:{account.pk}"
 
 
 def test_every_request_of_a_public_key_counts_in_its_share(connect):

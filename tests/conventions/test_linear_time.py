@@ -24,12 +24,12 @@ from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
 from config.server.requests import MAX_HEAD_BYTES
+from kit.http.error_replies import PROBLEM, prefers_problem
 from kit.http.errors import InvalidRequest
 from kit.http.middleware import TrustedProxies, parse_address, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
-from kit.http.problems import JSON, PROBLEM, prefers_problem
 from kit.http.queries import check_query
-from kit.http.rendering import takes_brotli
+from kit.http.rendering import JSON, takes_brotli
 from kit.rest.conditional import has_state, is_known
 from kit.rest.export import wanted_format
 from kit.rest.filters import parse_integer, split_members
@@ -43,10 +43,10 @@ from kit.values.timestamps import parse_date, parse_timestamp
 from kit.values.urls import normalise
 from licensing.access.bodies import parse_check
 from licensing.access.tokens.license_tokens import kid_of
-from licensing.edge.cookies import IN_HEADER, NAME
+from licensing.edge.cookies import NAME, find_in_header
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_url
-from licensing.edge.prices import IS_PRICE
+from licensing.edge.prices import match_price
 from licensing.edge.verification.published_addresses import parse_published
 from licensing.edge.verification.signatures import read_agents
 from licensing.imports.dates import DateOrder
@@ -235,14 +235,14 @@ CASES = {
     "X-Forwarded-For": Case(
         lambda text: TrustedProxies().client_of("127.0.0.1", text), MAX_HEAD_BYTES, ("127.0.0.1,",)
     ),
-    "cookie of a visitor": Case(IN_HEADER, MAX_HEAD_BYTES, (f"{NAME};", "; ", ", "), "a={}"),
+    "cookie of a visitor": Case(find_in_header, MAX_HEAD_BYTES, (f"{NAME};", "; ", ", "), "a={}"),
     "User-Agent": Case(
         lambda text: current_table.get().find_claim(text), MAX_HEAD_BYTES, ("GPTBot", "gptbot-", "Google", "bot "),
     ),
     "Signature-Input": Case(parse_dictionary, MAX_HEAD_BYTES, ('a=("b");c=1,', "a=(", '"', ";a", "a=1;", '"\\"')),
     "Signature": Case(parse_dictionary, MAX_HEAD_BYTES, ("a=:AA==:,", ":AA", ":"), "a=:{}"),
     "Signature-Agent": Case(read_agents, MAX_HEAD_BYTES, ('a="b",', "a;", '"\\'), 'a="{}'),
-    "price offered by a crawler": Case(IS_PRICE, MAX_HEAD_BYTES, ("9", "USD 1."), "USD {}"),
+    "price offered by a crawler": Case(match_price, MAX_HEAD_BYTES, ("9", "USD 1."), "USD {}"),
     "URL of a page, from a proxy": Case(lambda text: whole_url(text, "h"), MAX_HEAD_BYTES, frame="https://{}"),
     "path of a page, from a proxy": Case(escape_uri, MAX_HEAD_BYTES),
     "Referer": Case(lambda text: referring_host(text, "a.example"), MAX_HEAD_BYTES, frame="https://{}"),

@@ -100,7 +100,7 @@ def forward(
             sent.append(message)
 
         await application(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
-        if (noted := application.gateway.callers.uses.answers()) is not None:  # after the reply
+        if (noted := application.gateway.callers.uses.next_results()) is not None:  # after the reply
             await noted
         return sent
 

@@ -175,6 +175,7 @@ def test_enforcing_a_site_names_the_hosts_that_it_does_not_cover(ask, account, a
 def test_a_change_says_whether_the_proxys_file_has_to_be_fetched_again(account, api_of):
     api: ApiClient = api_of(account)
     site = f"/v1/sites/{factories.site(account, host='pub.example', mode='observe').pk}"
+    assert "proxyFileChanged" not in api.patch(site, {"name": "Pub"}).body  # nobody has fetched a file
     for fields, is_changed in (
         ({"mode": "enforce"}, True),
         ({"mode": "enforce", "name": "Pub", "robotsTxt": "User-agent: *"}, False),
@@ -183,6 +184,7 @@ def test_a_change_says_whether_the_proxys_file_has_to_be_fetched_again(account, 
         ({"rules": [{"pattern": "/a", "policyId": None}]}, True),
         ({"rules": [{"pattern": "/a", "policyId": None}]}, False),
     ):
+        assert api.get(f"{site}/proxy-config?for=nginx").status == 200
         assert (fields, api.patch(site, fields).body.get("proxyFileChanged", False)) == (fields, is_changed)
     assert "proxyFileChanged" not in api.get(site).body
 

@@ -127,7 +127,9 @@ def test_a_failed_computation_is_begun_again(kept, computing):
 
 def test_after_a_long_computation_the_terms_stay_for_three_times_its_duration(kept, computing, monkeypatch):
     now = 100.0
+    monkeypatch.setattr(current_terms, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(current_terms, "monotonic", lambda: now)
+    monkeypatch.setattr(current_terms, "QUICK_SECONDS", 0.1)
 
     def take_two_seconds(site_id: str) -> list[Terms]:
         nonlocal now

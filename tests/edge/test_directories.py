@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 from kit.outbound.client import Reply, Unreachable
 from kit.outbound.destinations import DestinationRefused
 from licensing.edge.verification import directories as directories_module
-from licensing.edge.verification.directories import MOST_BYTES, Directories, fetch, keys_of, origin_of
+from licensing.edge.verification.directories import MAX_BYTES, Directories, fetch, origin_of, parse_keys
 from tests.edge.signers import AGENT, DIRECTORY, KEYID, RAW, published, read
 
 
@@ -60,16 +60,16 @@ def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
 def test_only_keys_of_valid_directories_count():
     for reply in [
         Reply(301, {"location": "https://elsewhere.example/"}, b""),
-        Reply(200, {"content-type": DIRECTORY}, b" " * (MOST_BYTES + 1)),
+        Reply(200, {"content-type": DIRECTORY}, b" " * (MAX_BYTES + 1)),
         Reply(200, {"content-type": "text/html"}, published(RAW).body),
         Reply(200, {"content-type": DIRECTORY}, b"{"),
         Reply(200, {"content-type": DIRECTORY}, b'{"keys": {}}'),
         Reply(404, {"content-type": DIRECTORY}, published(RAW).body),
     ]:
         with pytest.raises(ValueError, match=r"."):
-            keys_of(reply)
+            parse_keys(reply)
     body = orjson.dumps({"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "OKP"}]})
-    assert keys_of(Reply(200, {"content-type": DIRECTORY}, body)) == {}
+    assert parse_keys(Reply(200, {"content-type": DIRECTORY}, body)) == {}
 
 
 def test_only_public_https_origins_are_fetched():

@@ -8,10 +8,10 @@ from asgiref.sync import async_to_sync
 
 from kit.outbound.client import Reply, Unreachable, trusted_certificates
 from licensing.edge.verification.directories import (
-    MOST_DIRECTORIES,
-    MOST_FETCHES,
-    MOST_FIRST_FETCHES,
-    MOST_OF_A_NETWORK,
+    MAX_DIRECTORIES,
+    MAX_FETCHES,
+    MAX_FETCHES_OF_NETWORK,
+    MAX_FIRST_FETCHES,
     PATH,
     Directories,
 )
@@ -69,7 +69,7 @@ def test_invented_agents_take_no_place_from_a_directory(failing):
         hosts = Hosts()
         hosts.failing = failing
         directories = Directories(hosts.fetch)
-        await name(directories, AGENT, *several("invented", MOST_DIRECTORIES + 100))
+        await name(directories, AGENT, *several("invented", MAX_DIRECTORIES + 100))
         return directories.find(AGENT, KEYID), hosts.asked.count(AGENT)
 
     found, times = async_to_sync(play)()
@@ -94,7 +94,7 @@ def test_no_number_of_real_directories_takes_the_place_of_a_listed_crawlers():
     async def play():
         hosts = Hosts()
         directories = Directories(hosts.fetch)
-        await name(directories, LISTED, AGENT, *several("real", MOST_DIRECTORIES))
+        await name(directories, LISTED, AGENT, *several("real", MAX_DIRECTORIES))
         return directories.find(LISTED, KEYID), directories.find(AGENT, KEYID)
 
     found, forgotten = async_to_sync(play)()
@@ -112,7 +112,7 @@ def test_slow_directories_keep_out_no_listed_crawler():
     async def play():
         hosts = Hosts()
         directories = Directories(hosts.fetch)
-        named_by_many(directories, several("slow", MOST_FIRST_FETCHES + 10))
+        named_by_many(directories, several("slow", MAX_FIRST_FETCHES + 10))
         directories.find(LISTED, KEYID, "203.0.113.9")
         await directories.fetching[LISTED]
         found = directories.find(LISTED, KEYID)
@@ -129,7 +129,7 @@ def test_slow_directories_keep_no_known_one_from_being_read_again(monkeypatch):
         directories = Directories(hosts.fetch)
         await name(directories, AGENT)
         directories.known[AGENT].ask_again_at = 0
-        named_by_many(directories, several("slow", MOST_FIRST_FETCHES + 10))
+        named_by_many(directories, several("slow", MAX_FIRST_FETCHES + 10))
         directories.find(AGENT, KEYID)
         await directories.fetching[AGENT]
         hosts.release.set()
@@ -143,7 +143,7 @@ def test_a_new_directory_waits_its_turn_behind_slow_ones():
     async def play():
         hosts = Hosts()
         directories = Directories(hosts.fetch)
-        named_by_many(directories, several("slow", MOST_FETCHES))
+        named_by_many(directories, several("slow", MAX_FETCHES))
         directories.find(AGENT, KEYID, "203.0.113.9")
         await asyncio.sleep(0)
         waiting = AGENT in directories.fetching and AGENT not in hosts.asked
@@ -171,4 +171,4 @@ def test_a_network_has_few_first_fetches_at_a_time(network):
         return begun, directories.find(AGENT, KEYID), len(directories.fetching)
 
     begun, found, later = async_to_sync(play)()
-    assert (begun, found is not None, later) == (MOST_OF_A_NETWORK, True, 1)
+    assert (begun, found is not None, later) == (MAX_FETCHES_OF_NETWORK, True, 1)

@@ -3,7 +3,7 @@ from random import Random
 import pytest
 from django.utils import timezone
 
-from config import upkeep
+from config import jobs
 from licensing.visits import former
 from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 from licensing.visits.pages import url_digest
@@ -153,4 +153,4 @@ def test_another_accounts_counts_are_moved_apart(ask, api, other_api, account, o
 
 
 def test_the_service_moves_former_counts():
-    assert former.move_former_counts in [job.act for job in upkeep.SHARED_JOBS]
+    assert former.move_former_counts in [job.act for job in jobs.SHARED_JOBS]

@@ -1,6 +1,7 @@
 import pytest
 
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.access.subjects import LookupRequest
 from licensing.policies import services as policy_services
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 def looked_up(account, page):
     selector = "page", URL.format(page)
-    return look_up_account(account.pk, {selector}, ()).items.get(selector)
+    return look_up_account(LookupRequest(account.pk, {selector}, set())).items.get(selector)
 
 
 def test_a_further_page_of_a_site_takes_two_queries(account, site, django_assert_max_num_queries):

@@ -18,6 +18,7 @@ from accounts.models import Account
 from kit.values.pages import RegisteredPage
 from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.access.subjects import LookupRequest
 from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
@@ -28,7 +29,7 @@ from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
-from licensing.edge.site_published import MOST_BYTES, lint_robots
+from licensing.edge.site_published import MAX_BYTES, lint_robots
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
@@ -227,7 +228,7 @@ CASES = {
         lambda size: terms_of_patterns([f"/{number}/*" for number in range(size)]), MAX_RULES
     ),
     "entries of documents": Case(published_documents, 3 * MAX_ITEM_TERMS),
-    "lines of a fetched robots.txt": Case(published_robots_txt, MOST_BYTES),
+    "lines of a fetched robots.txt": Case(published_robots_txt, MAX_BYTES),
     "a page and patterns with wildcards": Case(
         lambda size: match_page(many_wildcards(size), "/" + "a" * 2000), MAX_RULES
     ),
@@ -293,7 +294,7 @@ def large_site(account: Account) -> Site:
 
 def looked_up(site: Site, target: str) -> Any:
     selector = "page", f"https://{site.host}{target}"
-    return look_up_account(site.account_id, {selector}, ()).items.get(selector)
+    return look_up_account(LookupRequest(site.account_id, {selector}, set())).items.get(selector)
 
 
 def test_patterns_beyond_the_limits_still_match(large_site: Site) -> None:

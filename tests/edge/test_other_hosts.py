@@ -27,7 +27,8 @@ def test_a_key_for_a_host_is_refused_elsewhere(ask, site, bound_key, raw, accoun
         site(READERS)
         reply = ask(page, x_licensing_key=bound_key, x_forwarded_host="other.example", user_agent="GPTBot/1.0")
         assert told(reply) == (403, "deny", "host_not_allowed")
-        assert (reply.error["code"], reply.error["type"]) == ("host_not_allowed", "authorization_error")
+        message = "Access to this is denied."
+        assert reply.error == {"code": "host_not_allowed", "message": message, "type": "access_denied"}
         recorded = event(reply)
         assert (recorded.allowed, recorded.reason) == (False, "host_not_allowed")
         assert (recorded.facts["url"], recorded.facts["ip"]) == (f"https://other.example{page}", "203.0.113.9")

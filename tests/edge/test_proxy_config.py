@@ -160,3 +160,31 @@ def test_a_site_that_refuses_nobody_closes_no_page(account):
 def test_pages_of_a_policy_that_observes_stay_open(account):
     policy = factories.policy(account, DENY, mode="observe")
     assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
+
+
+def test_a_file_is_outdated_once_a_policy_or_an_item_restricts_one_of_its_open_pages(api, account):
+    policy = factories.policy(account, READERS)
+    site = factories.site(account, {"/news/": policy}, unknown="deny")
+    address = f"/v1/sites/{site.pk}"
+
+    def is_outdated():
+        return api.patch(address, {"name": "Pub"}).body.get("proxyFileChanged", False)
+
+    def fetch():
+        assert api.get(f"{address}/proxy-config?for=nginx").status == 200
+
+    assert not is_outdated()
+    fetch()
+    assert not is_outdated()
+    assert api.patch(f"/v1/policies/{policy.pk}", {"mode": "observe"}).status == 200
+    assert is_outdated()
+    fetch()
+    assert not is_outdated()
+    deny = factories.policy(account, DENY)
+    item = {"title": "Sold", "type": "article", "source": f"https://{site.host}/news/sold", "policyId": deny.pk}
+    assert api.post("/v1/content", item).status == 201
+    assert is_outdated()
+    fetch()
+    item = {**item, "source": f"https://{site.host}/sold/"}  # where the file opens nothing
+    assert api.post("/v1/content", item).status == 201
+    assert not is_outdated()

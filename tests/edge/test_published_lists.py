@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from django.db.models import F
 
-from config import upkeep
+from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS
 from kit.outbound.client import Client
 from licensing.edge.current_crawlers import current_table, fetch_published_lists
 from licensing.edge.verification import published_addresses, published_lists
@@ -155,8 +155,9 @@ def test_another_process_reads_the_copy_and_reads_it_again_only_after_a_change(o
 
 
 def test_lists_are_fetched_and_read_only_with_the_setting(settings):
-    jobs = (*upkeep.JOBS_OF_EACH_PROCESS, *upkeep.SHARED_JOBS)
-    jobs = [job for job in jobs if job.act in (fetch_published_lists, stored_lists.read)]
+    jobs = [
+        job for job in (*JOBS_OF_EACH_PROCESS, *SHARED_JOBS) if job.act in (fetch_published_lists, stored_lists.read)
+    ]
     assert len(jobs) == 2
     for value in (False, True):
         settings.CRAWLER_LISTS = value

@@ -80,3 +80,44 @@ def test_the_first_question_with_a_key_that_was_revoked_meanwhile_is_an_outage(a
     reply = ask("/premium/a", x_licensing_key=text, x_licensing_errors="503")
     assert reply.status_and_code == (503, "invalid_api_key")
     assert list(refused(clock.now)) == ["Proxy"]
+
+
+def noted_at(site):
+    site.refresh_from_db()
+    return site.refused_since, site.refused_at, site.refused_key
+
+
+def test_a_proxy_with_the_key_of_another_site_is_noted_at_the_site_and_logged(ask, account, clock, caplog):
+    pub, other = (factories.site(account, host=f"{name}.example", mode="observe") for name in ("pub", "other"))
+    key, text = factories.api_key(account, permissions=["access:check"], allowed_hosts=["other.example"])
+    begun = clock.now
+    for host in ("pub.example", "pub.example", "nobodys.example", "other.example"):
+        ask("/premium/a", x_licensing_key=text, x_forwarded_host=host)
+    assert noted_at(pub) == (begun, begun, key.pk)
+    assert noted_at(other) == (None, None, None)
+    logged = [record.getMessage() for record in caplog.records if "with a key for other hosts" in record.getMessage()]
+    reason = f"A proxy asked about pub.example with a key for other hosts ({key.pk}), so everybody is refused there."
+    assert logged == [reason]
+    clock.advance(minutes=30)
+    ask("/premium/a", x_licensing_key=text, x_forwarded_host="pub.example")
+    assert noted_at(pub) == (begun, clock.now, key.pk)
+    clock.advance(hours=2)
+    ask("/premium/a", x_licensing_key=text, x_forwarded_host="pub.example")
+    assert noted_at(pub) == (clock.now, clock.now, key.pk)
+
+
+def test_a_trusted_proxy_with_an_unknown_key_is_noted_at_the_only_site_of_the_host(ask, account, other_account, clock):
+    pub = factories.site(account, host="pub.example")
+    ours, theirs = (factories.site(one, host="both.example") for one in (account, other_account))
+    for number, text in enumerate(("svc_sk_PUT-THE-KEY-HERE", factories.key_text(account)[:-1] + "0"), 1):
+        ask("/premium/a", x_licensing_key=text, peer="203.0.113.50")
+        assert noted_at(pub)[1] != clock.now
+        ask("/premium/a", x_licensing_key=text, x_forwarded_host="both.example")
+        ask("/premium/a", x_licensing_key=text)
+        assert (number, noted_at(pub)[1:]) == (number, (clock.now, None))
+        clock.advance(minutes=2)
+    assert noted_at(ours) == noted_at(theirs) == (None, None, None)
+    revoked = factories.key_text(account, name="revoked")
+    revoke_api_key(ApiKey.objects.get(name="revoked"))
+    ask("/premium/a", x_licensing_key=revoked)
+    assert noted_at(pub)[1] < clock.now

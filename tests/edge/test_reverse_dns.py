@@ -184,10 +184,10 @@ def test_a_lookup_that_fails_is_repeated_soon(seeker, error):
 
 def test_simultaneous_lookups_are_limited_in_total_and_for_each_network(names):
     asks(names, *(f"9.9.9.{number}" for number in range(100)), ADDRESS)
-    assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1
+    assert len(names.asked) == reverse_dns.MAX_LOOKUPS_OF_NETWORK + 1
     assert ADDRESS in names.asked
     asks(names, *(f"9.{number}.9.9" for number in range(200)))
-    assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1 + reverse_dns.MOST_LOOKUPS
+    assert len(names.asked) == reverse_dns.MAX_LOOKUPS_OF_NETWORK + 1 + reverse_dns.MAX_LOOKUPS
 
 
 def test_false_claims_from_many_addresses_evict_no_verified_name(names):

@@ -11,8 +11,8 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from licensing.edge.publishing.documents import rsl
 from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.rsl import write_rsl
 from licensing.edge.publishing.terms import terms_of
 from licensing.sites.patterns import compiled
 from tests import factories
@@ -91,5 +91,5 @@ def test_served_documents_are_valid(account, settings):
 )
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_policies_are_published_as_valid_rsl(rules, items, server):
-    document = rsl(Publication("pub.example", terms_of(rules, items), "Example Media", server))
+    document = write_rsl(Publication("pub.example", terms_of(rules, items), "Example Media", server))
     assert document is None or problems(document) == []

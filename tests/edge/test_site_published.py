@@ -41,7 +41,7 @@ def found(told, monkeypatch):
             return Reply(body, {}, b"") if isinstance(body, int) else Reply(200, {}, body)
 
         monkeypatch.setattr(site_published, "fetch", fetch)
-        return [(one.code, one.pattern) for one in async_to_sync(site_published.look_at)(told)]
+        return [(one.code, one.pattern) for one in async_to_sync(site_published.lint_published)(told)]
 
     return found
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analytics.models import AccessEvent
-from config import upkeep
+from config import jobs
 from licensing.visits import counting, retention, usage
 from licensing.visits.models import EdgeUsage, Kind, Page, VisitsCounted
 from tests import factories
@@ -300,4 +300,4 @@ def test_a_page_is_counted_again_after_its_counts_were_deleted(ask, api, site, s
 
 
 def test_the_service_deletes_old_counts():
-    assert retention.purge_pages in [job.act for job in upkeep.SHARED_JOBS]
+    assert retention.purge_pages in [job.act for job in jobs.SHARED_JOBS]

@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from kit.storage.outages import DISK_FULL_SECONDS
+from kit.storage.outage_causes import DISK_FULL_SECONDS
 from tests.faults.harness import Deployment, eventually
 from tests.faults.ledger import Ledger
 from tests.faults.traffic import in_groups, request, statuses

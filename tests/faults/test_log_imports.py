@@ -50,7 +50,8 @@ from operators.catalogue import log_import
 options = {"dry_run": True, "with_live": False, "most_bytes": 1 << 20}
 for site in ("logged-by-admin.example", "missing.example"):
     try:
-        print(json.dumps(log_import.run_import(pathlib.Path(os.environ["LOG"]), site, "", **options).imported))
+        report = log_import.run_import_command(pathlib.Path(os.environ["LOG"]), site, "", **options)
+        print(json.dumps(report["imported"]))
     except Exception as error:
         print(error.message)
 """

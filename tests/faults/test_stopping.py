@@ -85,8 +85,13 @@ def parent_has_closed_port(server: Deployment) -> bool:
     return server.workers == 1 or not listens(psutil.Process(server.process.pid))
 
 
-def test_a_stop_answers_each_connection_that_waits_in_the_queue(server, check, whole_group):
+def test_a_stopping_server_answers_each_request_of_a_connection_that_it_accepted(server, check, whole_group):
     with ExitStack() as stack:
+        # A proxy sends requests on its open connections until it learns that they are closed.
+        idle, begun = (stack.enter_context(connect(server)) for _ in range(2))
+        idle.sendall(check)
+        assert idle.recv(65_536).startswith(b"HTTP/1.1 404")
+        begun.sendall(check[:20])
         with suspended_workers(server):
             waiting = [stack.enter_context(connect(server)) for _ in range(WAITING)]
             for connection in waiting:
@@ -94,29 +99,14 @@ def test_a_stop_answers_each_connection_that_waits_in_the_queue(server, check, w
             reset(waiting.pop(1))
             terminate(server, whole_group=whole_group)
             assert eventually(lambda: parent_has_closed_port(server))
-        replies = [read_to_end(connection) for connection in waiting]
-    assert [reply[:12] for reply in replies] == [b"HTTP/1.1 404"] * (WAITING - 1)
-    assert_ended(server)
-
-
-def test_an_open_connection_gets_every_answer_and_learns_that_it_ends(server, check, whole_group):
-    """A proxy sends requests on its open connections until it learns that they are closed."""
-    with connect(server) as connection:
-        terminate(server, whole_group=whole_group)
         reply = b""
         while b"connection: close" not in reply:
-            connection.sendall(check)
-            reply = connection.recv(65_536)
+            idle.sendall(check)
+            reply = idle.recv(65_536)
             assert reply.startswith(b"HTTP/1.1 404")
-        assert connection.recv(1) == b""
-    assert_ended(server)
-
-
-def test_a_request_that_arrives_while_the_server_stops_is_answered(server, check, whole_group):
-    with connect(server) as begun:
-        begun.sendall(check[:20])
-        terminate(server, whole_group=whole_group)
+        assert idle.recv(1) == b""
         assert eventually(lambda: not server.accepts_connections())
         begun.sendall(check[20:])
-        assert read_to_end(begun).startswith(b"HTTP/1.1 404")
+        for connection in (begun, *waiting):
+            assert read_to_end(connection).startswith(b"HTTP/1.1 404")
     assert_ended(server)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from accounts.webhooks.worker import AHEAD, PLACES
+from accounts.webhooks.worker import CLAIMS_WHEN_ANSWERING, SLOTS
 from run import ROOT
 from tests.faults.harness import Deployment, eventually, separate
 from tests.outbound.receivers import Receiver, receiver
@@ -124,7 +124,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
             assert sent == {event["id"]: json.dumps(event["data"]) for event in events}
             # Events sent twice were in progress or not yet recorded when the service was killed.
             twice = len(there.requests) - len(known)
-            assert twice <= KILLS * AHEAD * service.workers
+            assert twice <= KILLS * CLAIMS_WHEN_ANSWERING * service.workers
 
             attempts = lambda: client.rows(f"/v1/webhooks/{webhook}/deliveries")  # noqa: E731
             assert eventually(lambda: {attempt["eventId"] for attempt in attempts()} == known, ARRIVAL_SECONDS)
@@ -140,7 +140,7 @@ def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service:
         nonlocal under_way
         with lock:
             under_way += 1
-            if under_way > PLACES:
+            if under_way > SLOTS:
                 both.set()
         both.wait(8)  # otherwise only one worker is running; an attempt lasts 15 seconds
         connection.sendall(answering(200))

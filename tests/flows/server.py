@@ -2,6 +2,9 @@
 
 A line sent to the control port is answered by one line. `begin` forgets what was entered so far. `end` returns
 what was entered since: a JSON list of [file, function]. There is no background work, which would be counted, too.
+
+Functions are counted as a reader counts them. A comprehension, a generator expression or a lambda belongs to the
+function around it. Python itself calls each of them as a function, comprehensions until 3.11.
 """
 
 import asyncio
@@ -18,6 +21,7 @@ from django.conf import settings
 from config.server import connections
 
 ROOT = Path.cwd()
+WITHIN_A_FUNCTION = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>", "<lambda>"}
 PRODUCT = ("accounts", "analytics", "config", "kit", "licensing", "operators")
 
 entered: list[tuple[str, str]] = []
@@ -35,7 +39,10 @@ def product_file(name: str) -> str | None:
 
 def note(frame: FrameType, event: str, argument: object) -> None:
     """Note each call of a function of the product, in order. A coroutine is entered again after each wait."""
-    if event == "call" and (name := product_file(frame.f_code.co_filename)) is not None:
+    if event != "call" or frame.f_code.co_name in WITHIN_A_FUNCTION:
+        return
+    name = product_file(frame.f_code.co_filename)
+    if name is not None:
         entered.append((name, frame.f_code.co_qualname))
 
 

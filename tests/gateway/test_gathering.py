@@ -42,7 +42,7 @@ def gateway(application, commits, lookups_may_end, commits_may_end):
 
     async def look_up(many):
         await lookups_may_end.wait()
-        return [await sync_to_async(look_up_account)(one.account_id, one.selectors, one.requesters) for one in many]
+        return [await sync_to_async(look_up_account)(one) for one in many]
 
     async def write(entries):
         commits.append(len(entries))

@@ -14,9 +14,10 @@ from django.db import connection
 from accounts.keys.authentication import find_grant
 from accounts.plans.epochs import current_epoch
 from kit.http.errors import InvalidApiKey
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import MicroBatch
 from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
+from licensing.access.event_loop.calls import InThread
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncKeys, AsyncLookup, needs_no_thread
 from licensing.access.lookup.pages import compiled_policies
@@ -102,7 +103,7 @@ def wanted(account, selectors: set[Selector] = frozenset(), *requesters: str) ->
 
 
 def in_a_thread(one: LookupRequest) -> LookupResult:
-    return look_up_account(one.account_id, one.selectors, one.requesters)
+    return look_up_account(one)
 
 
 def expect_the_same(*many: LookupRequest) -> list[LookupResult]:

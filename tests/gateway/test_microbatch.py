@@ -153,7 +153,7 @@ async def test_a_failed_call_fails_all_of_its_items() -> None:
 
 async def test_owners_do_not_wait_for_each_others_batches() -> None:
     calls = Calls()
-    batches = MicroBatches(calls, owner_of=lambda number: number % 2, make=IN_PAIRS)
+    batches = MicroBatches(calls, owner_of=lambda number: number % 2, make_batch=IN_PAIRS)
     odd = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 3, 5)]
     await turn()
     even = asyncio.ensure_future(batches.result_of(2))
@@ -170,7 +170,7 @@ async def test_owners_do_not_wait_for_each_others_batches() -> None:
 async def test_only_batches_of_waiting_owners_are_kept_beyond_the_limit(monkeypatch) -> None:
     monkeypatch.setattr(microbatch, "MAX_OWNERS", 2)
     calls = Calls()
-    batches = MicroBatches(calls, owner_of=int, make=IN_PAIRS)
+    batches = MicroBatches(calls, owner_of=int, make_batch=IN_PAIRS)
     answers = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 2)]
     await turn()
     calls.ends[0].set_result(None)
@@ -197,12 +197,12 @@ async def test_a_failure_while_a_call_waits_for_more_fails_what_waits_and_nothin
     batch = MicroBatch(call, gather=gather)
     answers = [batch.submit(1), batch.submit(2)]
     await asyncio.sleep(0)  # the call waits for more
-    notified = batch.answers()
+    notified = batch.next_results()
     errors = await asyncio.wait_for(asyncio.gather(*answers, return_exceptions=True), 60)
     assert [str(error) for error in errors] == ["gathering", "gathering"]
     assert notified is not None
     await asyncio.wait_for(notified, 60)
-    assert batch.answers() is None
+    assert batch.next_results() is None
     assert await asyncio.wait_for(batch.submit(3), 60) == 30
 
 

@@ -21,13 +21,13 @@ from analytics.recording import recorder
 from analytics.recording.entries import Entry, KeyClaim, Reply
 from analytics.recording.outcomes import RETRY, STALE, Outcome, Unstored
 from analytics.recording.statement import postgresql
-from kit.storage.microbatch import InThread
 from kit.storage.postgresql.async_postgres import Session, Sessions
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.calls import InThread
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.pages import compiled_policies

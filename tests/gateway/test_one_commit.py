@@ -19,7 +19,7 @@ from analytics.recording.outcomes import LATE, RECORDED_WITHIN, STALE, TAKEN, UN
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.errors import ServiceUnavailable
-from kit.storage.outages import OutageLog
+from kit.storage.outage_causes import OutageLog
 from kit.values import ids
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access

@@ -14,7 +14,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from accounts.webhooks import worker  # noqa: F401 - it has a metric of its own
-from config import background, upkeep  # noqa: F401 - have their metrics
+from config import background, jobs  # noqa: F401 - have their metrics
 from config.server import thread_pools  # noqa: F401 - so have they
 from kit.telemetry import tables
 from tests.standing import Unblock

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.archive.models import ArchivedMonth
-from config import upkeep
+from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, Job, run
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.telemetry import tables
 from kit.telemetry.metrics import Workers
@@ -35,16 +35,16 @@ def fail():
 
 def test_every_job_shows_when_it_last_succeeded():
     samples = scrape()
-    jobs = [*upkeep.JOBS_OF_EACH_PROCESS, *upkeep.SHARED_JOBS]
+    jobs = [*JOBS_OF_EACH_PROCESS, *SHARED_JOBS]
     names = {job.task for job in jobs}
     assert len(names) == len(jobs)
     assert {"book_regularly", "close_due", "roll_up", "compare_clocks"} <= names
     assert all(f'{LAST}{{task="{name}"}}' in samples for name in names)
     began = time()
-    asyncio.run(upkeep.run(upkeep.Job(int, 1, "It failed", name="book_regularly")))
+    asyncio.run(run(Job(int, 1, "It failed", name="book_regularly")))
     succeeded = value(scrape(), LAST, task="book_regularly")
     assert succeeded >= began
-    asyncio.run(upkeep.run(upkeep.Job(fail, 1, "It failed", name="book_regularly")))
+    asyncio.run(run(Job(fail, 1, "It failed", name="book_regularly")))
     assert value(scrape(), LAST, task="book_regularly") == succeeded
 
 

@@ -81,7 +81,7 @@ def test_a_failure_has_its_access_line_too(log, account, monkeypatch):
     monkeypatch.setattr("licensing.content.services.save_content", lambda *args, **kwargs: 1 / 0)
     ApiClient(factories.key_text(account)).post("/v1/content", {"title": "x"})
     assert log.lines("access")[-1]["status"] == 500
-    assert "ZeroDivisionError" in log.lines("kit.http.errors")[0]["exception"]
+    assert "ZeroDivisionError" in log.lines("kit.http.error_replies")[0]["exception"]
 
 
 def test_without_the_setting_there_is_no_access_line(log, api, item):

@@ -8,8 +8,8 @@ from psycopg import OperationalError as PsycopgError
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
-from kit.storage import outages
-from kit.storage.outages import OutageLog, outage_cause
+from kit.storage import outage_causes
+from kit.storage.outage_causes import OutageLog, outage_cause
 from kit.telemetry import repeated_log
 
 logger = logging.getLogger("tests.outages")
@@ -45,7 +45,7 @@ def test_an_error_has_its_cause(error, cause):
 def clock(monkeypatch):
     """Return a function that advances the time of outages by this many seconds."""
     now = [100.0]
-    for module in (outages, repeated_log):
+    for module in (outage_causes, repeated_log):
         monkeypatch.setattr(module, "monotonic", lambda: sum(now))
     return now.append
 
@@ -55,7 +55,7 @@ def test_an_outage_is_logged_once_and_again_with_what_it_failed_if_it_lasts(capl
     for _ in range(1235):
         log.log(logger, OperationalError("connection refused"))
     assert caplog.messages == [first]
-    clock(outages.SILENT_SECONDS)
+    clock(outage_causes.SILENT_SECONDS)
     log.log(logger, OperationalError("connection refused"))
     assert caplog.messages == [first, f"{first} (1,234 more failures since this was last logged)"]
     log.log(logger, raised_from(errors.DiskFull("could not extend file")))
@@ -68,13 +68,13 @@ def test_a_write_that_found_the_disk_full_makes_the_service_unready_until_it_is_
     assert not log.is_disk_full()
     log.log(logger, raised_from(errors.DiskFull("could not extend file")))
     assert log.is_disk_full()
-    clock(outages.DISK_FULL_SECONDS)
+    clock(outage_causes.DISK_FULL_SECONDS)
     assert not log.is_disk_full()
 
 
 def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
     log = OutageLog()
-    monkeypatch.setattr(outages, "outages", log)
+    monkeypatch.setattr(outage_causes, "outages", log)
     pool = logging.getLogger("psycopg.pool")
     with caplog.at_level(logging.INFO):
         for _ in range(10):
@@ -87,7 +87,7 @@ def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
 
 def test_an_error_of_a_statement_is_no_outage_and_logged_each_time(caplog):
     for error in (errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")):
-        assert not outages.is_outage(raised_from(error))
+        assert not outage_causes.is_outage(raised_from(error))
     log, texts = OutageLog(), ["deadlock detected", "could not serialize access"]
     for text in texts:
         log.log(logger, raised_from(errors.DeadlockDetected(text)))
@@ -98,19 +98,19 @@ def test_an_outage_without_an_error_of_its_own_is_logged_once_with_the_number_of
     log, first = OutageLog(), "The database did not answer (timeout): a decision was late"
     for _ in range(3):
         log.log_timeout(logger, "a decision was late")
-    clock(outages.SILENT_SECONDS)
+    clock(outage_causes.SILENT_SECONDS)
     log.log_timeout(logger, "a decision was late")
     assert caplog.messages == [first, f"{first} (2 more failures since this was last logged)"]
 
 
 def test_the_cause_of_an_outage_that_has_ended_is_not_that_of_the_next(monkeypatch, clock):
     log = OutageLog()
-    monkeypatch.setattr(outages, "outages", log)
+    monkeypatch.setattr(outage_causes, "outages", log)
     log.note_pool(PsycopgError("FATAL:  the database system is shutting down"))
     assert log.pool_cause() == "shutting_down"
     log.note_connection()
     assert log.pool_cause() is None
     assert outage_cause(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
     log.note_pool(PsycopgError("connection refused"))
-    clock(outages.SILENT_SECONDS)
+    clock(outage_causes.SILENT_SECONDS)
     assert log.pool_cause() is None

@@ -8,7 +8,7 @@ import pytest
 
 from launcher.processes import RunError
 from launcher.release.archive import build_archive
-from launcher.release.source import Source
+from launcher.release.committed_files import Source
 from launcher.release.tools import PACKAGES
 
 

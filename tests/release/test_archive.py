@@ -16,7 +16,7 @@ import pytest
 
 from launcher.release.archive import build_archive
 from launcher.release.clients import build_python, build_typescript
-from launcher.release.source import Source
+from launcher.release.committed_files import Source
 from launcher.testing import SETTINGS
 from tests.documentation.blocks import block
 from tests.faults.harness import eventually

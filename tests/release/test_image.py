@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from config.monitoring.probes import PROBES
-from launcher.release.archive import is_below, of_the_image
+from launcher.release.archive import image_paths, is_below
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests.faults.harness import eventually
@@ -136,7 +136,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run every COPY and RUN of the Dockerfile, in one folder for all stages."""
     folder = tmp_path_factory.mktemp("image")
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    context = [name for name in names.split("\0") if is_below(name, of_the_image(ROOT)) and (ROOT / name).is_file()]
+    context = [name for name in names.split("\0") if is_below(name, image_paths(ROOT)) and (ROOT / name).is_file()]
     data = tmp_path_factory.mktemp("build")
     environment = environment_of_the_image(DATA_DIR=str(data), REQUIREMENTS="requirements.txt")
     for step in STEPS:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from launcher.processes import RunError
-from launcher.release import records, versions
-from launcher.release.source import Source
+from launcher.release import checks, records, versions
+from launcher.release.committed_files import Source
 from run import ROOT
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- This.\n\n## [0.2.0] - 2026-11-01\n\n- That.\n"
@@ -32,13 +32,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_version_is_written_everywhere_and_dated_in_the_changelog(root: Path):
-    assert "CHANGELOG.md has unreleased changes." in versions.obstacles(root)
+    assert "CHANGELOG.md has unreleased changes." in checks.list_obstacles(root)
     versions.prepare("9.8.7", date(2026, 12, 1), root)
     assert {versions.project_version(root), *versions.client_versions(root).values()} == {"9.8.7"}
     lock = json.loads((root / versions.PACKAGES[1]).read_text())
     assert lock["packages"][""]["version"] == "9.8.7"
     assert lock["packages"]["node_modules/typescript"]["version"] != "9.8.7"
-    assert versions.obstacles(root) == []
+    assert checks.list_obstacles(root) == []
     assert "## [9.8.7] - 2026-12-01\n" in (root / "CHANGELOG.md").read_text()
 
 
@@ -51,7 +51,7 @@ def test_a_version_of_another_form_is_refused(root: Path, version: str):
 def test_clients_of_another_version_stop_a_release(root: Path):
     path = root / versions.PROJECTS[1]
     path.write_text(path.read_text().replace(f'"{versions.project_version(root)}"', '"0.0.9"'))
-    assert versions.obstacles(root)[0] == "clients/python/pyproject.toml has version 0.0.9."
+    assert checks.list_obstacles(root)[0] == "clients/python/pyproject.toml has version 0.0.9."
 
 
 def test_the_notes_are_the_section_of_the_version():

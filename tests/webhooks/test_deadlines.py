@@ -81,7 +81,7 @@ def test_a_term_of_less_than_seven_days_is_announced_only_a_day_before_its_end(a
 
 
 def test_events_are_sent_for_more_than_one_chunk(account, clock, monkeypatch):
-    monkeypatch.setattr(deadlines, "CHUNK", 2)
+    monkeypatch.setattr(deadlines, "CHUNK_ROWS", 2)
     ends = clock.now + timedelta(days=30)
     held = {factories.license(account, f"org_{n}", expires_at=ends).pk for n in range(5)}
     clock.advance(days=24)

@@ -9,10 +9,10 @@ import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 
-from accounts.events.clock import Look
+from accounts.events.periodic_tasks import PeriodicTask
 from accounts.webhooks import queue
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
-from accounts.webhooks.worker import PLACES, start
+from accounts.webhooks.worker import SLOTS, start
 from tests import factories
 from tests.faults.harness import eventually
 from tests.outbound.receivers import receiver
@@ -56,10 +56,10 @@ def test_a_receiver_that_does_not_answer_delays_no_other(account, running):
         try:
             at(silent, account)
             at(live, account)
-            for _ in range(3 * PLACES):
+            for _ in range(3 * SLOTS):
                 factories.content(account)
-            assert eventually(lambda: len(live.requests) == 3 * PLACES)
-            assert silent.connections <= PLACES
+            assert eventually(lambda: len(live.requests) == 3 * SLOTS)
+            assert silent.connections <= SLOTS
         finally:
             over.set()
 
@@ -82,15 +82,15 @@ def test_a_failing_endpoint_has_one_place(account, running, settings):
         for _ in range(10):
             factories.content(account)
         assert eventually(running.active.total)
-        assert running.room() == {endpoint.pk: 0}
+        assert running.free_slots() == {endpoint.pk: 0}
         may_answer.set()
         assert eventually(lambda: there.connections == 11)
 
 
 def test_queueing_a_delivery_wakes_the_worker_of_the_process(account, running, monkeypatch):
     monkeypatch.setattr("accounts.webhooks.worker.MAX_PAUSE", 1_000)
-    running.patience = 400
-    assert eventually(lambda: running.patience > 400)  # it would not look for minutes
+    running.poll_seconds = 400
+    assert eventually(lambda: running.poll_seconds > 400)  # it would not look for minutes
     with receiver() as there:
         at(there, account)
         factories.content(account)
@@ -98,8 +98,8 @@ def test_queueing_a_delivery_wakes_the_worker_of_the_process(account, running, m
 
 
 def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(account, monkeypatch):
-    look = Look(Mock(side_effect=RuntimeError), timedelta(0))
-    monkeypatch.setattr("accounts.webhooks.worker.clock.looks", [look])
+    look = PeriodicTask(Mock(side_effect=RuntimeError), timedelta(0))
+    monkeypatch.setattr("accounts.webhooks.worker.periodic_tasks.registered", [look])
     monkeypatch.setattr("signal.signal", lambda *_: None)
     with receiver() as there:
         at(there, account)
@@ -110,16 +110,16 @@ def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(acco
 
 def test_claimed_deliveries_of_a_failing_endpoint_return_to_the_queue(account, running, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
-    replies = iter([answering(200)] + [answering(500)] * (PLACES + 1))
+    replies = iter([answering(200)] + [answering(500)] * (SLOTS + 1))
     with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:
         at(there, account)
         factories.content(account)
         assert eventually(lambda: running.answering)
-        for _ in range(3 * PLACES):
+        for _ in range(3 * SLOTS):
             factories.content(account)
         every = WebhookDelivery.objects.exclude(due_at=None)
-        assert eventually(lambda: there.connections >= 3 * PLACES and not every.exists())
-        assert there.connections == 3 * PLACES + 1
+        assert eventually(lambda: there.connections >= 3 * SLOTS and not every.exists())
+        assert there.connections == 3 * SLOTS + 1
 
 
 def test_an_attempt_that_breaks_in_the_service_counts_as_a_failure(account, monkeypatch, settings):

@@ -25,10 +25,14 @@ class Command(ServiceCommand):
         body.is_valid(raise_exception=True)
         start: datetime | None = body.validated_data["since"]
         endpoint = find(WebhookEndpoint.objects.all(), id)
-        done = (recovery.preview if dry_run else recovery.recover)(endpoint, start)
-        between = f": from {heading(done.first)} to {heading(done.last)}" if done.first and done.last else ""
-        verb = "Would send" if dry_run else "Queued"
-        return f"{verb} {count_text(done.events, 'event')}{between}.", RecoveredSerializer(done).data
+        if dry_run:
+            verb = "Would send"
+            result = recovery.preview(endpoint, start)
+        else:
+            verb = "Queued"
+            result = recovery.recover(endpoint, start)
+        span = f": from {heading(result.first)} to {heading(result.last)}" if result.first and result.last else ""
+        return f"{verb} {count_text(result.events, 'event')}{span}.", RecoveredSerializer(result).data
 
 
 def heading(event: Event) -> str:

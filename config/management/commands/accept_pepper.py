@@ -46,7 +46,7 @@ class Command(ServiceCommand):
 
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         encrypted, unreadable = encrypt_anew()
-        keys = pepper.accept()
+        keys = pepper.adopt_pepper()
         sentence = (
             f"The service starts with this API_KEY_PEPPER. {encrypted} stored secrets are encrypted with it; "
             f"{unreadable} cannot be read and have to be set again. "

@@ -37,7 +37,11 @@ class Command(ServiceCommand):
         rebuild([account.pk for account in Account.objects.order_by("pk")])
         finish()
         total = sum(rows.values())
-        sentence = f"Copied {total:,} rows of {len(rows)} tables. Set DATABASE_URL and start the service."
+        file = connections.settings[SOURCE]["NAME"]
+        sentence = (
+            f"Copied {total:,} rows of {len(rows)} tables. Set DATABASE_URL and start the service. "
+            f"Then rename {file}: a command without DATABASE_URL would work on it and report success."
+        )
         return sentence, {"object": "copy", "rows": total, "tables": rows}
 
 

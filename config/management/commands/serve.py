@@ -21,7 +21,7 @@ from config.server.connections import allow_connections
 from config.server.stopping import StoppingServer
 from config.server.workers import Workers
 from kit.ports import why_unusable
-from kit.storage.outages import is_read_only
+from kit.storage.outage_causes import is_read_only
 from kit.storage.postgresql.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.output import is_log_json, log_output, log_uncaught_errors
 from kit.telemetry.workers import shared_metrics
@@ -133,7 +133,7 @@ def fault_of_database() -> str | None:
         )
     if is_read_only():
         return None  # a standby, which serves once it is promoted
-    if not pepper.is_of_this_database():
+    if not pepper.check_or_adopt_pepper():
         return (
             "API_KEY_PEPPER (or SECRET_KEY, if that stands in for it) is not the one with which this database's keys "
             "were made, so every key would be refused. Set the former one, or name it in API_KEY_PEPPER_PREVIOUS. "

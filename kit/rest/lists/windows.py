@@ -23,7 +23,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
-from kit.http.errors import check_client_connected
+from kit.http.error_replies import check_client_connected
 from kit.rest.lists.orders import Moments, Order, Position, read_in_order
 from kit.rest.pagination import KeysetPagination
 from kit.storage.limited import TookTooLong, rows_within

@@ -20,7 +20,7 @@ from psycopg.types.datetime import TimestamptzLoader
 from psycopg_pool import ConnectionPool
 
 from kit import statements
-from kit.storage.outages import outages
+from kit.storage.outage_causes import outages
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
 R = TypeVar("R")

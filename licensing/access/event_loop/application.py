@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.retries.idempotency import check_key, fingerprint, seal_reply
+from accounts.retries.idempotency import check_key, encrypt_reply, fingerprint
 from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, as_api_error, forget_frames, render_error
-from kit.http.middleware import TrustedProxies, request_id, unknown_host, valid_request_id
+from kit.http.error_replies import as_api_error, forget_frames, render_error
+from kit.http.errors import ApiError
+from kit.http.middleware import TrustedProxies, check_lengths, request_id, unknown_host, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
-from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
-from kit.http.rendering import render_json
+from kit.http.rendering import JSON, render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
@@ -141,7 +141,7 @@ class CheckApplication:
             media_type = JSON
             try:
                 if head.too_long or head.query:
-                    head.check_lengths()
+                    check_lengths(head.too_long, head.query)
                 if not is_served(head.host):
                     raise unknown_host(head.host)
                 decide = self.decide_keyed if IDEMPOTENCY_KEY in head.headers else self.decide
@@ -225,7 +225,7 @@ class CheckApplication:
             if made.unwritten and not is_free:
                 raise Unsure
             body = render(made.answers)
-            return Reply(claim, seal_reply(body))
+            return Reply(claim, encrypt_reply(body))
 
         recorded = None
         if self.gateway.retries.are_claimed_in_record:

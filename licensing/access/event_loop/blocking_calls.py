@@ -1,7 +1,7 @@
 """Blocking calls of the gateway, run in threads. Each call serves all waiting requests."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, connection
@@ -9,19 +9,21 @@ from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grants, read_by_digests
-from accounts.keys.callers import Use, note
+from accounts.keys.callers import Use, write_use
 from accounts.plans.epochs import Changes, changes_since, current_epoch
-from kit.http.errors import ApiError, InvalidApiKey, as_api_error, forget_frames
+from kit.http.error_replies import as_api_error, forget_frames
+from kit.http.errors import ApiError, InvalidApiKey
 from kit.storage.light_tasks import run_blocking
 from kit.storage.microbatch import Work
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import find_requesters, keep_requesters
-from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector
+from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
+from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
 
 Since = tuple[str, int]  # (account id, epoch)
 AtHost = tuple[str, str]  # (account id, host)
@@ -33,36 +35,40 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def look_up_now(many: Sequence[LookupRequest]) -> list[LookupResult]:
+def look_up_now(requests: Sequence[LookupRequest]) -> list[LookupResult]:
     """Look up the facts of all requests, once per account."""
-    together: dict[str, tuple[set[Selector], set[str]]] = {}
-    for wanted in many:
-        selectors, requesters = together.setdefault(wanted.account_id, (set(), set()))
-        selectors |= wanted.selectors
-        requesters |= wanted.requesters
-    found = {account_id: look_up_account(account_id, *wanted) for account_id, wanted in together.items()}
-    return [found[wanted.account_id] for wanted in many]
+    by_account: dict[str, LookupRequest] = {}
+    for request in requests:
+        merged = by_account.setdefault(request.account_id, LookupRequest(request.account_id, set(), set()))
+        merged.selectors.update(request.selectors)
+        merged.requesters.update(request.requesters)
+    results = {account_id: look_up_account(merged) for account_id, merged in by_account.items()}
+    return [results[request.account_id] for request in requests]
 
 
-def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> LookupResult:
-    epoch = current_epoch(account_id)  # read first, so the facts are at least as new as the epoch
-    items = find_items(account_id, selectors, epoch)
-    return LookupResult(epoch, items, find_requesters(account_id, requesters) if requesters else {})
+def look_up_account(request: LookupRequest) -> LookupResult:
+    epoch = current_epoch(request.account_id)  # read first, so the facts are at least as new as the epoch
+    items = find_items(request.account_id, request.selectors, epoch)
+    requesters = find_requesters(request.account_id, request.requesters) if request.requesters else {}
+    return LookupResult(epoch, items, requesters)
 
 
-def changes_now(many: Sequence[Since]) -> list[Changes | None]:
-    found = {since: changes_since(*since) for since in set(many)}
-    return [found[since] for since in many]
+def changes_now(requests: Sequence[Since]) -> list[Changes | None]:
+    changes = {since: changes_since(*since) for since in set(requests)}
+    return [changes[since] for since in requests]
 
 
-def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapshot]]:
-    together: dict[str, dict[str, str | None]] = {}
-    for account_id, named in many:
-        of_account = together.setdefault(account_id, {})
-        for requester_id, name in named.items():
-            of_account[requester_id] = name or of_account.get(requester_id)
-    kept = {account_id: keep_requesters(account_id, named) for account_id, named in together.items()}
-    return [{requester_id: kept[account_id][requester_id] for requester_id in named} for account_id, named in many]
+def keep_requesters_now(requests: Sequence[Named]) -> list[dict[str, RequesterSnapshot]]:
+    names_by_account: dict[str, dict[str, str | None]] = {}
+    for account_id, names in requests:
+        account_names = names_by_account.setdefault(account_id, {})
+        for requester_id, name in names.items():
+            account_names[requester_id] = name or account_names.get(requester_id)
+    requesters = {account_id: keep_requesters(account_id, names) for account_id, names in names_by_account.items()}
+    return [
+        {requester_id: requesters[account_id][requester_id] for requester_id in names}
+        for account_id, names in requests
+    ]
 
 
 def reserve_now(counts: Sequence[int]) -> list[int]:
@@ -74,25 +80,32 @@ def find_grants_now(texts: Sequence[str]) -> list[Grant | InvalidApiKey]:
     return run_blocking(find_grants(texts, read_by_digests))
 
 
-def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
+def find_signer_now(requests: Sequence[None]) -> list[Signer | ApiError]:
     """Return the active signer for each waiting request."""
     try:
-        return [current_signer()] * len(many)
+        return [current_signer()] * len(requests)
     except ApiError as error:
-        return [error] * len(many)
+        return [error] * len(requests)
 
 
 def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
     """Return the keys that verify licence tokens, by their ids."""
-    found = {kid: find_key(kid) for kid in set(kids)}
-    return [found[kid] for kid in kids]
+    keys = {kid: find_key(kid) for kid in set(kids)}
+    return [keys[kid] for kid in kids]
 
 
-def note_uses_now(uses: Sequence[Use]) -> list[None]:
-    """Store the last uses of keys. After a failure their requests succeed, and a use after a minute tries again."""
+def note_uses_now(uses: Sequence[Use | RefusedProxy]) -> list[None]:
+    """Store the last uses of keys, and refused proxies.
+
+    After a failure their requests succeed, and a use after a minute tries again.
+    """
+    keys = {(use.grant.key_id, use.refusal != ""): use for use in uses if isinstance(use, Use)}
+    proxies = {proxy for proxy in uses if isinstance(proxy, RefusedProxy)}
     try:
-        for use in {(use.grant.key_id, use.refusal != ""): use for use in uses}.values():
-            note(use, timezone.now())
+        for use in keys.values():
+            write_use(use, timezone.now())
+        for proxy in proxies:
+            note_refused_proxy(proxy, timezone.now())
     except (DatabaseError, InterfaceError) as error:
         logger.warning("The last use of a key could not be written: %s", error)
     return [None] * len(uses)
@@ -105,13 +118,13 @@ def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
     return [None] * len(account_ids)
 
 
-def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
+def find_hosts_now(requests: Sequence[AtHost]) -> list[tuple[str, ...]]:
     """Return all hosts of the site that each host belongs to; empty without a site."""
-    found = {}
-    for account_id, host in set(many):
+    site_hosts = {}
+    for account_id, host in set(requests):
         site = find_sites(account_id, [host], current_epoch(account_id)).get(host)
-        found[account_id, host] = () if site is None else site.hosts
-    return [found[one] for one in many]
+        site_hosts[account_id, host] = () if site is None else site.hosts
+    return [site_hosts[request] for request in requests]
 
 
 def run_each(works: Sequence[Work]) -> list[Exception | None]:

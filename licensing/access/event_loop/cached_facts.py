@@ -133,11 +133,11 @@ class CachedFacts:
         if missing is None:
             return cached
         looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
-        found = await self.read(missing)
+        result = await self.read(missing)
         if cached.items or cached.requesters:
-            epoch = min(cached.epoch, found.epoch)
-            found = LookupResult(epoch, cached.items | found.items, cached.requesters | found.requesters)
-        return await self.with_newcomers(account_id, checks, found, in_record)
+            epoch = min(cached.epoch, result.epoch)
+            result = LookupResult(epoch, cached.items | result.items, cached.requesters | result.requesters)
+        return await self.with_newcomers(account_id, checks, result, in_record)
 
     def find_cached(self, account_id: str, checks: Sequence[Check]) -> tuple[LookupResult, LookupRequest | None]:
         """Return what the snapshot has for the checks, and what it lacks; None if that is nothing."""
@@ -155,8 +155,9 @@ class CachedFacts:
                 items[selector] = item
             if check.requester_name is check.edge is None and check.requester_id in requesters:
                 continue  # of a batch by one requester
-            one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
-            for requester_id, name in one if check.edge is None else check.requesters:
+            # Most checks have one requester. Naming it here saves a call.
+            only = ((check.requester_id, check.requester_name),)
+            for requester_id, name in only if check.edge is None else check.requesters:
                 requester = requesters.get(requester_id) or get(account_id, requester_id)
                 if requester is None or requester.is_named_by(name):
                     missing = missing or LookupRequest(account_id, set(), set())
@@ -167,35 +168,35 @@ class CachedFacts:
         return LookupResult(-1 if epochs is None else epochs.epoch, items, requesters), missing
 
     async def with_newcomers(
-        self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
+        self, account_id: str, checks: Sequence[Check], result: LookupResult, in_record: bool
     ) -> LookupResult:
         """Add new requesters and first names: as the record will write them, or as a thread has."""
-        named = requesters_to_write(checks, found)
-        if not named or found.epoch == GONE:
-            return found
+        newcomers = requesters_to_write(checks, result)
+        if not newcomers or result.epoch == GONE:
+            return result
         if in_record:
-            return assign_numbers(found, named, await self.numbers.take(count_unnumbered(named)))
-        names = {requester_id: requester.name for requester_id, requester in named.items()}
-        kept = await self.requesters.submit((account_id, names))
-        self.remember(account_id, found.epoch, kept)
-        return LookupResult(found.epoch, found.items, found.requesters | kept)
+            return assign_numbers(result, newcomers, await self.numbers.take(count_unnumbered(newcomers)))
+        names = {requester_id: requester.name for requester_id, requester in newcomers.items()}
+        stored = await self.requesters.submit((account_id, names))
+        self.remember(account_id, result.epoch, stored)
+        return LookupResult(result.epoch, result.items, result.requesters | stored)
 
     def remember(self, account_id: str, epoch: int, written: Mapping[str, RequesterSnapshot]) -> None:
         for requester_id, requester in written.items():
             self.snapshot.put(account_id, epoch, requester_id, replace(requester, is_written=True))
 
-    async def read(self, wanted: LookupRequest) -> LookupResult:
+    async def read(self, request: LookupRequest) -> LookupResult:
         """Read from the database into the snapshot."""
-        found = None
-        if self.quick_lookups is not None and needs_no_thread(wanted):
-            found = await self.quick_lookups.result_of(wanted)
-        if found is None:
-            found = await self.lookups.result_of(wanted)
-        for selector in wanted.selectors & found.items.keys():
-            item = found.items[selector]
+        result = None
+        if self.quick_lookups is not None and needs_no_thread(request):
+            result = await self.quick_lookups.result_of(request)
+        if result is None:
+            result = await self.lookups.result_of(request)
+        for selector in request.selectors & result.items.keys():
+            item = result.items[selector]
             if not item.others:  # of an ambiguous URL no visitor asks twice
-                self.snapshot.put(wanted.account_id, found.epoch, selector, item)
-        for requester_id in wanted.requesters:
-            if (requester := found.requesters[requester_id]).pk is not None:
-                self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
-        return found
+                self.snapshot.put(request.account_id, result.epoch, selector, item)
+        for requester_id in request.requesters:
+            if (requester := result.requesters[requester_id]).pk is not None:
+                self.snapshot.put(request.account_id, result.epoch, requester_id, requester)
+        return result

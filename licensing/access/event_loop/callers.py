@@ -10,18 +10,21 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.keys.authentication import Grant, bearer_token, check_well_formed, name_in_cache
-from accounts.keys.callers import GrantSteps, Use, admit, is_to_note, known_grants
+from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
+from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
 from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
 from licensing.access.event_loop.calls import Calls, in_thread
+from licensing.access.event_loop.head import Head, is_served
 from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
+from licensing.sites.refused_proxies import RefusedProxy
 
 R = TypeVar("R")
 
@@ -41,7 +44,7 @@ class Callers:
         self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
             AsyncKeys().find if calls.on_loop else in_thread("keys", find_grants_now)
         )
-        self.uses: MicroBatch[Use, None] = MicroBatch(in_thread("uses", note_uses_now))
+        self.uses: MicroBatch[Use | RefusedProxy, None] = MicroBatch(in_thread("uses", note_uses_now))
 
     async def read_grant(self, header: str) -> Grant:
         """Read the current grant of an Authorization header's key. Raises MissingApiKey and InvalidApiKey.
@@ -73,22 +76,29 @@ class Callers:
         except ServiceUnavailable:  # too many requests are waiting
             return known_limit("", address)
 
-    async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, object]:
-        """Read the grant and count the request for a Django endpoint that needs a key.
+    async def admit_for_django(self, head: Head, scope: Scope) -> Scope:
+        """Return the scope with the grant and the limit of a request for Django, read and counted in shared calls.
 
-        Returns an empty dict if the request is refused: Django then produces the error.
+        A request that is refused gets neither: Django then produces the error.
         """
+        if not is_served(head.host):  # never counted
+            return scope
         try:
-            grant = await self.read_grant(authorization)
+            grant = await self.read_grant(head.header(b"authorization"))
             grant.check()
-            grant.check_address(address)
-            return {"grant": grant, "limit_state": await self.count(build_consume(grant, address))}
+            grant.check_address(head.address)
+            state = await self.count(build_consume(grant, head.address))
         except (ApiError, OperationalError, InterfaceError):
-            return {}
+            return scope
+        return {**scope, "extensions": {**scope.get("extensions", {}), "grant": grant, "limit_state": state}}
 
     def note_use(self, use: Use, now: datetime) -> None:
-        if is_to_note(use, now):
+        if is_use_due(use, now):
             self.uses.submit(use)
+
+    def note_refused_proxy(self, proxy: RefusedProxy, now: datetime) -> None:
+        if proxy.is_to_note(now):
+            self.uses.submit(proxy)
 
 
 async def count_here(consume: Consume) -> LimitState:
@@ -206,7 +216,7 @@ class Sender(GrantSteps):
         self.is_counted = True
 
     def note_refusal(self, refusal: ApiError, now: datetime) -> None:
-        """Note at the key why it was refused. Unknown keys have no account that could see it."""
+        """Note at the key why it was refused. Unknown keys are noted at sites (RefusedProxy)."""
         grant: Grant | None = getattr(self, "grant", None)
         if grant is not None and refusal.status_code in (400, 401, 403):
             self.callers.note_use(Use(grant, refusal.message), now)

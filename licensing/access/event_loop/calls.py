@@ -1,15 +1,17 @@
 """Where the engine of checks makes its calls to the database: on the event loop, or in threads."""
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from typing import Generic, TypeVar
 
+from asgiref.sync import sync_to_async
 from django.db import connection
-
-from kit.storage.microbatch import InThread
 
 T = TypeVar("T")
 R = TypeVar("R")
-Call = Callable[[Sequence[T]], Sequence[R]]
+BlockingCall = Callable[[Sequence[T]], Sequence[R]]
 
 
 class Calls:
@@ -25,7 +27,28 @@ class Calls:
         self.in_request = in_request
 
 
-def in_thread(name: str, call: Call[T, R], threads: int = 1) -> InThread[T, R]:
+# Whether blocking calls run on the thread that waits in `async_to_sync`, in its transaction, instead of their own.
+on_calling_thread: ContextVar[bool] = ContextVar("on_calling_thread", default=False)
+
+
+class InThread(Generic[T, R]):
+    """An awaitable version of a blocking call, run in its own thread, or in one of several.
+
+    Switching threads costs more than a round trip, so use it only for rare or blocking-only calls.
+    """
+
+    def __init__(self, name: str, call: BlockingCall[T, R], threads: int = 1) -> None:
+        self.name, self.call = name, call
+        self.thread = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    async def __call__(self, items: Sequence[T]) -> Sequence[R]:
+        if on_calling_thread.get():
+            return await sync_to_async(self.call)(items)
+        in_context = copy_context().run  # for the spans of a trace
+        return await asyncio.get_running_loop().run_in_executor(self.thread, in_context, self.call, items)
+
+
+def in_thread(name: str, call: BlockingCall[T, R], threads: int = 1) -> InThread[T, R]:
     """Return an awaitable version of a blocking call.
 
     It keeps the thread's database connection between calls, and closes a broken one.

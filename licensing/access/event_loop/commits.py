@@ -52,7 +52,7 @@ class Commits:
         A commit costs as much as several checks; without the wait, groups of requests would split into many small
         ones. A large commit keeps a core busy, and a second one at the same time would wait for the same pages.
         """
-        if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
+        if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.next_results()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
         await self.gather_into(self.records)
 
@@ -62,7 +62,7 @@ class Commits:
         What arrives during a commit also waits a moment for the next requests of the clients that it answers.
         Otherwise the two groups would take turns for good, each with commits of its own.
         """
-        if self.spending_commits and (written := self.spending.answers()) is not None:
+        if self.spending_commits and (written := self.spending.next_results()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
         seconds = self.spent_at + SECONDS_TO_ASK_AGAIN - perf_counter()
         if seconds > 0 and self.spent_together >= SEVERAL:
@@ -71,8 +71,8 @@ class Commits:
 
     async def gather_into(self, records: Records) -> None:
         decisions = 0
-        for entries, _, _ in records.waiting:
-            decisions += count_decisions(entries)
+        for submission in records.waiting:
+            decisions += count_decisions(submission.item)
         if decisions >= ENOUGH_TO_COMMIT:
             return
         if expected := self.next_decisions():

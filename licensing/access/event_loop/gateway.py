@@ -5,18 +5,21 @@ one shared commit. That commit stores only what was decided on facts that still 
 again. What one statement cannot record is decided in a transaction (licensing.access.checks).
 """
 
-from asyncio import Future, wait
-from collections.abc import Awaitable, Callable, Sequence
+from asyncio import Future, Lock, wait
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from accounts.keys.callers import Caller, Use, known_grants
 from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
 from analytics.recording.outcomes import Outcome, Unstored, too_late
-from kit.http.errors import ApiError, ClientGone
-from kit.storage.microbatch import MicroBatch, Turns, Work
+from kit.http.errors import ApiError, ClientGone, RateLimitExceeded
+from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.check_values import Check
 from licensing.access.checks import check_for_caller
@@ -44,6 +47,38 @@ MAX_ATTEMPTS = 5  # on cached facts
 MOST_COMPARISONS = 20_000  # with conditions, that are made on the event loop: they take about 5 ms
 
 
+class Turn:
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.requests = 0  # that hold it or wait for it
+
+
+class AccountTurns:
+    """One turn at a time for each account, in order of arrival, so that its long work delays no other account.
+
+    At `max_waiting` waiting requests of an account, further ones are rejected.
+    """
+
+    def __init__(self, max_waiting: int) -> None:
+        self.max_waiting = max_waiting
+        self.turns: dict[str, Turn] = {}
+
+    @asynccontextmanager
+    async def hold(self, account_id: str) -> AsyncIterator[None]:
+        """Hold the account's turn. Raises RateLimitExceeded if too many of its requests wait."""
+        turn = self.turns.setdefault(account_id, Turn())
+        if turn.requests > self.max_waiting:
+            raise RateLimitExceeded("Too many checks of this account wait for their turn.", retry_after=1)
+        turn.requests += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.requests -= 1
+            if turn.requests == 0:
+                del self.turns[account_id]
+
+
 class Gateway:
     """The checks of this process. Every method is called on the event loop."""
 
@@ -63,14 +98,14 @@ class Gateway:
         self.other_hosts: MicroBatch[str, None] = MicroBatch(in_thread("other hosts", keep_pages_now))
         self.retries = Retries(calls)
         self.signers, self.license_keys = Signers(), LicenseKeys()
-        self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
+        self.turns_to_parse, self.turns = AccountTurns(max_waiting=20), AccountTurns(max_waiting=1_000)
         self.promotions = 0  # of another server, since this process began
 
     # --- Checks ------------------------------------------------------------------------------------------------------
 
     async def parse(self, account_id: str, parse: Callable[[], R]) -> R:
         """Parses in a thread what may take long. Raises ApiError."""
-        async with self.turns_to_parse.of(account_id):
+        async with self.turns_to_parse.hold(account_id):
             return await result_of(self.parsing, parse)
 
     async def check(
@@ -109,24 +144,24 @@ class Gateway:
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
             promotions = self.promotions
-            found = await self.facts.look_up(account_id, checks, in_record)
-            if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
+            facts = await self.facts.look_up(account_id, checks, in_record)
+            if not self.snapshot.vouches(sender.grant, facts.epoch) and not await self.readmit(sender, facts.epoch):
                 continue
             if promotions != self.promotions:  # key or facts may come from the former primary
                 await sender.readmit()
                 continue
             # The decision of a single check about one page is always short.
-            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, found) > MOST_COMPARISONS:
+            if (len(checks) > 1 or checks[0].edge) and count_comparisons(checks, facts) > MOST_COMPARISONS:
                 return None
-            made = decide_checks(checks, found, sender.grant.account_key, now, sender.grant)
+            made = decide_checks(checks, facts, sender.grant.account_key, now, sender.grant)
             if made.need_transaction(keep_reply=keep is not None):
                 return None
             outcomes = await self.record(sender, made, now, keep, render)
-            unstored = self.reason_not_stored(account_id, found.epoch, outcomes)
+            unstored = self.reason_not_stored(account_id, facts.epoch, outcomes)
             if unstored is None:
                 sender.is_confirmed = True
                 if made.unwritten:
-                    self.facts.remember(account_id, found.epoch, made.unwritten)
+                    self.facts.remember(account_id, facts.epoch, made.unwritten)
                 return made.settle(outcomes)
             if unstored is Unstored.UNPAID:
                 return None
@@ -142,13 +177,15 @@ class Gateway:
         """
         if made.spends:
             made = spend_in_record(made)
+        entries = made.entries
         if keep is not None:
-            made = made.with_reply(keep(made))
-        if sender.is_awaited is not None:
-            made = made.while_awaited(sender.is_awaited)
+            reply = keep(made)
+            entries = [replace(entry, reply=reply) for entry in entries]
+        elif sender.is_awaited is not None:
+            entries = made.entries_while_awaited(sender.is_awaited)
         self.callers.note_use(Use(sender.grant), now)
         records = self.commits.spending if made.spends else self.commits.records
-        return records.result_of(made.entries, render and partial(render, made))
+        return records.result_of(entries, render and partial(render, made))
 
     def reason_not_stored(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> Unstored | None:
         """Return why a request was not stored, None if it was; note the account's epoch.
@@ -189,7 +226,7 @@ class Gateway:
         """
         await sender.confirm()
         await sender.readmit()
-        async with self.turns.of(sender.grant.account_id):
+        async with self.turns.hold(sender.grant.account_id):
             self.callers.note_use(Use(sender.grant), now)
             caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)
             return await result_of(self.transactions, lambda: act(caller))
@@ -199,15 +236,15 @@ class Gateway:
 
         What a look-up costs depends little on its number of items.
         """
-        if (limits := self.callers.limits) is not None and (counted := limits.answers()) is not None:
+        if (limits := self.callers.limits) is not None and (counted := limits.next_results()) is not None:
             await wait([counted], timeout=MAX_SECONDS_TO_GATHER)
 
     def next_decisions(self) -> list[Future[None]]:
         """Return what requests wait for whose decisions are made next."""
         expected = []
         for call in (self.callers.limits, self.facts.quick_lookups):
-            if call is not None and (answers := call.answers()) is not None:
-                expected.append(answers)
+            if call is not None and (results := call.next_results()) is not None:
+                expected.append(results)
         return expected
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, check_lengths, read_headers, request_id
+from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, read_headers, request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
@@ -20,6 +20,14 @@ COMMON_HEADERS = (
     f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
     f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
     "cross-origin-opener-policy: same-origin\r\n"
+    "vary: origin\r\n"
+).encode()
+# Of answers that proxies pass on to visitors under the publisher's host: none of the headers for a whole host.
+FOR_VISITORS = (
+    "content-type: application/json\r\n"
+    "cache-control: no-store\r\n"
+    "x-content-type-options: nosniff\r\n"
+    f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
     "vary: origin\r\n"
 ).encode()
 FOR_OTHER_ORIGINS = (
@@ -60,10 +68,6 @@ class Head:
     def base_url(self) -> str:
         return f"{'https' if self.is_secure else 'http'}://{self.host}"
 
-    def check_lengths(self) -> None:
-        """Raises InvalidRequest if a header or the query is too long."""
-        check_lengths(self.too_long, self.query)
-
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
 
@@ -74,14 +78,16 @@ def limit_names(windows: tuple[Window, ...], seconds: int, part: str) -> tuple[b
     return f"ratelimit-policy: {render_policy(windows)}\r\n".encode(), window_label(seconds, part).encode()
 
 
-def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
+def header_lines(
+    state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool, common: bytes = COMMON_HEADERS
+) -> bytes:
     """Return the header lines of a reply: common ones and `headers`. `length` is the body's, in bytes."""
     policy, window = limit_names(state.windows, state.seconds, state.part)
     lines = (
         b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
         b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
     ) % (
-        *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
+        *(common, state.limit, state.remaining, state.reset),
         *(policy, window, state.remaining, state.seconds_left),
         *(request_id.get().encode("ascii"), length),
     )

@@ -13,9 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from kit.http.bodies import Message, Receive, Scope, Send
 from kit.http.middleware import request_id
 from kit.http.parsing import MAX_BYTES
-from kit.storage.microbatch import on_calling_thread
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.calls import Calls
+from licensing.access.event_loop.calls import Calls, on_calling_thread
 from licensing.access.event_loop.gateway import Gateway
 
 

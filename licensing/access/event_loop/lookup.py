@@ -59,9 +59,9 @@ Name = tuple[str, Selector | str]  # (account id, an item's selector or a reques
 Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
 
 
-def needs_no_thread(wanted: LookupRequest) -> bool:
+def needs_no_thread(request: LookupRequest) -> bool:
     """Return whether all items are named by id or by a plain URL, so find_facts may serve the lookup."""
-    return all(name == "contentId" or (name == "page" and may_be_read(value)) for name, value in wanted.selectors)
+    return all(name == "contentId" or (name == "page" and may_be_read(value)) for name, value in request.selectors)
 
 
 class AsyncLookup:
@@ -69,31 +69,31 @@ class AsyncLookup:
         self.sessions = Sessions(PLANNED_ONCE)
 
     @traced("SELECT facts", system="postgresql")
-    async def find_facts(self, many: Sequence[LookupRequest]) -> list[LookupResult | None]:
+    async def find_facts(self, requests: Sequence[LookupRequest]) -> list[LookupResult | None]:
         """Look up the facts of each; None if a thread is needed, as a policy, licences or a site are not cached.
 
         Each lookup must satisfy `needs_no_thread`. Raises Django's OperationalError.
         """
         keys: dict[Name, Key] = {}  # deduplicated across requests
         urls: set[Page] = set()
-        for wanted in many:
-            account = ids.id_to_hex("acc", wanted.account_id)
-            for selector in wanted.selectors:
+        for request in requests:
+            account = ids.id_to_hex("acc", request.account_id)
+            for selector in request.selectors:
                 if selector[0] == "page":
-                    urls.add((wanted.account_id, selector[1]))
+                    urls.add((request.account_id, selector[1]))
                 else:  # a malformed id matches no item
-                    keys[wanted.account_id, selector] = account, ids.id_to_hex("cnt", selector[1]) or NULL, NULL
-            for requester_id in wanted.requesters:
-                keys[wanted.account_id, requester_id] = account, NULL, quote(requester_id)
+                    keys[request.account_id, selector] = account, ids.id_to_hex("cnt", selector[1]) or NULL, NULL
+            for requester_id in request.requesters:
+                keys[request.account_id, requester_id] = account, NULL, quote(requester_id)
         columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
         names = list(keys)
-        found = await self.sessions.run(FIND, columns) if keys else []
-        rows = {names[int(place or 0) - 1]: row for place, *row in found}
+        numbered_rows = await self.sessions.run(FIND, columns) if keys else []
+        rows = {names[int(place or 0) - 1]: row for place, *row in numbered_rows}
         pages = await find_pages(self.sessions, urls) if urls else {}
         results: list[LookupResult | None] = []
-        for wanted in many:
+        for request in requests:
             try:
-                results.append(build_result(wanted, rows, pages))
+                results.append(build_result(request, rows, pages))
             except NotCached:
                 results.append(None)
         return results
@@ -105,13 +105,13 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def build_result(wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]) -> LookupResult:
+def build_result(request: LookupRequest, rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]) -> LookupResult:
     """Raises NotCached for what a thread has to read."""
-    account_id = wanted.account_id
+    account_id = request.account_id
     items: dict[Selector, Item] = {}
     requesters: dict[str, RequesterSnapshot] = {}
     epochs: set[int] = set()
-    for selector in wanted.selectors:
+    for selector in request.selectors:
         if selector[0] == "page":
             page = pages.get((account_id, selector[1]))
             if page is None:
@@ -124,7 +124,7 @@ def build_result(wanted: LookupRequest, rows: Mapping[Name, Row], pages: Mapping
             epochs.add(read_epoch(epoch))
             if columns[0] is not None:
                 items[selector] = cached_item(read_content(ITEM, columns[:WIDTH]))
-    for requester_id in wanted.requesters:
+    for requester_id in request.requesters:
         epoch, *columns = rows[account_id, requester_id]
         epochs.add(read_epoch(epoch))
         merged_into, *known = columns[WIDTH:]
@@ -158,13 +158,13 @@ class AsyncChanges:
         self.sessions = Sessions()
 
     @traced("SELECT changes", system="postgresql")
-    async def since(self, many: Sequence[Since]) -> list[Changes | None]:
+    async def since(self, requests: Sequence[Since]) -> list[Changes | None]:
         """Like accounts.plans.epochs.changes_since, for many requests. Duplicates are read once."""
-        found: dict[Since, Changes | None] = {}
-        for account_id, known in set(many):
-            rows = await self.sessions.run(SINCE, [str(known), ids.id_to_hex("acc", account_id)])
-            found[account_id, known] = Changes.of(known, rows)
-        return [found[since] for since in many]
+        changes: dict[Since, Changes | None] = {}
+        for account_id, epoch in set(requests):
+            rows = await self.sessions.run(SINCE, [str(epoch), ids.id_to_hex("acc", account_id)])
+            changes[account_id, epoch] = Changes.of(epoch, rows)
+        return [changes[since] for since in requests]
 
 
 class AsyncNumbers:

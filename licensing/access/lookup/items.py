@@ -58,31 +58,31 @@ def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[by
 
 def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None = None) -> dict[Selector, Item]:
     """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent."""
-    named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
+    values: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
-        named[name].add(value)
+        values[name].add(value)
     owned = ITEMS.filter(account_id=account_id)
-    real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
+    real_ids = [value for value in values["contentId"] if ids.decode("cnt", value) is not None]
     rows: dict[Selector, Content] = {}
     if real_ids:
         rows |= {("contentId", row.pk): row for row in owned.filter(pk__in=real_ids)}
-    if named["externalId"]:
-        known = owned.filter(external_id__in=named["externalId"])
-        rows |= {("externalId", row.external_id or ""): row for row in known}
-    keys = {url: source_key(url) for url in named["source"]}
+    if values["externalId"]:
+        named_rows = owned.filter(external_id__in=values["externalId"])
+        rows |= {("externalId", row.external_id or ""): row for row in named_rows}
+    keys = {url: source_key(url) for url in values["source"]}
     if keys:
         at = newest_at(owned, keys.values())
         rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
-    found = dict(zip(rows, items_of(rows.values()), strict=True))
-    for url in named["source"]:
-        if (item := found.get(("source", url))) is not None:
-            found["source", url] = replace(item, urls=names_of([keys[url]]))
-    if named["page"]:
-        found |= {("page", url): item for url, item in find_pages(account_id, named["page"], epoch).items()}
-    if named["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
-        for url in named["elsewhere"]:
-            found["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
-    return found
+    items = dict(zip(rows, items_of(rows.values()), strict=True))
+    for url in values["source"]:
+        if (item := items.get(("source", url))) is not None:
+            items["source", url] = replace(item, urls=names_of([keys[url]]))
+    if values["page"]:
+        items |= {("page", url): item for url, item in find_pages(account_id, values["page"], epoch).items()}
+    if values["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
+        for url in values["elsewhere"]:
+            items["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
+    return items
 
 
 def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
@@ -91,24 +91,26 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, no item
     is registered for it, and the item of other hosts does not exist yet.
     """
-    asked = {url: requested_page(url) for url in urls}
-    of_host = find_sites(account_id, {page.host for page in asked.values()}, epoch)
-    sites = {url: of_host.get(page.host) for url, page in asked.items()}
+    requested = {url: requested_page(url) for url in urls}
+    sites_by_host = find_sites(account_id, {page.host for page in requested.values()}, epoch)
+    sites = {url: sites_by_host.get(page.host) for url, page in requested.items()}
     # A page is at the site's host, because its aliases have the same pages.
-    pages = {url: page if (site := sites[url]) is None else page.at_hosts(site.hosts) for url, page in asked.items()}
+    pages = {
+        url: page if (site := sites[url]) is None else page.at_hosts(site.hosts) for url, page in requested.items()
+    }
     owned = PAGES.filter(account_id=account_id)
     complete = {url: page.keys for url, page in pages.items() if page.is_complete}
-    keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
+    keys = {url: url_keys for url, url_keys in complete.items() if not name_too_many(owned, url_keys)}
     at: defaultdict[bytes, list[Content]] = defaultdict(list)
     for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
         at[bytes(row.page_key or b"")].append(row)
     candidates = {
-        url: candidate_pages(pages[url], [row for key in of_url for row in at.get(key, ())])
-        for url, of_url in keys.items()
+        url: candidate_pages(pages[url], [row for key in url_keys for row in at.get(key, ())])
+        for url, url_keys in keys.items()
     }
-    rows = {item.pk: item for of_url in candidates.values() for _, item in of_url if item is not None}
+    rows = {item.pk: item for matches in candidates.values() for _, item in matches if item is not None}
     items = dict(zip(rows, items_of(rows.values()), strict=True))
-    found: dict[str, Item] = {}
+    results: dict[str, Item] = {}
     unknown = {
         url
         for url in pages
@@ -122,22 +124,22 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         if is_refused and other_pages is None and url in unknown:
             continue  # absent until the item of other hosts exists
         if url in keys and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
-            named = page_named_by(page, candidates[url], items, site, refused_pages)
+            result = page_named_by(page, candidates[url], items, site, refused_pages)
         else:
-            named = page_of_no_policy(owned, page, site, refused_pages)
-        if named is None and other_pages is not None:
-            named = observed_page(other_pages, page.address, names_of(page.pages))
-        if named is not None:
-            found[url] = named
-    return found
+            result = page_of_no_policy(owned, page, site, refused_pages)
+        if result is None and other_pages is not None:
+            result = observed_page(other_pages, page.address, names_of(page.pages))
+        if result is not None:
+            results[url] = result
+    return results
 
 
 def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
     """Whether items are registered under more than MAX_PAGES of a URL's keys."""
     if len(keys) <= MAX_PAGES:
         return False
-    taken = owned.filter(page_key__in=set(keys)).order_by().values_list("page_key").distinct()
-    return len(taken[: MAX_PAGES + 1]) > MAX_PAGES
+    used_keys = owned.filter(page_key__in=set(keys)).order_by().values_list("page_key").distinct()
+    return len(used_keys[: MAX_PAGES + 1]) > MAX_PAGES
 
 
 def page_of_no_policy(

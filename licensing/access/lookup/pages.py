@@ -125,18 +125,19 @@ def page_by_rule(
 ) -> Item:
     """Build a page that is not a registered item from a rule of its site. Without a rule the page is unknown."""
     policy = rule.policy if rule is not None else None
-    facts, content_type, tags, category, archived = describe_item(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, site)}
+    description = describe_item(ContentType.ARTICLE.value, (), None, False)
+    facts = {**description.facts, **page_facts(url, site)}
     is_open = policy is None and site.unknown == Unknown.ALLOW
     if is_open:
         facts["open"] = True
     if rule is not None:
         facts["pattern"] = rule.pattern
-    key, its_policy, policy_key = ids.id_to_hex("cnt", site.pages_id), None, None
-    if policy is not None:
-        its_policy, policy_key = compiled((policy.pk, policy.version)), ids.id_to_hex("pol", policy.pk)
     return Item(
-        *(site.pages_id, key, its_policy, policy_key, facts, content_type, tags, category, archived),
+        id=site.pages_id,
+        key=ids.id_to_hex("cnt", site.pages_id),
+        policy=None if policy is None else compiled((policy.pk, policy.version)),
+        policy_key=None if policy is None else ids.id_to_hex("pol", policy.pk),
+        **description._replace(facts=facts)._asdict(),
         mode=site.mode,
         is_open=is_open,
         urls=names,
@@ -146,11 +147,18 @@ def page_by_rule(
 
 def refused_page(pages_id: str, url: str, names: tuple[str, ...] = (), *, is_elsewhere: bool = False) -> Item:
     """Build a page on a host without a site, or one that the key is not valid for (`is_elsewhere`)."""
-    facts, content_type, tags, category, archived = describe_item(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
-    described = facts, content_type, tags, category, archived
+    description = describe_item(ContentType.ARTICLE.value, (), None, False)
+    facts = {**description.facts, **page_facts(url, None)}
+    if is_elsewhere:
+        facts["elsewhere"] = True
     return Item(
-        *(pages_id, ids.id_to_hex("cnt", pages_id), None, None, *described), is_elsewhere=is_elsewhere, urls=names
+        id=pages_id,
+        key=ids.id_to_hex("cnt", pages_id),
+        policy=None,
+        policy_key=None,
+        **description._replace(facts=facts)._asdict(),
+        is_elsewhere=is_elsewhere,
+        urls=names,
     )
 
 

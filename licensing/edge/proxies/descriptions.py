@@ -214,18 +214,18 @@ def pages_inside(opened: Sequence[Pattern], pages: Sequence[Pattern]) -> list[Pa
 
 def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
     """Return the User-Agents of the known crawlers that one of the policies does not always allow."""
-    known = current_table.get().crawlers
-    uses = {crawler.permission for crawler in known} - {READ}
+    crawlers = current_table.get().crawlers
+    uses = {crawler.permission for crawler in crawlers} - {READ}
     refused = {use for use in uses if not all(always_allows(policy, use) for policy in policies)}
     return [
-        crawler.user_agent for crawler in known if crawler.user_agent is not None and crawler.permission in refused
+        crawler.user_agent for crawler in crawlers if crawler.user_agent is not None and crawler.permission in refused
     ]
 
 
 def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     """Return the asset folders that no closed pattern names; one for all pages does not."""
-    named = [pattern for pattern in closed if any(part.strip("/") for part in pattern.parts)]
+    restricting = [pattern for pattern in closed if any(part.strip("/") for part in pattern.parts)]
     folders: Mapping[str, Pattern] = {
         folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS
     }
-    return [folder for folder, files in folders.items() if not any(overlap(pattern, files) for pattern in named)]
+    return [folder for folder, files in folders.items() if not any(overlap(pattern, files) for pattern in restricting)]

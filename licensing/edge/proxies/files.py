@@ -10,6 +10,7 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.proxies.descriptions import Access, Description, describe
+from licensing.edge.proxies.downloads import digest_of
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
 
@@ -31,10 +32,14 @@ CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|traini
 
 
 class ProxyFile(Struct, frozen=True):
-    """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason."""
+    """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason.
+
+    `digest` is that of what the file was made from.
+    """
 
     name: str
     content: str
+    digest: str
     open_patterns: Sequence[str]
     omitted: Sequence[tuple[str, str]]
 
@@ -220,7 +225,7 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
         text = with_lines(text, example, example.write(description))
     text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
     text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
-    return ProxyFile(kind.file, text, description.patterns, description.omitted)
+    return ProxyFile(kind.file, text, digest_of(site, description), description.patterns, description.omitted)
 
 
 def with_hosts(text: str, hosts: Sequence[str]) -> str:

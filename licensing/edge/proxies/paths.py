@@ -16,7 +16,7 @@ from licensing.sites.patterns import Pattern
 MAX_LENGTH, MAX_WILDCARDS = 500, 3
 MAX_OPENING = 3_000  # nginx reads 4,096 characters
 PLAIN_CHARACTERS = "A-Za-z0-9_~,:@!"
-PLAIN = re.compile(f"[{PLAIN_CHARACTERS}./-]*").fullmatch
+is_plain = re.compile(f"[{PLAIN_CHARACTERS}./-]*").fullmatch
 # Characters from U+0080 to U+EFFF in their shortest form. Those above have look-alikes of "/" and ".".
 TWO_OCTETS, FURTHER_OCTET = "[Cc][2-9A-Fa-f]|[Dd][0-9A-Fa-f]", "%[89ABab][0-9A-Fa-f]"
 THREE_OCTETS = f"[Ee]0%[ABab][0-9A-Fa-f]|[Ee][1-9A-Ea-e]{FURTHER_OCTET}"
@@ -42,7 +42,7 @@ def opening(pattern: Pattern) -> str | None:
     parts = [first, *(part for part in others[:-1] if part), *others[-1:]]
     if (not pattern.is_anchored and parts[-1]) or (len(parts) == 1 and not pattern.is_anchored):
         parts.append("")
-    if len(parts) > MAX_WILDCARDS + 1 or not all(PLAIN(part) and "/." not in part for part in parts):
+    if len(parts) > MAX_WILDCARDS + 1 or not all(is_plain(part) and "/." not in part for part in parts):
         return None
     text, before = quoted(first), first
     for place, part in enumerate(parts[1:], 2):
@@ -58,7 +58,7 @@ def opening(pattern: Pattern) -> str | None:
 
 def closing(pattern: Pattern) -> str | None:
     """Return the expression of the beginning of paths, in any case; None if no plain path matches the pattern."""
-    if not all(map(PLAIN, pattern.parts)):
+    if not all(map(is_plain, pattern.parts)):
         return closing_escaped(pattern)
     first, *others = pattern.parts
     text = quoted((first if others else first.rstrip("/"))[: MAX_LENGTH // 3])

@@ -1,5 +1,6 @@
-"""Endpoint /v1/sites/{id}/proxy-config."""
+"""Endpoint /v1/sites/{id}/proxy-config, and what a change of a site says about the file."""
 
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -9,8 +10,11 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id
+from kit.rest.views import Handler
+from licensing.edge.proxies.downloads import is_outdated, note_download
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import Site
+from licensing.sites.views import SiteViewSet
 
 
 class OmittedPatternSerializer(serializers.Serializer):
@@ -52,13 +56,16 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
 
         Put in the addresses of the service and your origin, and the key. While the service or its database is down,
         pages stay open that people may read without a licence; on a site that observes, all pages do. Get the file
-        again when you enforce, when other pages are to stay open, and before you restrict one of them.
+        again when you enforce, and whenever other pages are to be open: proxies do not ask about people on open pages.
+        The site remembers this download: its page in the admin says when the file has changed since.
         """
         site = self.get_object()
         proxy = request.query_params.get("for", "")
         if proxy not in KINDS:
             raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
         file = proxy_file(site, proxy)
+        if request.method == "GET":
+            note_download(site, file.digest)
         return Response(
             {
                 "object": "proxy_config",
@@ -70,3 +77,16 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
                 "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
             }
         )
+
+
+class ProxiedSiteViewSet(SiteViewSet):
+    """Sites whose changes say that the proxy's file has to be fetched again."""
+
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
+        """Compare the file after the transaction, because that reads all items of the site."""
+        response = super().write(handler, request, *args, **kwargs)
+        if self.action == "partial_update" and isinstance(response, Response):
+            site = self.get_queryset().filter(pk=response.data["id"]).first()
+            if site is not None and is_outdated(site):
+                response.data["proxyFileChanged"] = True
+        return response

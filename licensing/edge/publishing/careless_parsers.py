@@ -34,17 +34,17 @@ class Candidate(NamedTuple):
 
 def arrange(terms: Sequence[Terms]) -> list[Terms]:
     """Return the terms in an order, and with the entries, that are safe for careless parsers."""
-    known = {one.url for one in terms}
+    urls = {entry.url for entry in terms}
     open_ended = [
-        Candidate(one, url_pattern(one.url), len(one.url), score(one.url))
-        for one in terms
-        if "?" not in one.url and not is_single(one.url)
+        Candidate(entry, url_pattern(entry.url), len(entry.url), score(entry.url))
+        for entry in terms
+        if "?" not in entry.url and not is_single(entry.url)
     ]
-    narrowed = [narrow(one, open_ended) for one in terms]
-    rest = [one for one in narrowed if cut(one.url) != ROOT]
-    guards = [guard for one in rest if (guard := guard_below(one, open_ended)) and guard.url not in known]
+    narrowed = [narrow(entry, open_ended) for entry in terms]
+    rest = [entry for entry in narrowed if cut(entry.url) != ROOT]
+    guards = [guard for entry in rest if (guard := guard_below(entry, open_ended)) and guard.url not in urls]
     ordered = sorted([*rest, *guards], key=order)
-    return [*ordered, *arrange_root([one for one in narrowed if cut(one.url) == ROOT])]
+    return [*ordered, *arrange_root([entry for entry in narrowed if cut(entry.url) == ROOT])]
 
 
 def entries_for_licensees(terms: Sequence[Terms]) -> set[str]:
@@ -54,12 +54,12 @@ def entries_for_licensees(terms: Sequence[Terms]) -> set[str]:
     They would take what is free on most pages for free on a page with terms of its own. So entries that overlap such
     a page's name the server, too.
     """
-    overlaps = Overlaps([url_pattern(one.url.partition("?")[0]) for one in terms])
-    stricter = sum(1 << place for place, one in enumerate(terms) if not one.uses.issuperset(USES))
+    overlaps = Overlaps([url_pattern(entry.url.partition("?")[0]) for entry in terms])
+    stricter = sum(1 << place for place, entry in enumerate(terms) if not entry.uses.issuperset(USES))
     urls = set[str]()
-    for place, one in enumerate(terms):
+    for place, entry in enumerate(terms):
         if stricter >> place & 1 or overlaps.with_pattern(place, stricter):
-            urls.add(one.url)
+            urls.add(entry.url)
     return urls
 
 
@@ -77,31 +77,31 @@ def is_single(url: str) -> bool:
     return url.endswith("$") and "*" not in url
 
 
-def order(one: Terms) -> tuple[int, bool, int, str]:
+def order(entry: Terms) -> tuple[int, bool, int, str]:
     """Sort key: the best score first, then what all queries of a page share, then the longest, as RFC 9309 chooses."""
-    return -score(one.url), not one.url.endswith("?*"), -len(one.url), one.url
+    return -score(entry.url), not entry.url.endswith("?*"), -len(entry.url), entry.url
 
 
-def narrow(one: Terms, open_ended: Iterable[Candidate]) -> Terms:
+def narrow(entry: Terms, open_ended: Iterable[Candidate]) -> Terms:
     """Return the entry without what it would grant where a careless parser prefers it to the right entry."""
-    path, mark, _ = one.url.partition("?")
-    if not (one.uses or one.prices):
-        return one
+    path, mark, _ = entry.url.partition("?")
+    if not (entry.uses or entry.prices):
+        return entry
     if mark and "*" in path:  # cut off, it matches further pages
-        return replace(one, uses=frozenset(), prices={})
-    url = f"{path}$" if mark else one.url
+        return replace(entry, uses=frozenset(), prices={})
+    url = f"{path}$" if mark else entry.url
     length, most, pattern = len(url), score(url) + bool(mark), url_pattern(url)
     preferred = (other for other in open_ended if other.length > length and other.score < most)
-    return one.intersect(other.terms for other in preferred if overlap(other.pattern, pattern))
+    return entry.intersect(other.terms for other in preferred if overlap(other.pattern, pattern))
 
 
-def guard_below(one: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
+def guard_below(entry: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
     """Return an entry for the pages below a page with a query, if they have other terms; None if it is not needed.
 
     It states what the entries state that parsers choose for these pages without it.
     """
-    path, mark, _ = one.url.partition("?")
-    if not mark or path.endswith("/") or not (one.uses or one.prices):
+    path, mark, _ = entry.url.partition("?")
+    if not mark or path.endswith("/") or not (entry.uses or entry.prices):
         return None
     below = Pattern((f"{path}/", ""), is_anchored=False)
     guard = Terms(f"{path}/*")
@@ -112,23 +112,23 @@ def guard_below(one: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
     least = 0 if cover is None else cover.length
     beside = [other.terms for other in shorter if other.length >= least and overlap(other.pattern, below)]
     shared = replace((Terms("") if cover is None else cover.terms).intersect(beside), url=guard.url, item=None)
-    return None if grants_no_more(one, shared) else shared
+    return None if grants_no_more(entry, shared) else shared
 
 
-def grants_no_more(one: Terms, other: Terms) -> bool:
+def grants_no_more(terms: Terms, other: Terms) -> bool:
     """Return whether the other terms grant everything that these grant, at the same prices."""
-    return one.uses <= other.uses and one.prices.items() <= other.prices.items()
+    return terms.uses <= other.uses and terms.prices.items() <= other.prices.items()
 
 
 def arrange_root(terms: Sequence[Terms]) -> Iterator[Terms]:
     """Yield the entries that a careless parser reads as `/`, which it takes for every page."""
-    of_all = [one for one in terms if one.url in (ROOT, "/*")]
-    of_root = [one for one in terms if one.url not in (ROOT, "/*")]
+    of_all = [entry for entry in terms if entry.url in (ROOT, "/*")]
+    of_root = [entry for entry in terms if entry.url not in (ROOT, "/*")]
     if of_root and not of_all:
         of_all = [Terms(ROOT)]  # pages without an entry are not licensed either
-    if not all(grants_no_more(one, other) for one in of_all for other in of_root):
-        of_root = [one.intersect(of_all) for one in of_root]
-        yield from sorted(of_root, key=lambda one: (len(one.uses) + len(one.prices), one.url))
+    if not all(grants_no_more(entry, other) for entry in of_all for other in of_root):
+        of_root = [entry.intersect(of_all) for entry in of_root]
+        yield from sorted(of_root, key=lambda entry: (len(entry.uses) + len(entry.prices), entry.url))
         yield from of_all
     else:
         yield from of_all

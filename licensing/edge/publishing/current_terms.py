@@ -14,8 +14,8 @@ from licensing.edge.publishing.published_terms import Terms
 MAX_KEPT = 100_000  # entries of all sites: some 30 MB
 MAX_WAITING = 2  # threads of an account that wait for a first document
 SECONDS_TO_WAIT = 0.2  # since the computation began; of ordinary sites it takes a tenth of that
-QUICK = 0.1  # seconds of a computation after which the next one may follow at once
-REST = 3  # times a longer computation's seconds until the next one
+QUICK_SECONDS = 0.1  # seconds of a computation after which the next one may follow at once
+REST_FACTOR = 3  # times a longer computation's seconds until the next one
 
 
 class Computed(NamedTuple):
@@ -56,25 +56,25 @@ class CurrentTerms:
             with self.lock:
                 running = self.running.get(account_id)
                 if running is None:
-                    own = self.running[account_id] = Computation()
+                    started = self.running[account_id] = Computation()
             if running is None:
-                return self.run(own, account_id, site_id, epoch)
+                return self.run(started, account_id, site_id, epoch)
             if former is not None:
                 return former.terms
             if not self.wait(running):
                 raise ServiceUnavailable("The terms of this site are being computed. Try again.", retry_after=1)
 
-    def run(self, own: Computation, account_id: str, site_id: str, epoch: int) -> list[Terms]:
+    def run(self, computation: Computation, account_id: str, site_id: str, epoch: int) -> list[Terms]:
         try:
             terms = self.compute(site_id)
-            took = monotonic() - own.began
-            again_at = monotonic() + REST * took if took > QUICK else 0.0
+            took = monotonic() - computation.began
+            again_at = monotonic() + REST_FACTOR * took if took > QUICK_SECONDS else 0.0
             self.kept.put(site_id, Computed(epoch, terms, again_at))
             return terms
         finally:
             with self.lock:
                 del self.running[account_id]
-            own.done.set()
+            computation.done.set()
 
     def wait(self, running: Computation) -> bool:
         """Wait for another thread's computation while it is young and few wait. Return whether it ended."""

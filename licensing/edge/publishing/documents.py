@@ -1,11 +1,8 @@
 """Documents and headers that state a site's terms for crawlers, from its policies: RSL 1.0, robots.txt, TDMRep."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from xml.sax.saxutils import quoteattr
 
-import orjson
 from django.conf import settings
 from django.db.models import Q
 
@@ -16,27 +13,21 @@ from kit import statements
 from kit.bounded_cache import BoundedCache
 from kit.http.errors import InvalidApiKey, ServiceUnavailable
 from kit.storage.postgresql.timelines import empty_on_promotion
-from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
-from licensing.edge.publishing.careless_parsers import arrange, entries_for_licensees
 from licensing.edge.publishing.current_terms import CurrentTerms
-from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.robots_txt import robots, signalled, usage
+from licensing.edge.publishing.robots_txt import render_usage, signalled, write_robots
+from licensing.edge.publishing.rsl import write_rsl
+from licensing.edge.publishing.tdmrep import TDM_POLICY, is_reserved, write_tdm_policy, write_tdmrep
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.rules import Price
 from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
 
-NAMESPACE = "https://rslstandard.org/rsl"
 ROWS = 5_000  # of items in memory at a time
-CURRENCIES = "http://cvx.iptc.org/iso4217a/"  # IRIs of currencies, for ODRL
-MAX_AGE_DAYS = 1
-NAMES_IN_RSL = {"search": "search", "ai_index": "ai-index", "ai_input": "ai-input", "ai_training": "ai-train"}
 
 
 def site_at(host: str, key: str | None) -> Site | None:
@@ -112,123 +103,12 @@ def compiled_rules(site: Site) -> list[tuple[str, CompiledPolicy | None]]:
     return [(rule.pattern, policies.get(rule.policy_id)) for rule in site.ordered_rules]
 
 
-def rsl(publication: Publication) -> bytes | None:
-    """Render the RSL document; None without terms, because a document without any page would be invalid.
-
-    Pages without a matching pattern are left out, and so are not licensed.
-    """
-    if not publication.terms:
-        return None
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    entries = arrange(publication.terms)
-    for_licensees = entries_for_licensees(entries)
-    for one in entries:
-        server = ""
-        if publication.server is not None and one.url in for_licensees:
-            server = f" server={quoteattr(publication.server)}"
-        lines.append(f" <content url={quoteattr(f'https://{publication.netloc}{one.url}')}{server}>")
-        lines += [f"  <license>{terms}</license>" for terms in license_terms(one)]
-        lines.append(" </content>")
-    return "\n".join([*lines, "</rsl>", ""]).encode()
-
-
-def license_terms(terms: Terms) -> list[str]:
-    """Render the content of RSL's `license` elements: one for the free uses, then one for each price."""
-    free = [use for use in USES if use in terms.uses]
-    offered: dict[Price, list[str]] = defaultdict(list)
-    for use, price in terms.prices.items():
-        offered[price].append(use)
-    if not free and not offered:
-        return ['<prohibits type="usage">all</prohibits>']
-    return [
-        *([permits(free)] if free else []),
-        *(permits(uses) + payment(price) for price, uses in offered.items()),
-    ]
-
-
-def permits(uses: Sequence[str]) -> str:
-    return f'<permits type="usage">{" ".join(NAMES_IN_RSL[use] for use in uses)}</permits>'
-
-
-def payment(price: Price) -> str:
-    amount = plain(from_millionths(price.amount))
-    return f'<payment type="crawl"><amount currency="{price.currency}">{amount}</amount></payment>'
-
-
-def tdmrep(publication: Publication) -> bytes | None:
-    """Render TDMRep; None without terms. The first matching location applies.
-
-    Mining is reserved unless both training and input are promised. Where a licence or payment allows it, the location
-    links to the policy.
-    """
-    if not publication.terms:
-        return None
-    locations = []
-    for one in publication.terms:
-        location: dict[str, object] = {"location": one.url, "tdm-reservation": int(is_reserved(one))}
-        if is_reserved(one) and one.duties:
-            location["tdm-policy"] = f"https://{publication.netloc}{TDM_POLICY}"
-        locations.append(location)
-    if not publication.covers_every_page:
-        locations.append({"location": "/", "tdm-reservation": 1})
-    return orjson.dumps(locations)
-
-
-def is_reserved(terms: Terms) -> bool:
-    return not terms.uses >= MINING
-
-
-def tdm_policy(publication: Publication) -> bytes | None:
-    """Render the ODRL offer for pages where a licence or payment allows mining; None if there are none."""
-    permissions = [
-        {
-            "target": f"https://{publication.netloc}{one.url}",
-            "action": "tdm:mine",
-            "duty": odrl_duties(one),
-        }
-        for one in publication.terms
-        if is_reserved(one) and one.duties
-    ]
-    if not permissions:
-        return None
-    return orjson.dumps(
-        {
-            "@context": ["http://www.w3.org/ns/odrl.jsonld", "http://www.w3.org/ns/tdmrep.jsonld"],
-            "@type": "Offer",
-            "profile": "http://www.w3.org/ns/tdmrep",
-            "uid": f"https://{publication.netloc}{TDM_POLICY}",
-            "assigner": {
-                "uid": f"https://{publication.netloc}/",
-                "vcard:fn": publication.publisher,
-                "vcard:hasURL": f"https://{publication.netloc}/license.xml",
-            },
-            "permission": permissions,
-        }
-    )
-
-
-def odrl_duties(terms: Terms) -> list[dict[str, object]]:
-    """Return the duties under which mining is permitted: paying the price if it is published."""
-    price = terms.mining_price
-    if price is None:
-        return [{"action": duty} for duty in terms.duties]
-    amount = {
-        "leftOperand": "payAmount",
-        "operator": "eq",
-        "rightOperand": {"@value": plain(from_millionths(price.amount)), "@type": "xsd:decimal"},
-        "unit": f"{CURRENCIES}{price.currency}",
-    }
-    return [{"action": [{"rdf:value": {"@id": f"odrl:{PAYMENT}"}, "refinement": [amount]}]}]
-
-
-TDM_POLICY = "/.well-known/tdm-policy.json"
 Writer = Callable[[Publication], bytes | None]  # None if the document would be empty
 DOCUMENTS: dict[str, tuple[Writer, str]] = {
-    "/license.xml": (rsl, "application/rsl+xml"),
-    "/robots.txt": (robots, "text/plain; charset=utf-8"),
-    "/.well-known/tdmrep.json": (tdmrep, "application/json"),
-    TDM_POLICY: (tdm_policy, "application/json"),
+    "/license.xml": (write_rsl, "application/rsl+xml"),
+    "/robots.txt": (write_robots, "text/plain; charset=utf-8"),
+    "/.well-known/tdmrep.json": (write_tdmrep, "application/json"),
+    TDM_POLICY: (write_tdm_policy, "application/json"),
 }
 
 
@@ -266,5 +146,5 @@ def terms_headers(policy: CompiledPolicy | None, origin: str) -> dict[str, str]:
     shown = {"tdm-reservation": str(int(is_reserved(terms)))}
     if is_reserved(terms) and terms.duties:
         shown["tdm-policy"] = f"{origin}{TDM_POLICY}"
-    stated = usage(signalled(terms.uses), terms.refused)
+    stated = render_usage(signalled(terms.uses), terms.refused)
     return {"Content-Usage": stated, **shown} if stated else shown

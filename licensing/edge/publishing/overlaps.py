@@ -48,19 +48,19 @@ class Overlaps:
 
     def only(self, candidates: int, is_match: Callable[[Pattern], bool]) -> int:
         """Return the candidates that match, and those for which no comparisons are left."""
-        found = candidates
+        matching = candidates
         for place in places_in(candidates):
             if self.comparisons_left <= 0:
                 break
             self.comparisons_left -= 1
             if not is_match(self.patterns[place]):
-                found &= ~(1 << place)
-        return found
+                matching &= ~(1 << place)
+        return matching
 
 
 def begin_alike(texts: Sequence[str]) -> list[int]:
     """Return for each text the set of the texts that it begins with or that begin with it, itself included."""
-    found = [0] * len(texts)
+    alike = [0] * len(texts)
     begun: list[tuple[int, int]] = []  # texts that the next ones may begin with, each with the set of those before it
     above = before = 0
 
@@ -68,7 +68,7 @@ def begin_alike(texts: Sequence[str]) -> list[int]:
         nonlocal above
         place, before_it = begun.pop()
         above &= ~(1 << place)
-        found[place] = above | before & ~before_it
+        alike[place] = above | before & ~before_it
 
     # In this order a text comes right before those that begin with it.
     for place in sorted(range(len(texts)), key=texts.__getitem__):
@@ -79,24 +79,24 @@ def begin_alike(texts: Sequence[str]) -> list[int]:
         before |= 1 << place
     while begun:
         end_last()
-    return found
+    return alike
 
 
 def at_most(values: Sequence[V]) -> list[int]:
     """Return for each value the set of those that are at most as large."""
-    found = [0] * len(values)
+    at_most_by_place = [0] * len(values)
     below = 0
     for _, equal in groupby(sorted(range(len(values)), key=values.__getitem__), values.__getitem__):
         places = list(equal)
         below |= sum(1 << place for place in places)
         for place in places:
-            found[place] = below
-    return found
+            at_most_by_place[place] = below
+    return at_most_by_place
 
 
-def places_in(found: int) -> Iterator[int]:
+def places_in(places: int) -> Iterator[int]:
     """Yield the places of a set."""
-    while found:
-        lowest = found & -found
+    while places:
+        lowest = places & -places
         yield lowest.bit_length() - 1
-        found ^= lowest
+        places ^= lowest

@@ -64,7 +64,9 @@ def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bo
     use = meant_at_edge(policy, use)
     deciding = SETTLED if at_a_price else SETTLED | LICENSED
     for rule in policy.rules:
-        needs_license = any(one.name in LICENSED and one.value is not False for one in rule.conditions)
+        needs_license = any(
+            condition.name in LICENSED and condition.value is not False for condition in rule.conditions
+        )
         if not may_match(rule, use) or (needs_license and not at_a_price):
             continue
         if rule.action == "allow" and rule.grants_at_edge(use) and (at_a_price or rule.price is None):
@@ -81,8 +83,8 @@ def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
 
 def may_match(rule: Rule, permission: str) -> bool:
     """Whether the rule's permission conditions admit this permission."""
-    wanted = [condition.value for condition in rule.conditions if condition.name == "permission"]
-    return all(permission in (one if isinstance(one, list) else [one]) for one in wanted)
+    permissions = [condition.value for condition in rule.conditions if condition.name == "permission"]
+    return all(permission in (value if isinstance(value, list) else [value]) for value in permissions)
 
 
 def prices_of(policy: CompiledPolicy | None) -> Prices:

@@ -33,14 +33,14 @@ class Publication(Struct, frozen=True):
 
     @property
     def covers_every_page(self) -> bool:
-        return any(url_pattern(one.url).matches_every_path for one in self.terms)
+        return any(url_pattern(entry.url).matches_every_path for entry in self.terms)
 
     @property
     def everywhere(self) -> Promise:
         """The uses that are promised for every page; none if some pages match no pattern."""
-        return frozenset(USES if self.covers_every_page else ()).intersection(*(one.uses for one in self.terms))
+        return frozenset(USES if self.covers_every_page else ()).intersection(*(entry.uses for entry in self.terms))
 
     @property
     def nowhere(self) -> Promise:
         """The uses that are refused for every page; none if some pages match no pattern."""
-        return frozenset(USES if self.covers_every_page else ()).intersection(*(one.refused for one in self.terms))
+        return frozenset(USES if self.covers_every_page else ()).intersection(*(entry.refused for entry in self.terms))

@@ -49,17 +49,17 @@ def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: 
     """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
     every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
     """
-    known = compiled(pattern)
-    is_published = policy is not None or not unknown.open_to_some or not known.matches_every_path
+    matcher = compiled(pattern)
+    is_published = policy is not None or not unknown.open_to_some or not matcher.matches_every_path
     terms = policies.get(policy) if policy is not None else unknown
     urls = tuple(pattern_spellings(pattern))
-    return Ruled(known, terms, (-known.length, place), urls, query_guards(known), is_published)
+    return Ruled(matcher, terms, (-matcher.length, place), urls, query_guards(matcher), is_published)
 
 
 def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
     """Return the rules that decide some page: none that is less specific than one for every page."""
-    last = min((one.rank for one in ruled if one.pattern.matches_every_path), default=None)
-    return [one for one in ruled if last is None or one.rank <= last]
+    last = min((rule.rank for rule in ruled if rule.pattern.matches_every_path), default=None)
+    return [rule for rule in ruled if last is None or rule.rank <= last]
 
 
 def pattern_spellings(pattern: str) -> list[str]:
@@ -68,9 +68,9 @@ def pattern_spellings(pattern: str) -> list[str]:
     There patterns include the query, so a final `$` becomes two patterns. Others end with `*`, which changes nothing:
     some parsers take a URL without it for a single page. They take `/` for every page.
     """
-    known = compiled(pattern)
-    text = "*".join(map(quoted, known.parts))
-    if known.is_anchored:
+    matcher = compiled(pattern)
+    text = "*".join(map(quoted, matcher.parts))
+    if matcher.is_anchored:
         return [f"{text}$", f"{text}?*"]
     return [text if text == "/" or text.endswith("*") else f"{text}*"]
 

@@ -66,11 +66,13 @@ class Terms(Struct, frozen=True):
 
     def intersect(self, others: Iterable["Terms"]) -> "Terms":
         """Return the terms with only the promises, prices and refusals that all others have too."""
-        uses, some, prices, reachable = self.uses, self.open_to_some, self.prices, self.reachable
+        uses, open_to_some, prices, reachable = self.uses, self.open_to_some, self.prices, self.reachable
         for other in others:
-            uses, some, reachable = uses & other.uses, some | other.open_to_some, reachable | other.reachable
+            uses &= other.uses
+            open_to_some |= other.open_to_some
+            reachable |= other.reachable
             prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
-        return replace(self, uses=uses, open_to_some=some, prices=prices, reachable=reachable)
+        return replace(self, uses=uses, open_to_some=open_to_some, prices=prices, reachable=reachable)
 
     def states_as_much_as(self, other: "Terms") -> bool:
         """Whether the promises, prices and refusals are the same."""
@@ -85,10 +87,10 @@ class PolicyTerms:
         self.known: dict[int, tuple[CompiledPolicy | None, Terms]] = {}  # by identity, which lasts while it is kept
 
     def get(self, policy: CompiledPolicy | None) -> Terms:
-        known = self.known.get(id(policy))
-        if known is None:
-            known = self.known[id(policy)] = policy, Terms.from_policy(policy)
-        return known[1]
+        derived = self.known.get(id(policy))
+        if derived is None:
+            derived = self.known[id(policy)] = policy, Terms.from_policy(policy)
+        return derived[1]
 
 
 class TermsTable:
@@ -118,8 +120,8 @@ class TermsTable:
                 self.open_to_some[use] |= added
         for use in terms.reachable:
             self.reachable[use] |= added
-        for named in terms.prices.items():
-            self.with_price[named] = self.with_price.get(named, 0) | added
+        for offer in terms.prices.items():
+            self.with_price[offer] = self.with_price.get(offer, 0) | added
         return added
 
     def number(self, terms: Terms) -> int:
@@ -139,13 +141,13 @@ class TermsTable:
     def intersect(self, terms: Terms, others: int) -> Terms:
         """Return what `Terms.intersect` returns with the terms of the set."""
         uses = frozenset(use for use in terms.uses if not others & self.without_use[use])
-        some = terms.open_to_some | {use for use in USES if others & self.open_to_some[use]}
+        open_to_some = terms.open_to_some | {use for use in USES if others & self.open_to_some[use]}
         reachable = terms.reachable | {use for use in CRAWLED if others & self.reachable[use]}
         prices = {}
         for use, price in terms.prices.items():
             if not others & ~self.with_price.get((use, price), 0):
                 prices[use] = price
-        return replace(terms, uses=uses, open_to_some=some, prices=prices, reachable=reachable)
+        return replace(terms, uses=uses, open_to_some=open_to_some, prices=prices, reachable=reachable)
 
 
 @lru_cache(maxsize=10_000)
@@ -157,4 +159,4 @@ def url_pattern(url: str) -> Pattern:
 
 def terms_for(terms: Sequence[Terms], target: str) -> Terms | None:
     """Return the terms that a crawler reads for a path with its query; None if there are none."""
-    return next((one for one in terms if url_pattern(one.url).matches(target)), None)
+    return next((entry for entry in terms if url_pattern(entry.url).matches(target)), None)

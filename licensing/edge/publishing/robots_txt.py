@@ -11,7 +11,7 @@ from licensing.edge.publishing.publication import Agents, Publication
 from licensing.edge.publishing.published_terms import url_pattern
 
 # Files that are open to everybody (licensing.edge.original), each with an example.
-FREE = [
+FREE_EXAMPLES = [
     *((f"{path}$", path) for path in sorted(FREE_PATHS)),
     *((folder, f"{folder}a") for folder in FREE_FOLDERS),
     ("/sitemap*.xml$", "/sitemap.xml"),
@@ -20,12 +20,12 @@ FREE = [
 ]
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
-UNKNOWN = ", ".join(
+UNKNOWN_USAGE = ", ".join(
     f"{NAMES_IN_USAGE[use]}=unknown" for use in reversed(NAMES_IN_USAGE)
 )  # the vocabulary: neither `y` nor `n`
 
 
-def robots(publication: Publication) -> bytes | None:
+def write_robots(publication: Publication) -> bytes | None:
     """Render the groups; None without terms.
 
     The first one is for every crawler, and does not change which pages may be fetched. Its empty rule ends it: without
@@ -36,34 +36,34 @@ def robots(publication: Publication) -> bytes | None:
     """
     if not publication.terms:
         return None
-    lines = statements(publication)
+    lines = state_uses(publication)
     groups = [["User-agent: *", *lines, "Disallow:"]]
     tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
     for agents in publication.agents:
-        if rules := tuple(rules_of(publication, agents)):
+        if rules := tuple(rules_for(publication, agents)):
             tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
     for rules, tokens in tokens_by_rules.items():
         groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
 
 
-def statements(publication: Publication) -> list[str]:
+def state_uses(publication: Publication) -> list[str]:
     """Return the lines that state uses, for the whole host and for its pages."""
     lines = [f"License: https://{publication.netloc}/license.xml"]
     allowed, refused = signalled(publication.everywhere), publication.nowhere & NAMES_IN_SIGNAL.keys()
     if allowed or refused:
-        said = [use for use in NAMES_IN_SIGNAL if use in allowed | refused]
-        signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in said)
-        lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(allowed, refused)}"]
-    return [*lines, *usage_lines(publication)]
+        uses = [use for use in NAMES_IN_SIGNAL if use in allowed | refused]
+        signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in uses)
+        lines += [f"Content-Signal: {signal}", f"Content-Usage: {render_usage(allowed, refused)}"]
+    return [*lines, *usage_of_entries(publication)]
 
 
-def rules_of(publication: Publication, agents: Agents) -> list[str]:
+def rules_for(publication: Publication, agents: Agents) -> list[str]:
     """Return the lines for these crawlers; none if no page is closed to them.
 
     Crawlers use the longest matching path, and `Allow` among equally long ones.
     """
-    is_open = {one.url: agents.may_have(one) for one in publication.terms}
+    is_open = {entry.url: agents.may_have(entry) for entry in publication.terms}
     closed = [path for path, may in is_open.items() if not may]
     if not closed:
         return []
@@ -73,23 +73,23 @@ def rules_of(publication: Publication, agents: Agents) -> list[str]:
         for path, may in is_open.items()
         if not may or len(path) >= shortest
     ]
-    return [*(f"Allow: {path}" for path, example in FREE if is_closed(is_open, example)), *rules]
+    return [*(f"Allow: {path}" for path, example in FREE_EXAMPLES if is_closed(is_open, example)), *rules]
 
 
 def is_closed(is_open: Mapping[str, bool], path: str) -> bool:
     return not next((may for url, may in is_open.items() if url_pattern(url).matches(path)), True)
 
 
-def usage_lines(publication: Publication) -> Iterator[str]:
+def usage_of_entries(publication: Publication) -> Iterator[str]:
     """Yield the AIPREF lines of the entries, in their order.
 
     Crawlers use the longest matching path. So an entry that leaves out every use overrides shorter ones with the
     preference `unknown`, and has no line if they state nothing.
     """
     lines: list[str] = []
-    for one in reversed(publication.terms):  # the shortest first
-        if stated := usage(signalled(one.uses), one.refused) or (lines and UNKNOWN):
-            lines.append(f"Content-Usage: {one.url} {stated}")
+    for entry in reversed(publication.terms):  # the shortest first
+        if preferences := render_usage(signalled(entry.uses), entry.refused) or (lines and UNKNOWN_USAGE):
+            lines.append(f"Content-Usage: {entry.url} {preferences}")
     yield from reversed(lines)
 
 
@@ -98,6 +98,6 @@ def signalled(uses: Promise) -> Promise:
     return uses - {"ai_index"} if "ai_index" in uses else uses - {"ai_input"}
 
 
-def usage(allowed: Promise, refused: Promise) -> str:
-    said = [use for use in reversed(NAMES_IN_USAGE) if use in allowed | refused]
-    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in allowed else 'n'}" for use in said)
+def render_usage(allowed: Promise, refused: Promise) -> str:
+    uses = [use for use in reversed(NAMES_IN_USAGE) if use in allowed | refused]
+    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in allowed else 'n'}" for use in uses)

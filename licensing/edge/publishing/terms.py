@@ -247,5 +247,5 @@ def spellings(path: str, same: SamePage | None) -> list[str]:
     if same is not None and same.slash and path != "/":
         paths.append(f"{path}/")
     if same is not None and same.index:
-        paths += [f"{one}{INDEX}" for one in paths if one.endswith("/")]
+        paths += [f"{folder}{INDEX}" for folder in paths if folder.endswith("/")]
     return paths

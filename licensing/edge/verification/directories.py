@@ -29,12 +29,12 @@ from licensing.edge.current_crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"
 MEDIA_TYPES = ("application/http-message-signatures-directory+json", "application/json")
-SECONDS, MOST_BYTES = 3, 64 * 1024  # of a fetch
+SECONDS, MAX_BYTES = 3, 64 * 1024  # of a fetch
 FRESH_SECONDS, FAILED_SECONDS = 3_600, 300  # before keys, or a failure, are fetched again
 KNOWN_SECONDS = 24 * 3_600  # how long keys stay valid while their directory is unreachable
-MOST_KEYS, MOST_DIRECTORIES, MOST_FAILURES = 100, 1_000, 10_000
-MOST_FETCHES = 8  # concurrent fetches: of new directories, and as many of known ones
-MOST_FIRST_FETCHES, MOST_OF_A_NETWORK = 64, 2  # running or queued
+MAX_KEYS, MAX_DIRECTORIES, MAX_FAILURES = 100, 1_000, 10_000
+MAX_FETCHES = 8  # concurrent fetches: of new directories, and as many of known ones
+MAX_FIRST_FETCHES, MAX_FETCHES_OF_NETWORK = 64, 2  # running or queued
 NETWORK_BITS = {4: 24, 6: 64}
 
 Fetch = Callable[[str], Awaitable[Reply]]
@@ -63,9 +63,7 @@ class CachedDirectory(Struct):
 async def fetch(url: str) -> Reply:
     headers = {"Accept": MEDIA_TYPES[0], "User-Agent": "content-access-licensing"}
     certificates = await asyncio.to_thread(trusted_certificates)  # loading them would block the event loop
-    return await Client(certificates=certificates).send(
-        "GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES + 1
-    )
+    return await Client(certificates=certificates).send("GET", url, headers, seconds=SECONDS, most_bytes=MAX_BYTES + 1)
 
 
 class Directories:
@@ -79,11 +77,11 @@ class Directories:
     def __init__(self, fetch: Fetch = fetch) -> None:
         self.fetch = fetch
         self.listed: dict[str, CachedDirectory] = {}
-        self.known: LRUCache[str, CachedDirectory] = LRUCache(MOST_DIRECTORIES)
-        self.failed: LRUCache[str, float] = LRUCache(MOST_FAILURES)  # monotonic time of the next attempt
+        self.known: LRUCache[str, CachedDirectory] = LRUCache(MAX_DIRECTORIES)
+        self.failed: LRUCache[str, float] = LRUCache(MAX_FAILURES)  # monotonic time of the next attempt
         self.fetching: dict[str, asyncio.Task[None]] = {}
         self.first_fetches: Counter[str | None] = Counter()  # running or queued, by visitor network
-        self.turns, self.turns_of_known = asyncio.Semaphore(MOST_FETCHES), asyncio.Semaphore(MOST_FETCHES)
+        self.turns, self.turns_of_known = asyncio.Semaphore(MAX_FETCHES), asyncio.Semaphore(MAX_FETCHES)
 
     def find(self, origin: str, keyid: str, address: str | None = None) -> Ed25519PublicKey | None:
         """Return the origin's key, or None if it is not known yet. Starts a background fetch if it is unknown or
@@ -91,13 +89,13 @@ class Directories:
 
         `address` is that of the visitor who names the origin.
         """
-        known, now = self.get(origin), monotonic()
-        if now >= (self.failed.get(origin, 0.0) if known is None else known.ask_again_at):
+        directory, now = self.get(origin), monotonic()
+        if now >= (self.failed.get(origin, 0.0) if directory is None else directory.ask_again_at):
             self.refresh(origin, address)
-        if known is None or now - known.read_at > KNOWN_SECONDS:
+        if directory is None or now - directory.read_at > KNOWN_SECONDS:
             return None
-        found = known.keys.get(keyid)
-        return found.key if found is not None and found.begins <= time() < found.ends else None
+        published = directory.keys.get(keyid)
+        return published.key if published is not None and published.begins <= time() < published.ends else None
 
     def get(self, origin: str) -> CachedDirectory | None:
         return self.listed.get(origin) or self.known.get(origin)
@@ -106,20 +104,20 @@ class Directories:
         """Fetch the directory in the background, unless it is already being fetched or a limit is reached."""
         if origin in self.fetching:
             return
-        reading: Coroutine[None, None, None]
+        coroutine: Coroutine[None, None, None]
         if is_listed(origin):
-            reading = self.read(origin)
+            coroutine = self.read(origin)
         elif self.get(origin) is not None:
-            reading = self.read_in_turn(origin, self.turns_of_known)
+            coroutine = self.read_in_turn(origin, self.turns_of_known)
         else:
-            network = network_of(address)
-            if network is not None and self.first_fetches[network] >= MOST_OF_A_NETWORK:
+            network = visitor_network(address)
+            if network is not None and self.first_fetches[network] >= MAX_FETCHES_OF_NETWORK:
                 return
-            if self.first_fetches.total() >= MOST_FIRST_FETCHES:
+            if self.first_fetches.total() >= MAX_FIRST_FETCHES:
                 return
             self.first_fetches[network] += 1
-            reading = self.read_first(origin, network)
-        task = self.fetching[origin] = asyncio.get_running_loop().create_task(reading)
+            coroutine = self.read_first(origin, network)
+        task = self.fetching[origin] = asyncio.get_running_loop().create_task(coroutine)
         task.add_done_callback(lambda _: self.fetching.pop(origin))
 
     async def read_first(self, origin: str, network: str | None) -> None:
@@ -134,21 +132,21 @@ class Directories:
             await self.read(origin)
 
     async def read(self, origin: str) -> None:
-        known = self.get(origin)
+        former = self.get(origin)
         try:
-            keys = keys_of(await self.fetch(f"{origin}{PATH}"))
-            if known is None and not keys:
+            keys = parse_keys(await self.fetch(f"{origin}{PATH}"))
+            if former is None and not keys:
                 raise ValueError("It has no keys.")
         except (DestinationRefused, Unreachable, ValueError) as error:
-            if known is None:
+            if former is None:
                 self.failed[origin] = monotonic() + FAILED_SECONDS
             else:
-                known.ask_again_at = monotonic() + FAILED_SECONDS
+                former.ask_again_at = monotonic() + FAILED_SECONDS
             logger.info("The key directory of %s could not be read: %s", origin, error)
             return
         now = monotonic()
-        kept = self.listed if is_listed(origin) else self.known
-        kept[origin] = CachedDirectory(keys, read_at=now, ask_again_at=now + FRESH_SECONDS)
+        cache = self.listed if is_listed(origin) else self.known
+        cache[origin] = CachedDirectory(keys, read_at=now, ask_again_at=now + FRESH_SECONDS)
 
 
 def is_listed(origin: str) -> bool:
@@ -156,7 +154,7 @@ def is_listed(origin: str) -> bool:
     return origin.removeprefix("https://") in current_table.get().by_directory
 
 
-def network_of(address: str | None) -> str | None:
+def visitor_network(address: str | None) -> str | None:
     """Return the network of an address, because one visitor may control all of it; None for None."""
     parsed = parse_address(address) if address is not None else None
     return None if parsed is None else str(ip_network((parsed, NETWORK_BITS[parsed.version]), strict=False))
@@ -170,22 +168,22 @@ def origin_of(agent: str) -> str:
     return f"https://{parts.netloc.lower()}"
 
 
-def keys_of(reply: Reply) -> Keys:
+def parse_keys(reply: Reply) -> Keys:
     """Return the Ed25519 keys in a directory's reply. Raises ValueError if it is not a key directory."""
-    media = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if reply.status != 200 or media not in MEDIA_TYPES:
-        raise ValueError(f"It answered {reply.status} {media[:100]}.")
-    if len(reply.body) > MOST_BYTES:
-        raise ValueError(f"It is larger than {MOST_BYTES:,} bytes.")
+    media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if reply.status != 200 or media_type not in MEDIA_TYPES:
+        raise ValueError(f"It answered {reply.status} {media_type[:100]}.")
+    if len(reply.body) > MAX_BYTES:
+        raise ValueError(f"It is larger than {MAX_BYTES:,} bytes.")
     try:
         document = msgspec.json.decode(reply.body, type=dict[str, Any])
         entries = msgspec.convert(document.get("keys"), list[dict[str, Any]])
     except msgspec.DecodeError:
         raise ValueError("It is no JWK set.") from None
-    return dict(filter(None, map(key_of, entries[:MOST_KEYS])))
+    return dict(filter(None, map(parse_key, entries[:MAX_KEYS])))
 
 
-def key_of(jwk: dict[str, Any]) -> tuple[str, PublishedKey] | None:
+def parse_key(jwk: dict[str, Any]) -> tuple[str, PublishedKey] | None:
     """Return a JSON Web Key with its thumbprint; None for other kinds of keys."""
     if jwk.get("kty") != "OKP" or jwk.get("crv") != "Ed25519":
         return None

@@ -81,8 +81,8 @@ def keep(crawler: str, addresses: list[str]) -> None:
 
 def read() -> dict[str, frozenset[str]]:
     """Return all stored addresses by crawler key."""
-    kept = (msgspec.json.decode(path.read_bytes(), type=KeptFile) for path in sorted(folder().glob("*.json")))
-    return {one.crawler: frozenset(one.addresses) for one in kept}
+    files = (msgspec.json.decode(path.read_bytes(), type=KeptFile) for path in sorted(folder().glob("*.json")))
+    return {file.crawler: frozenset(file.addresses) for file in files}
 
 
 def made_on(creation_time: str | None) -> str | None:

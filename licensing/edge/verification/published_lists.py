@@ -21,7 +21,7 @@ from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_addresses import LONGEST_FILE, parse_published
 
 SECONDS = 30  # of a fetch
-MOST_FETCHES = 4  # at a time
+MAX_FETCHES = 4  # at a time
 FRESH, RETRY = timedelta(days=1), timedelta(hours=1)  # before a list is fetched again, and after a failure
 HEADERS = {"Accept": "application/json", "User-Agent": "content-access-licensing"}
 logger = logging.getLogger(__name__)
@@ -50,11 +50,11 @@ class StoredLists:
 
     def read(self) -> None:
         """Read the lists from the database if any has changed."""
-        good = AddressList.objects.filter(fetched_at__isnull=False).order_by("url")
-        seen = tuple(good.values_list("url", "fetched_at"))
+        fetched_lists = AddressList.objects.filter(fetched_at__isnull=False).order_by("url")
+        seen = tuple(fetched_lists.values_list("url", "fetched_at"))
         if seen == self.seen:
             return
-        self.ranges = {one.url: frozenset(one.ranges) for one in good}
+        self.ranges = {address_list.url: frozenset(address_list.ranges) for address_list in fetched_lists}
         self.seen, self.version = seen, self.version + 1
 
     def forget(self) -> None:
@@ -68,54 +68,54 @@ def claim(urls: Iterable[str]) -> list[str]:
     """Return the lists that this process is to fetch now, so that no other process fetches them, too."""
     now = timezone.now()
     distinct = sorted(set(urls))
-    old = Q(attempted_at=None) | Q(attempted_at__lte=now - FRESH)
-    due = old | (~Q(failure="") & Q(attempted_at__lte=now - RETRY))
-    known = set(AddressList.objects.filter(url__in=distinct).values_list("url", flat=True))
+    is_old = Q(attempted_at=None) | Q(attempted_at__lte=now - FRESH)
+    is_due = is_old | (~Q(failure="") & Q(attempted_at__lte=now - RETRY))
+    stored_urls = set(AddressList.objects.filter(url__in=distinct).values_list("url", flat=True))
     with turn_to_write():
         AddressList.objects.bulk_create(
-            [AddressList(url=url) for url in distinct if url not in known], ignore_conflicts=True
+            [AddressList(url=url) for url in distinct if url not in stored_urls], ignore_conflicts=True
         )
-        return [url for url in distinct if AddressList.objects.filter(due, url=url).update(attempted_at=now)]
+        return [url for url in distinct if AddressList.objects.filter(is_due, url=url).update(attempted_at=now)]
 
 
 def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[FetchResult]:
     """Fetch the lists that are due, and store the valid ones. Returns all results."""
     claimed = claim(urls)
-    fetched = asyncio.run(fetch_all(claimed, make_client())) if claimed else []
-    for one in fetched:
-        keep(one)
-    return fetched
+    results = asyncio.run(fetch_all(claimed, make_client())) if claimed else []
+    for result in results:
+        store_result(result)
+    return results
 
 
 async def fetch_all(urls: list[str], client: Client) -> list[FetchResult]:
-    turns = asyncio.Semaphore(MOST_FETCHES)
-    return list(await asyncio.gather(*(fetch(url, client, turns) for url in urls)))
+    slots = asyncio.Semaphore(MAX_FETCHES)
+    return list(await asyncio.gather(*(fetch(url, client, slots) for url in urls)))
 
 
-async def fetch(url: str, client: Client, turns: asyncio.Semaphore) -> FetchResult:
+async def fetch(url: str, client: Client, slots: asyncio.Semaphore) -> FetchResult:
     try:
-        async with turns:
+        async with slots:
             reply = await client.send("GET", url, HEADERS, seconds=SECONDS, most_bytes=LONGEST_FILE + 1)
-        return FetchResult(url, ranges_of(reply))
+        return FetchResult(url, parse_ranges(reply))
     except (DestinationRefused, Unreachable, ValueError) as error:
         return FetchResult(url, failure=str(error)[:300] or type(error).__name__)
 
 
-def ranges_of(reply: Reply) -> tuple[str, ...]:
+def parse_ranges(reply: Reply) -> tuple[str, ...]:
     """Return the ranges in the reply. Raises ValueError unless it is a complete, well-formed list."""
     if reply.status != 200:
-        where = reply.headers.get("location", "")
-        raise ValueError(f"It answered {reply.status}{f' and points to {where[:200]}' if where else ''}.")
+        location = reply.headers.get("location", "")
+        raise ValueError(f"It answered {reply.status}{f' and points to {location[:200]}' if location else ''}.")
     ranges, _ = parse_published(reply.body)
     return tuple(sorted(set(ranges)))
 
 
-def keep(one: FetchResult) -> None:
+def store_result(result: FetchResult) -> None:
     """Store the list, or why it could not be fetched; a failure leaves the last good copy as it is."""
-    stored = AddressList.objects.filter(url=one.url)
+    stored = AddressList.objects.filter(url=result.url)
     with turn_to_write():
-        if one.failure:
-            stored.update(failure=one.failure, failed_at=timezone.now())
-            logger.warning("The address list %s could not be fetched: %s", one.url, one.failure)
+        if result.failure:
+            stored.update(failure=result.failure, failed_at=timezone.now())
+            logger.warning("The address list %s could not be fetched: %s", result.url, result.failure)
         else:
-            stored.update(ranges=list(one.ranges), fetched_at=timezone.now(), failure="")
+            stored.update(ranges=list(result.ranges), fetched_at=timezone.now(), failure="")

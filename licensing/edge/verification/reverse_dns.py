@@ -32,9 +32,9 @@ from licensing.edge.verification.models import VALID, AddressName, find_names_no
 PATIENCE = 0.3  # seconds that visits wait for a lookup
 SECONDS = 3  # of a lookup
 UNNAMED_SECONDS, FAILED_SECONDS = 600, 10  # before an address is looked up again: it has no name; DNS did not answer
-MOST_ADDRESSES = 10_000
-MOST_NAMES = 4  # PTR records to try per address
-MOST_LOOKUPS, MOST_OF_A_NETWORK = 100, 20  # concurrent lookups
+MAX_ADDRESSES = 10_000
+MAX_NAMES = 4  # PTR records to try per address
+MAX_LOOKUPS, MAX_LOOKUPS_OF_NETWORK = 100, 20  # concurrent lookups
 NETWORK_BITS = {4: 24, 6: 48}
 
 Resolve = Callable[[Address], Awaitable[str | None]]
@@ -53,10 +53,10 @@ async def confirmed_name(address: Address, resolver: dns.asyncresolver.Resolver 
     try:
         resolver = resolver or dns.asyncresolver.Resolver()
         async with asyncio.timeout(SECONDS):
-            names = await resolver.resolve_address(str(address), search=False)
-            for one in list(names)[:MOST_NAMES]:
-                if await has_address(resolver, one.target, address):
-                    return str(one.target).lower().rstrip(".")
+            records = await resolver.resolve_address(str(address), search=False)
+            for record in list(records)[:MAX_NAMES]:
+                if await has_address(resolver, record.target, address):
+                    return str(record.target).lower().rstrip(".")
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return None
     except (dns.exception.DNSException, OSError) as error:
@@ -71,7 +71,7 @@ async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name,
         records = await resolver.resolve(name, kind, search=False)
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return False
-    return any(one.address == str(address) for one in records)
+    return any(record.address == str(address) for record in records)
 
 
 class Lookup(Struct, frozen=True):
@@ -84,9 +84,9 @@ class AddressNames:
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: LRUCache[Address, AddressName] = LRUCache(MOST_ADDRESSES)
-        self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
-        self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
+        self.named: LRUCache[Address, AddressName] = LRUCache(MAX_ADDRESSES)
+        self.unnamed: TTLCache[Address, bool] = TTLCache(MAX_ADDRESSES, UNNAMED_SECONDS)
+        self.failed: TTLCache[Address, bool] = TTLCache(MAX_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
         self.of_networks: Counter[str] = Counter()  # lookups in progress
         self.stored: MicroBatch[str, AddressName | None] = MicroBatch(in_thread("names of addresses", find_names_now))
@@ -106,8 +106,8 @@ class AddressNames:
         return name is not None and lies_below(name, hosts)
 
     def name_of(self, address: Address) -> str | None:
-        known = self.named.get(address)
-        return known.name if known is not None and timezone.now() < known.looked_up_at + VALID else None
+        record = self.named.get(address)
+        return record.name if record is not None and timezone.now() < record.looked_up_at + VALID else None
 
     def look_up(self, address: Address) -> Lookup | None:
         """Return the lookup of the address, a running one or a new one; None if there is to be none."""
@@ -115,8 +115,10 @@ class AddressNames:
             return None
         running = self.waiting.get(address)
         network = str(ip_network((address, NETWORK_BITS[address.version]), strict=False))
-        if running is not None or len(self.waiting) >= MOST_LOOKUPS or self.of_networks[network] >= MOST_OF_A_NETWORK:
+        if running is not None:
             return running
+        if len(self.waiting) >= MAX_LOOKUPS or self.of_networks[network] >= MAX_LOOKUPS_OF_NETWORK:
+            return None
         self.of_networks[network] += 1
         task = asyncio.get_running_loop().create_task(self.read(address, network))
         self.waiting[address] = lookup = Lookup(task, monotonic() + PATIENCE)

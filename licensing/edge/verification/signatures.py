@@ -115,18 +115,18 @@ class Signatures:
         if INPUT not in head.headers or SIGNATURE not in head.headers or AGENT not in head.headers:
             return None
         check_size(head)
-        invalid: InvalidSignature | None = None
+        first_error: InvalidSignature | None = None
         agents = read_agents(head.header(AGENT))
-        for claim in claims_of(head):
+        for claim in read_claims(head):
             try:
-                found = await self.verify(claim, agents, head, original)
+                verified = await self.verify(claim, agents, head, original)
             except InvalidSignature as error:
-                invalid = invalid or error
+                first_error = first_error or error
                 continue
-            if found is not None:
-                return found
-        if invalid is not None:
-            raise invalid
+            if verified is not None:
+                return verified
+        if first_error is not None:
+            raise first_error
         return None
 
     async def verify(self, claim: Claim, agents: Agents, head: Head, original: Original) -> VerifiedSignature | None:
@@ -141,7 +141,7 @@ class Signatures:
         key = self.directories.find(origin, keyid, original.address)
         if key is None:
             return None
-        message = Message(original.method, original.url, headers_of(head))
+        message = Message(original.method, original.url, decode_headers(head))
         result = verify_signature(message, claim.label, (target, component), key, MAX_LIFE)
         if result.nonce is not None:
             await self.use(keyid, result.nonce, claim.parameters["expires"])
@@ -163,21 +163,21 @@ class Signatures:
                 raise InvalidSignature("The signature was used before.")
 
 
-def headers_of(head: Head) -> dict[str, str]:
+def decode_headers(head: Head) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers.items()}
 
 
 def check_size(head: Head) -> None:
     """Raise InvalidSignature for headers that would take long to parse."""
     for name in (AGENT, INPUT, SIGNATURE):
-        shown = name.decode().title()
+        field_name = name.decode().title()
         if name in head.too_long:
-            raise InvalidSignature(f"{shown} may have up to {LIMITS[name].most:,} bytes.")
+            raise InvalidSignature(f"{field_name} may have up to {LIMITS[name].most:,} bytes.")
         if head.headers[name].count(b",") >= MAX_SIGNATURES:
-            raise InvalidSignature(f"{shown} may name up to {MAX_SIGNATURES} signatures.")
+            raise InvalidSignature(f"{field_name} may name up to {MAX_SIGNATURES} signatures.")
 
 
-def claims_of(head: Head) -> list[Claim]:
+def read_claims(head: Head) -> list[Claim]:
     """Return the signatures for Web Bot Auth, in order. Raises InvalidSignature."""
     try:
         inputs: Any = http_sf.parse(head.headers[INPUT], tltype="dictionary")

@@ -68,6 +68,9 @@ def decisions_chart(group_by: str, rows: Sequence[tuple[date, int, int | None]])
 def decisions_row(day: date, requests: int, allowed: int | None, *, unknown: bool) -> Row:
     total = f"{requests:,}"
     if allowed is None:
-        return Row(day, ("–", "–", total, total))
-    cells = (f"{allowed:,}", f"{requests - allowed:,}")
-    return Row(day, (*cells, "–", total) if unknown else (*cells, total))
+        return Row(day, ["–", "–", total, total])
+    cells = [f"{allowed:,}", f"{requests - allowed:,}"]
+    if unknown:
+        cells.append("–")
+    cells.append(total)
+    return Row(day, cells)

@@ -4,7 +4,7 @@ A calendar period is written `2026-11`, `2026-Q4` or `2026`; `month` is this mon
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,6 +16,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from accounts.models import Account
+from analytics.models import AccessEvent
 from analytics.rates.conversion import check_currency
 from analytics.revenue.report import change_percent
 from analytics.revenue.serializers import HUNDREDTH
@@ -23,6 +24,9 @@ from analytics.windows import MICROSECOND, PERIODS, Window, end_of_day, start_of
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.calendar import Months, first_of_month
+from licensing.policies.decision import Reason
+from operators.base.figures.charts import share
+from operators.base.links import list_url
 from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
@@ -196,6 +200,15 @@ class BarRow(Struct, frozen=True):
     link: str = ""
     hint: str = ""
     figure_link: str = ""  # link to what the figure counts
+
+
+def denial_rows(counts: Iterable[tuple[str, int]], denied: int, filters: dict[str, str]) -> list[BarRow]:
+    """Return a row for each reason with its number of denials, which links to the decisions."""
+    rows = []
+    for reason, count in counts:
+        link = list_url(AccessEvent, outcome=reason, **filters)
+        rows.append(BarRow(Reason(reason).words, f"{count:,}", share(count, denied), link, reason))
+    return rows
 
 
 def chosen_window(choice: Choice, now: datetime) -> Window:

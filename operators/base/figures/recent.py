@@ -11,20 +11,17 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
-from msgspec import Struct
 from unfold.decorators import action
 
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.sums import sums_of_one
-from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
+from analytics.usage.of_one import Key, One, usage_of_one
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
-from licensing.policies.decision import Reason
-from operators.base.figures.charts import CHART_FILES, decisions_chart, share
-from operators.base.figures.choice import BarRow, days_in_words, window_filter
-from operators.base.figures.terms import fee, money, scope, term
+from operators.base.figures.charts import CHART_FILES, decisions_chart
+from operators.base.figures.choice import days_in_words, denial_rows, window_filter
 from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
@@ -34,25 +31,13 @@ from operators.base.times import TO_SECOND, shown_time
 
 MAX_LICENSES = 10
 LATEST = 5
-
-
-class LicenseRow(Struct, frozen=True):
-    link: str
-    license_type: str
-    holder: str
-    holder_link: str
-    state: str
-    covers: str
-    term: str
-    price: str
-    per_access: str
-    fee: str
+FIGURE_ACTIONS = ("issue_license", "check_access")
 
 
 class RecentFigures(ScopedAdmin[ModelT]):
-    """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
+    """A ModelAdmin of items or requesters, with FIGURE_ACTIONS in its `actions_detail`."""
 
-    one: ClassVar[One]
+    subject_kind: ClassVar[One]
     licenses_title: ClassVar[str]
     no_licenses: ClassVar[str]
     change_form_outer_before_template = "operators/customers/of_one.html"
@@ -83,40 +68,40 @@ class RecentFigures(ScopedAdmin[ModelT]):
         window = last_30_days(account.zone, now)
         account_id = account.pk
         key: Key = obj.pk
-        of_it = {f"{self.one}__id__exact": str(key)}
+        subject_filter = {f"{self.subject_kind}__id__exact": str(key)}
         context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
-            usage = usage_of_one(self.one, account_id, key, window)
+            usage = usage_of_one(self.subject_kind, account_id, key, window)
             window = usage.window
-            listed = {**of_it, **window_filter("created", window)}
+            decision_filters = {**subject_filter, **window_filter("created", window)}
             context |= {
                 "usage": usage,
                 "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
-                "reasons": reasons(usage, listed),
-                "all_decisions": list_url(AccessEvent, **listed),
+                "reasons": denial_rows(usage.reasons, usage.denied, decision_filters),
+                "all_decisions": list_url(AccessEvent, **decision_filters),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = sums_of_one(self.one, account_id, key, window)
+            earned = sums_of_one(self.subject_kind, account_id, key, window)
             context["revenue"] = [
-                (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
+                (in_full(amount, code), self.entries(subject_filter, code, window)) for code, amount in earned.items()
             ]
         if request.user.has_perm("licensing.view_license"):
             licenses = list(self.shown_licenses(obj)[: MAX_LICENSES + 1])
             context |= {
-                "licenses": [license_row(license_, now) for license_ in licenses[:MAX_LICENSES]],
+                "licenses": licenses[:MAX_LICENSES],
                 "more_licenses": len(licenses) > MAX_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
-                "shows_holder": self.one != "requester",
-                "all_licenses": list_url(License, **of_it) if self.one == "requester" else "",
+                "shows_holder": self.subject_kind != "requester",
+                "all_licenses": list_url(License, **subject_filter) if self.subject_kind == "requester" else "",
             }
         return {"of_one": {**context, **days_in_words(window)}}
 
-    def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
+    def entries(self, subject_filter: dict[str, str], currency: str, window: Window) -> str:
         """Link to the ledger entries of a requester; the ledger has no filter by item."""
-        if self.one != "requester":
+        if self.subject_kind != "requester":
             return ""
-        return list_url(LedgerEntry, **of_it, currency=currency, **window_filter("occurred_at", window))
+        return list_url(LedgerEntry, **subject_filter, currency=currency, **window_filter("occurred_at", window))
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
@@ -144,34 +129,6 @@ def last_30_days(zone: tzinfo, now: datetime) -> Window:
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
     """Redirect to a form prefilled for the object's account."""
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
-
-
-def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
-    return [
-        BarRow(
-            Reason(reason).words,
-            f"{count:,}",
-            share(count, usage.denied),
-            list_url(AccessEvent, outcome=reason, **listed),
-            reason,
-        )
-        for reason, count in usage.reasons
-    ]
-
-
-def license_row(license_: License, now: datetime) -> LicenseRow:
-    return LicenseRow(
-        link=change_url(license_),
-        license_type=license_.license_type,
-        holder=str(license_.requester),
-        holder_link=change_url(license_.requester),
-        state=license_.state(now),
-        covers=scope(license_),
-        term=term(license_),
-        price=money(license_.price_amount, license_.price_currency),
-        per_access=money(license_.access_amount, license_.access_currency),
-        fee=fee(license_),
-    )
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:

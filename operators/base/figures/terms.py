@@ -1,5 +1,6 @@
-"""Licences in words, and their order."""
+"""Licences, charges, amounts and classes of visitors in words, and the order of licences."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
@@ -7,11 +8,24 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from analytics.models import EntryType, LedgerEntry
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
+from licensing.visits.report import OTHER
 from operators.base.times import shown_time
 
+CLASSES = {
+    "ai_training": "AI training",
+    "ai_input": "AI input",
+    "ai_index": "AI index",
+    "search": "Search",
+    "archive": "Archive",
+    "preview": "Link previews",
+    "ads": "Advertising",
+    OTHER: "Others",
+}
+NO_AMOUNT = "–"
 MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
 
@@ -35,13 +49,26 @@ def scope(license_: License) -> str:
 
 
 def money(amount: Decimal | None, currency: str | None) -> str:
-    return "–" if amount is None or currency is None else in_full(amount, currency)
+    return NO_AMOUNT if amount is None or currency is None else in_full(amount, currency)
+
+
+def price(license_: License) -> str:
+    return money(license_.price_amount, license_.price_currency)
+
+
+def access_price(license_: License) -> str:
+    return money(license_.access_amount, license_.access_currency)
+
+
+def format_sums(sums: Mapping[str, Decimal]) -> str:
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 def fee(license_: License) -> str:
     """Return text such as "50.00 EUR every month"."""
-    amount = money(license_.fee_amount, license_.fee_currency)
-    return "–" if license_.fee_amount is None else f"{amount} every {license_.fee_every}"
+    if license_.fee_amount is None:
+        return NO_AMOUNT
+    return f"{money(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}"
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
@@ -70,3 +97,11 @@ def covering_licenses(item: Content) -> QuerySet[License]:
         License.objects.filter(pk__in=newest.values("pk")).filter(active, covers_item).select_related("requester")
     )
     return licenses.order_by(F("expires_at").asc(nulls_last=True), "-pk")
+
+
+def describe_charge(entry: LedgerEntry) -> str:
+    if entry.type == EntryType.FEE:
+        return f"Fee of the licence {entry.license_type}"
+    if entry.decision_id is None:
+        return f"Price of the licence {entry.license_type}"
+    return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import wraps
 from typing import Protocol, TypeVar, cast
 
 from django import forms
@@ -11,26 +12,18 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
+from msgspec import Struct
 from unfold.dataclasses import Action
 from unfold.decorators import action
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
+from operators.base.mixins import AdminMixin, FormPage, ModelT, ReopenedForm, derive_form
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
-
-
-def danger_action(
-    description: str, icon: str, url_path: str, *, permission: str = "changing"
-) -> Callable[[Callable[..., HttpResponse]], Action]:
-    """Decorate an action that ends something, whose button is red."""
-    variant = ActionVariant.DANGER
-    return action(description=description, icon=icon, permissions=[permission], url_path=url_path, variant=variant)
 
 
 class Current(Protocol):
@@ -96,6 +89,74 @@ def confirm(
     )
 
 
+class Confirmation(Struct, frozen=True, kw_only=True):
+    """What an action asks before `perform` is called, see `confirm`.
+
+    `perform` receives the cleaned data of `form`, if there is one. It may return the page to show next. Otherwise the
+    next page shows its message or, if it returns something else, `done`. That page is the object's, or `next_page`.
+    """
+
+    title: str
+    effects: Sequence[str]
+    button: str
+    perform: Callable[..., object]
+    done: str = ""
+    next_page: str = ""  # URL name
+    facts: Sequence[tuple[str, str]] = ()
+    form: type[forms.Form] | None = None
+    initial: Mapping[str, object] = {}
+    current: Current | None = None
+
+
+def confirmed_action(
+    description: str, icon: str, url_path: str, *, permission: str = "changing", danger: bool = False
+) -> Callable[[Callable[..., Confirmation | HttpResponse]], Action]:
+    """Decorate a method that returns what to ask before an action on an object, or a page to show instead.
+
+    The button of an action that ends something is red (`danger`).
+    """
+    variant = ActionVariant.DANGER if danger else ActionVariant.DEFAULT
+
+    def decorate(method: Callable[..., Confirmation | HttpResponse]) -> Action:
+        @wraps(method)
+        def view(model_admin: FormPage[ModelT], request: HttpRequest, object_id: str) -> HttpResponse:
+            obj = model_admin.require_object(request, object_id)
+            question = method(model_admin, request, obj)
+            if isinstance(question, HttpResponse):
+                return question
+
+            def perform(fields: Mapping[str, object]) -> str | HttpResponse:
+                done = question.perform() if question.form is None else question.perform(fields)
+                if isinstance(done, HttpResponse):
+                    return done
+                message = done if isinstance(done, str) else question.done
+                if not question.next_page:
+                    return message
+                messages.success(request, message)
+                return redirect(question.next_page)
+
+            return confirm(
+                request,
+                model_admin,
+                obj=obj,
+                title=question.title,
+                effects=question.effects,
+                button=question.button,
+                perform=perform,
+                form=question.form,
+                initial=question.initial,
+                facts=question.facts,
+                danger=danger,
+                current=question.current,
+            )
+
+        return action(
+            description=description, icon=icon, permissions=[permission], url_path=url_path, variant=variant
+        )(view)
+
+    return decorate
+
+
 def with_typed_name(expected: str, form: type[forms.Form] = forms.Form) -> type[forms.Form]:
     """Return the form with a field `name`, which is valid only if the name is typed there."""
 
@@ -107,6 +168,6 @@ def with_typed_name(expected: str, form: type[forms.Form] = forms.Form) -> type[
         label="Name",
         help_text=format_html("Type {} to confirm.", expected),
         validators=[check],
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     return type(form.__name__, (form,), {"name": name})

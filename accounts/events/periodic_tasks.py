@@ -6,20 +6,20 @@ from datetime import timedelta
 
 
 @dataclass(frozen=True)
-class Look:
+class PeriodicTask:
     """Periodic work. `act` must tolerate running in several processes at once."""
 
     act: Callable[[], object]
-    every: timedelta
+    interval: timedelta
 
     @property
-    def task(self) -> str:
+    def name(self) -> str:
         """Its name in metrics, such as `announce_deadlines`."""
         return f"announce_{self.act.__module__.rpartition('.')[2]}"
 
 
-looks: list[Look] = []
+registered: list[PeriodicTask] = []
 
 
-def register(act: Callable[[], object], every: timedelta) -> None:
-    looks.append(Look(act, every))
+def register(act: Callable[[], object], interval: timedelta) -> None:
+    registered.append(PeriodicTask(act, interval))

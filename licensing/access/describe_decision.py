@@ -24,19 +24,25 @@ class Failed(TypedDict):
 class Step(TypedDict):
     """The members of a trace step that are used here (licensing.policies.decision.trace)."""
 
+    index: int
     decisive: bool
     matched: bool
     failed: Failed | None
 
 
-class DecisionInWords(TypedDict):
+class DescribedStep(Step):
+    rule_text: str
+    outcome: str
+
+
+class DescribedDecision(TypedDict):
     decision: Mapping[str, object]  # the decision object of the API
     reason: str  # of a denial, else empty
     charge: str  # what the access costs; empty if nothing
-    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`, and the result as `outcome`
+    steps: list[DescribedStep]  # of its trace
 
 
-def in_words(answer: Answer, rules: Sequence[RuleJson]) -> DecisionInWords:
+def describe_decision(answer: Answer, rules: Sequence[RuleJson]) -> DescribedDecision:
     """Describe the decision, with these rules as sentences."""
     shown = present(answer, explain=True)
     reason = answer.decision.observed or answer.decision.reason
@@ -46,12 +52,20 @@ def in_words(answer: Answer, rules: Sequence[RuleJson]) -> DecisionInWords:
         "reason": Reason(reason).words if reason else "",
         "charge": in_full(from_millionths(price[0]), price[1]) if price else "",
         "steps": [
-            {**step, "told": describe(rules[step["index"]]), "outcome": outcome(step)} for step in shown["trace"]
+            DescribedStep(
+                index=step["index"],
+                decisive=step["decisive"],
+                matched=step["matched"],
+                failed=step["failed"],
+                rule_text=describe(rules[step["index"]]),
+                outcome=describe_outcome(step),
+            )
+            for step in shown["trace"]
         ],
     }
 
 
-def revision_of(answer: Answer) -> PolicyRevision | None:
+def find_deciding_revision(answer: Answer) -> PolicyRevision | None:
     """Return the policy revision that decided, with its policy; None without a policy, and for a proposed one."""
     compiled = answer.policy
     if compiled is None or compiled.version is None:
@@ -60,17 +74,19 @@ def revision_of(answer: Answer) -> PolicyRevision | None:
     return rows.get(policy_id=compiled.id, version=compiled.version)
 
 
-def outcome(step: Step) -> str:
+def describe_outcome(step: Step) -> str:
     """Describe the result of a rule in the trace."""
     failed = step["failed"]
     if failed is None:
         return "Decides." if step["decisive"] else "Matches too, after the one that decides."
-    wanted, saw = wanted_in_words(failed), value_in_words(failed["saw"])
+    required, actual = describe_required(failed), value_in_words(failed["saw"])
     if step["decisive"]:
-        return f"Decides. It grants {saw}, not {wanted}."
-    return f"Does not match: {failed['condition']} wants {wanted}, saw {saw}."
+        return f"Decides. It grants {actual}, not {required}."
+    return f"Does not match: {failed['condition']} wants {required}, saw {actual}."
 
 
-def wanted_in_words(failed: Failed) -> str:
-    known, wanted = CONDITIONS.get(failed["condition"]), failed["wanted"]
-    return value_in_words(wanted) if known is None or known.kind is not Kind.OBJECT else known.in_words(wanted)
+def describe_required(failed: Failed) -> str:
+    condition = CONDITIONS.get(failed["condition"])
+    if condition is not None and condition.kind is Kind.OBJECT:
+        return condition.in_words(failed["wanted"])
+    return value_in_words(failed["wanted"])

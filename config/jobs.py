@@ -17,7 +17,7 @@ from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.clocks import watch
-from kit.storage.outages import is_outage, log_failure
+from kit.storage.outage_causes import is_outage, log_failure
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
@@ -192,7 +192,7 @@ async def run(job: Job) -> None:
         return
     try:
         with observed(job.task):
-            await asyncio.to_thread(on_a_connection_of_its_own, job.act)
+            await asyncio.to_thread(with_own_connection, job.act)
     except Exception as error:
         if isinstance(error, job.expected) and not is_outage(error):
             logger.warning("%s: %s", job.complaint, error)
@@ -200,7 +200,7 @@ async def run(job: Job) -> None:
             log_failure(logger, job.complaint, error)
 
 
-def on_a_connection_of_its_own(act: Callable[[], object]) -> None:
+def with_own_connection(act: Callable[[], object]) -> None:
     try:
         act()
     finally:

@@ -28,19 +28,19 @@ class Source:
         """Check the commit out into a temporary folder. Raises RunError outside a checkout."""
         commit = git("rev-parse", revision)
         with tempfile.TemporaryDirectory(prefix="source-") as folder:
-            packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
-            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            tar = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+            with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
                 archive.extractall(folder, filter="data")
             tag = git("tag", "--points-at", commit).partition("\n")[0]
             yield cls(Path(folder), commit, int(git("log", "-1", "--format=%ct", commit)), tag)
 
-    def environment(self, **more: str) -> dict[str, str]:
+    def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment for tools that build: they take the time of their files from it."""
-        return {**os.environ, "SOURCE_DATE_EPOCH": str(self.moment), "PYTHONDONTWRITEBYTECODE": "1", **more}
+        return {**os.environ, "SOURCE_DATE_EPOCH": str(self.moment), "PYTHONDONTWRITEBYTECODE": "1", **variables}
 
 
 def git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RunError(f"git {arguments[0]} failed: {done.stderr.strip()}")
-    return done.stdout.strip()
+    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise RunError(f"git {arguments[0]} failed: {process.stderr.strip()}")
+    return process.stdout.strip()

@@ -1,0 +1,38 @@
+"""Objects in words: `{{ license|term }}`."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from django import template
+from django.utils import timezone
+
+from kit.values.currencies import in_full
+from licensing.licenses.models import License
+from licensing.policies.describe_rule import describe
+from operators.base.figures import terms
+
+register = template.Library()
+register.filter(describe)
+register.filter(terms.scope)
+register.filter(terms.term)
+register.filter(terms.price)
+register.filter(terms.access_price)
+register.filter(terms.fee)
+register.filter(in_full)
+register.filter(terms.describe_charge)
+
+
+@register.filter
+def state(license_: License) -> str:
+    return license_.state(timezone.now())
+
+
+@register.filter
+def sums(amounts: Mapping[str, Decimal]) -> str:
+    """Return amounts by currency as text."""
+    return terms.format_sums(amounts)
+
+
+@register.filter
+def visitor_class(name: str) -> str:
+    return terms.CLASSES[name]
