@@ -67,9 +67,15 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
 
 
 def owed_fields(requester: Requester) -> dict[str, str]:
-    """Return what is owed as initial values of a payment's form, if it is owed in one currency."""
-    debts = [(code, closing) for code, closing in open_balances(requester) if closing > 0]
-    if len(debts) != 1:
+    """Return initial values of a payment's form: what is owed, if it is in one currency.
+
+    If nothing is owed, the currency is the one in which it was paid in advance, or the account's.
+    """
+    balances = open_balances(requester)
+    debts = [(code, closing) for code, closing in balances if closing > 0]
+    if not debts:
+        return {"currency": balances[0][0] if len(balances) == 1 else requester.account.currency}
+    if len(debts) > 1:
         return {}
     [(code, closing)] = debts
     return {"amount": editable_amount(closing), "currency": code}

@@ -235,6 +235,18 @@ def test_an_operator_records_a_payout(admin, account):
     assert (payment.kind, payment.amount) == ("payout", Decimal("49.40"))
 
 
+def test_a_payout_warns_of_what_it_exceeds_and_of_credit_that_stays(admin, account, customer):
+    top_up(admin, customer, wallet="EUR", amount="100")
+    form = admin.get(reverse("admin:licensing_requester_record_payment", args=[customer.pk]))["Location"]
+    assert "currency=EUR" in form  # in which the customer has paid in advance
+    values = {"account": account.pk, "requester_own_id": customer.requester_id, "currency": "EUR", "kind": "payout"}
+    for amount, exceeds in (("100", False), ("100.01", True)):
+        asked = submit(admin, PAY, **values, amount=amount).content.decode()
+        assert ("more than was paid in advance" in asked) is exceeds
+        assert "100.00 EUR of credit stay in its wallets" in asked
+    assert "Its balance is then: 0.01 EUR owed." in asked
+
+
 def test_an_operator_voids_a_payment_once(admin, account):
     payment = factories.payment(account, 500)
     button = reverse("admin:analytics_payment_void", args=[payment.pk])
