@@ -203,3 +203,12 @@ def test_the_fee_and_the_quota_that_were_sold_are_shown(admin, account, check):
     assert "2 accesses left, 3 accesses each month" in page
     for shown in (reverse("admin:licensing_license_changelist"), change_url(held.requester)):
         assert "50.00 EUR every month" in words(admin.get(shown))
+
+
+def test_a_template_fills_in_the_only_licence_type_and_the_confirmation_names_a_new_customer(admin, account):
+    for asked_for, filled_in in (("press", "press"), ("trade", "")):
+        factories.policy(account, {"action": "allow", "conditions": {"licenseType": asked_for}})
+        values = form_values(admin.get(f"{ADD}?account={account.pk}&template=quota").content.decode())
+        assert (values["license_type"], values["quota"]) == ([filled_in], ["10000"])
+    sent = {"requester_own_id": "org_new", "requester_name": "New Inc.", "license_type": "press", **QUOTA}
+    assert "New Inc., id org_new (new)" in words(submit(admin, ADD, account=account.pk, **sent))
