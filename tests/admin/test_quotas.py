@@ -81,7 +81,8 @@ def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin,
     held = issue(**THEN_CHARGED)
     outcomes(check, 5)
     address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
-    assert submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04").status_code == 302
+    asked = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
+    assert confirmed(admin, asked).status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
     assert outcomes(check, 6) == {None: 5, "credits_exhausted": 1}

@@ -36,6 +36,7 @@ def top_up(op):
     op.click("link", "Top up")
     op.fill(op.page.get_by_label("Amount"), "80")
     op.click("button", "Top up")
+    op.click("button", "Add it")
     op.see(op.page.get_by_text("80.00 EUR added, and a payment of 80.00 EUR recorded."))
 
 
@@ -126,7 +127,7 @@ def erase_one(op):
 # In this order, and at most so many steps.
 JOBS = [
     (sell_with_a_fee_and_a_quota, 10),
-    (top_up, 5),
+    (top_up, 6),
     (refund_half, 7),
     (refund_half, 7),
     (correct_a_wrong_payment, 12),
